@@ -1,0 +1,162 @@
+"""Human judgments about the similarity of musical artists (Ellis, Whitman, Berenzweig and Lawrence, 2002).
+
+The 9107 triplets of the music experiment in "Less but Better". Seventeen of them compare an artist with
+itself; they say nothing about similarity and are left out, with their number kept. The file states no licence
+and is not part of this package: it is looked for in a few folders and otherwise downloaded, checked against
+its sha256.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.comparisons import Comparisons
+
+MAT_NAME = "music_triplets.mat"
+NPZ_NAME = "music.npz"
+URL = (
+    "https://raw.githubusercontent.com/alphaprime/Stabilized_Stochastic_BB/"
+    "887f7514c6ed8174f42e910577f69d809a7ffc74/Data/Music/music_triplets.mat"
+)
+SHA256 = "ce7b33bbb208ea9e441f2860d59574a98272a0d110fc1b4d9e96d4c88d59b313"
+
+
+@dataclass(frozen=True, eq=False)
+class MusicSet:
+    """Judgments about musical artists.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        9090 triplets over 400 artists, labelled with the names where the file has them.
+    names : ndarray of str, shape (400,), or None
+        Artists, in the order of the objects.
+    genres : ndarray of str, shape (400,), or None
+        One of nine genres for each artist.
+    n_degenerate : int
+        Rows left out because they compare an artist with itself, 17.
+
+    Examples
+    --------
+    >>> rows = Comparisons.from_triplets([[0, 1, 2]])
+    >>> MusicSet(comparisons=rows, names=None, genres=None, n_degenerate=0).comparisons.n_objects
+    3
+    """
+
+    comparisons: Comparisons
+    names: NDArray[np.str_] | None
+    genres: NDArray[np.str_] | None
+    n_degenerate: int
+
+
+def fetch_music(data_home: str | os.PathLike[str] | None = None) -> MusicSet:
+    """Load the music judgments from a local file, or download them once.
+
+    ``music.npz`` (with names and genres) or ``music_triplets.mat`` (indices alone) is looked for in
+    ``data_home``, in the folder named by the environment variable ``NEARER_DATA``, and in ``../shared/data``
+    as seen from the current folder and from a source checkout. Failing that, the .mat file is downloaded;
+    this needs pooch, from ``nearer[data]``.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder looked in first. A download is kept there, or in the user's cache when this is None.
+
+    Returns
+    -------
+    MusicSet
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no local file and no download; the message says where to put which file.
+
+    Examples
+    --------
+    ``fetch_music()`` is all it takes; here a file of three rows stands in for the real one.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scipy.io import savemat
+    >>> with TemporaryDirectory() as folder:
+    ...     savemat(Path(folder) / "music_triplets.mat", {"triplets": [[1, 2, 4], [2, 2, 1], [4, 1, 2]]})
+    ...     music = fetch_music(folder)
+    >>> music.comparisons, music.n_degenerate
+    (Comparisons(2 triplets over 3 objects), 1)
+    """
+    folders = _folders(data_home)
+    for folder in folders:
+        for name, read in ((NPZ_NAME, _read_npz), (MAT_NAME, _read_mat)):
+            if (folder / name).is_file():
+                return read(folder / name)
+    return _read_mat(_download(data_home, folders))
+
+
+def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
+    named = [data_home, os.environ.get("NEARER_DATA")]
+    folders = [Path(folder).expanduser() for folder in named if folder]
+    folders.append(Path.cwd().parent / "shared" / "data")
+    checkout = Path(__file__).resolve().parents[3]
+    # Installed from a wheel, the same ancestor is some folder of the interpreter's.
+    if (checkout / "pyproject.toml").is_file():
+        folders.append(checkout.parent / "shared" / "data")
+    return list(dict.fromkeys(folders))
+
+
+def _download(data_home: str | os.PathLike[str] | None, folders: list[Path]) -> Path:
+    wanted = (
+        f"The music judgments were not found in {', '.join(map(str, folders))}. Put the file {MAT_NAME} "
+        f"(from {URL}, sha256 {SHA256}) into one of these folders, "
+        "or name its folder in the environment variable NEARER_DATA"
+    )
+    try:
+        import pooch
+    except ImportError as error:
+        raise FileNotFoundError(
+            f"{wanted}; or install pooch with `pip install 'nearer[data]'` to download it."
+        ) from error
+    cache = pooch.os_cache("nearer") if data_home is None else Path(data_home).expanduser()
+    try:
+        path = pooch.retrieve(
+            URL, known_hash=f"sha256:{SHA256}", fname=MAT_NAME, path=cache, progressbar=True
+        )
+    except OSError as error:
+        raise FileNotFoundError(f"{wanted}. Downloading it into {cache} failed: {error}") from error
+    return Path(path)
+
+
+def _read_npz(path: Path) -> MusicSet:
+    with np.load(path, allow_pickle=False) as stored:
+        genres = stored["label_names"][stored["labels"]]
+        return _music_set(stored["triplets_all"], stored["names"], genres)
+
+
+def _read_mat(path: Path) -> MusicSet:
+    from scipy.io import loadmat
+
+    stored = loadmat(path)
+    if "triplets" not in stored:
+        raise ValueError(f"{path} holds no variable 'triplets'; replace it with {MAT_NAME} from {URL}")
+    # Some artists of the original list are in no triplet; the others are renumbered without gaps.
+    original_index, rows = np.unique(stored["triplets"].astype(np.int64), return_inverse=True)
+    names = None
+    if "names" in stored:
+        every_name = [str(np.squeeze(name)) for name in stored["names"].ravel()]
+        names = np.array(every_name)[original_index - 1]
+    return _music_set(rows.reshape(-1, 3), names, None)
+
+
+def _music_set(
+    rows: NDArray[np.integer], names: NDArray[np.str_] | None, genres: NDArray[np.str_] | None
+) -> MusicSet:
+    labelled = rows if names is None else names[rows]
+    with warnings.catch_warnings():
+        # The rows left out are reported as n_degenerate.
+        warnings.simplefilter("ignore", UserWarning)
+        comparisons = Comparisons.without_degenerate(labelled, objects=names)
+    return MusicSet(comparisons, names, genres, n_degenerate=len(rows) - len(comparisons.rows))

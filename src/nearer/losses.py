@@ -1,0 +1,289 @@
+"""Losses of a comparison: what a margin, or a pair of distances, costs.
+
+A *margin loss* is a function phi of the margin gamma = d2(far) - d2(near) alone. It offers
+
+    value        phi(gamma)
+    derivative   phi'(gamma)              (a subgradient at kinks)
+    prox         argmin_x phi(x) + (x - z)^2 / (2 s)
+    conjugate    phi*(v) = sup_gamma v gamma - phi(gamma), infinite outside its domain
+    probability  the chance that the comparison holds, which a margin stands for
+
+each elementwise. `prox` and `conjugate` exist where they have a closed form; solvers that need them check for them.
+Every loss also offers `evaluate`, the weighted mean over comparisons and its derivatives with respect to the near and
+far squared distances, which is all a descent method needs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, xlog1py, xlogy
+
+from nearer.margins import FloatArray
+
+
+class Evaluation(NamedTuple):
+    """A weighted mean loss and its derivatives with respect to the squared distances, (m,) each."""
+
+    value: float
+    near: FloatArray
+    far: FloatArray
+
+
+class Loss(ABC):
+    """A loss on the squared distances of the near and far pairs of the comparisons."""
+
+    @abstractmethod
+    def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
+        """Return the mean under ``shares`` (weights that sum to 1) and its derivatives."""
+
+    @abstractmethod
+    def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        """Return the chance that each comparison holds, given its squared distances."""
+
+
+class MarginLoss(Loss):
+    """A loss that depends on the margin alone, the same function for every comparison."""
+
+    @abstractmethod
+    def value(self, margins: FloatArray) -> FloatArray:
+        """Return phi(gamma) elementwise."""
+
+    @abstractmethod
+    def derivative(self, margins: FloatArray) -> FloatArray:
+        """Return phi'(gamma) elementwise, a subgradient where phi has a kink."""
+
+    @abstractmethod
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return the chance that a comparison with this margin holds."""
+
+    def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
+        """Return the mean under ``shares`` and its derivatives."""
+        margins = far - near
+        slopes = shares * self.derivative(margins)
+        return Evaluation(float(shares @ self.value(margins)), -slopes, slopes)
+
+    def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        """Return the chance that each comparison holds."""
+        return self.probability(far - near)
+
+
+class ProximableLoss(MarginLoss):
+    """A convex margin loss with prox and conjugate in closed form: what ADMM and the duality gap need."""
+
+    @abstractmethod
+    def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray:
+        """Return argmin_x phi(x) + (x - points)^2 / (2 step) elementwise."""
+
+    @abstractmethod
+    def conjugate(self, slopes: FloatArray) -> FloatArray:
+        """Return phi*(slopes) elementwise; infinite outside its domain."""
+
+    @abstractmethod
+    def clip_slopes(self, slopes: FloatArray) -> FloatArray:
+        """Return the nearest slopes in the domain of phi*, to undo rounding."""
+
+
+@dataclass(frozen=True)
+class TwoSidedHinge(ProximableLoss):
+    """The distributional-margin loss of DMOE, for a target margin of 1.
+
+    phi(gamma) = max(1 - gamma, 0)^a + nu * max(gamma - 1, 0)^a
+
+    Parameters
+    ----------
+    nu : float >= 0
+        The price of a margin above the target, relative to one below it.
+    power : 1 or 2
+        The exponent a.
+
+    Examples
+    --------
+    >>> TwoSidedHinge(nu=0.5, power=1).value(np.array([0.0, 1.0, 3.0]))
+    array([1., 0., 1.])
+    """
+
+    nu: float = 1.0
+    power: int = 2
+
+    def __post_init__(self) -> None:
+        if self.power not in (1, 2):
+            raise ValueError(f"power must be 1 or 2, got {self.power!r}")
+        if not 0 <= self.nu < np.inf:
+            raise ValueError(f"nu must be a finite number >= 0, got {self.nu!r}")
+
+    def value(self, margins: FloatArray) -> FloatArray:
+        """Return phi(gamma) elementwise."""
+        shortfall, excess = np.maximum(1 - margins, 0), np.maximum(margins - 1, 0)
+        result: FloatArray = shortfall**self.power + self.nu * excess**self.power
+        return result
+
+    def derivative(self, margins: FloatArray) -> FloatArray:
+        """Return phi'(gamma) elementwise; 0 at the kink."""
+        if self.power == 1:
+            return np.where(margins < 1, -1.0, np.where(margins > 1, self.nu, 0.0))
+        return 2.0 * (margins - 1) * np.where(margins < 1, 1.0, self.nu)
+
+    def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray:
+        """Return the proximal point: a shift (power 1) or a contraction (power 2) towards the target."""
+        if self.power == 1:
+            return np.where(points < 1, np.minimum(points + step, 1), np.maximum(points - self.nu * step, 1))
+        strength = 2 * step * np.where(points < 1, 1.0, self.nu)
+        result: FloatArray = (points + strength) / (1 + strength)
+        return result
+
+    def conjugate(self, slopes: FloatArray) -> FloatArray:
+        """Return phi*(v): v on [-1, nu] for power 1, v + v^2 / 4 (over nu where v > 0) for power 2."""
+        if self.power == 1:
+            return np.where((slopes >= -1) & (slopes <= self.nu), slopes, np.inf)
+        below, above = np.minimum(slopes, 0), np.maximum(slopes, 0)
+        if self.nu == 0:
+            return np.where(above > 0, np.inf, below + below**2 / 4)
+        result: FloatArray = slopes + below**2 / 4 + above**2 / (4 * self.nu)
+        return result
+
+    def clip_slopes(self, slopes: FloatArray) -> FloatArray:
+        """Return slopes within [-1, nu] for power 1, at most 0 for power 2 without an upper side."""
+        if self.power == 1:
+            return np.clip(slopes, -1, self.nu)
+        return np.minimum(slopes, 0) if self.nu == 0 else slopes
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return (1 + gamma) / 2 within [0, 1].
+
+        The mean of (1 - y gamma)^2 over answers y = +-1 is least at gamma = E[y] = 2 P(y = 1) - 1, so a margin fitted
+        by this loss is itself an estimate of that expectation, shrunk towards even odds by the penalties.
+        """
+        return np.clip((1 + margins) / 2, 0, 1)
+
+
+@dataclass(frozen=True)
+class Hinge(TwoSidedHinge):
+    """The one-sided hinge max(1 - gamma, 0)^a of GNMDS.
+
+    Examples
+    --------
+    >>> Hinge(power=1).value(np.array([0.0, 1.0, 3.0]))
+    array([1., 0., 0.])
+    """
+
+    nu: float = field(default=0.0, init=False)
+
+
+@dataclass(frozen=True)
+class Logistic(MarginLoss):
+    """The logistic loss log(1 + exp(-gamma)) of STE: minus the log-likelihood under Gaussian kernels.
+
+    Its conjugate is the negative entropy; its prox has no closed form.
+
+    Examples
+    --------
+    >>> Logistic().value(np.array([0.0])).round(4)
+    array([0.6931])
+    """
+
+    def value(self, margins: FloatArray) -> FloatArray:
+        """Return log(1 + exp(-gamma)) elementwise, without overflow."""
+        return np.logaddexp(0.0, -margins)
+
+    def derivative(self, margins: FloatArray) -> FloatArray:
+        """Return -1 / (1 + exp(gamma)) elementwise."""
+        return -expit(-margins)
+
+    def conjugate(self, slopes: FloatArray) -> FloatArray:
+        """Return q log q + (1 - q) log(1 - q) for q = -v in [0, 1]."""
+        q = np.clip(-slopes, 0, 1)
+        return np.where(q == -slopes, xlogy(q, q) + xlog1py(1 - q, -q), np.inf)
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return the model's own probability."""
+        return expit(margins)
+
+
+@dataclass(frozen=True)
+class StudentT(Loss):
+    """Minus the log-likelihood of t-STE: heavy-tailed kernels on the distances.
+
+    P(near) = s(near) / (s(near) + s(far)) with s(d2) = (1 + d2 / alpha)^(-(alpha + 1) / 2).
+
+    Parameters
+    ----------
+    alpha : float > 0
+        Degrees of freedom.
+
+    Examples
+    --------
+    >>> float(StudentT(alpha=1.0).probability_of(np.array([1.0]), np.array([3.0]))[0])
+    0.666...
+    """
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < np.inf:
+            raise ValueError(f"alpha must be a finite number > 0, got {self.alpha!r}")
+
+    def log_odds(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        """Return log P(near) - log P(far), (m,)."""
+        # Distances of a Gram matrix that is only numerically PSD may be -1e-17.
+        near, far = np.maximum(near, 0), np.maximum(far, 0)
+        result: FloatArray = (self.alpha + 1) / 2 * (np.log1p(far / self.alpha) - np.log1p(near / self.alpha))
+        return result
+
+    def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
+        """Return the mean under ``shares`` and its derivatives."""
+        odds = self.log_odds(near, far)
+        slopes = shares * -expit(-odds) * (self.alpha + 1) / 2
+        value = float(shares @ np.logaddexp(0.0, -odds))
+        return Evaluation(value, -slopes / (self.alpha + near), slopes / (self.alpha + far))
+
+    def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        """Return the model's own probability."""
+        return expit(self.log_odds(near, far))
+
+
+@dataclass(frozen=True)
+class MeanVariance(Loss):
+    """The explicit margin-distribution objective (the paper's opt:ldm).
+
+    mean(max(1 - gamma, 0)) - mean_weight * mean(gamma) + variance_weight * variance(gamma)
+
+    At (0, 0) it is the hinge of GNMDS. It does not split into a sum over comparisons, which is why DMOE replaces it.
+
+    Parameters
+    ----------
+    mean_weight, variance_weight : float >= 0
+        The paper's lambda_1 and lambda_2.
+
+    Examples
+    --------
+    >>> near, far = np.zeros(2), np.array([1.0, 3.0])
+    >>> MeanVariance(mean_weight=1.0, variance_weight=0.5).evaluate(near, far, np.array([0.5, 0.5])).value
+    -1.5
+    """
+
+    mean_weight: float = 0.0
+    variance_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("mean_weight", "variance_weight"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be a finite number >= 0, got {getattr(self, name)!r}")
+
+    def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
+        """Return the objective under ``shares`` and its derivatives."""
+        margins = far - near
+        hinge = Hinge(power=1)
+        mean = float(shares @ margins)
+        deviations = margins - mean
+        value = float(shares @ hinge.value(margins)) - self.mean_weight * mean
+        value += self.variance_weight * float(shares @ deviations**2)
+        slopes = shares * (hinge.derivative(margins) - self.mean_weight + 2 * self.variance_weight * deviations)
+        return Evaluation(value, -slopes, slopes)
+
+    def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        """Return what the hinge's margins stand for."""
+        return Hinge(power=1).probability(far - near)

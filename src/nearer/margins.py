@@ -1,0 +1,92 @@
+"""The linear map from a Gram matrix to margins, and its adjoint.
+
+A comparison q has a near pair (i, j) and a far pair (l, k). With the squared distance
+
+    d2(a, b) = g_aa - 2 g_ab + g_bb
+
+of a Gram matrix G its margin is ``(A G)_q = d2(l, k) - d2(i, j)``: linear in G. The adjoint sends weights v on the
+comparisons to ``A^T v = sum_q v_q K_q``. Every K_q is the Laplacian of the far edge minus that of the near edge, so
+``A^T v`` is the Laplacian of a graph whose edges carry signed sums of v. Both directions cost O(m + n^2) time and
+need two integers of storage a comparison; triplets are quadruplets whose pairs share their first object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+def squared_distances(gram: FloatArray) -> FloatArray:
+    """Return the (n, n) matrix of squared distances of a Gram matrix.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0, 0.0], [0.0, 9.0]]))
+    array([[0., 9.],
+           [9., 0.]])
+    """
+    diagonal = np.diagonal(gram)
+    distances: FloatArray = diagonal[:, None] + diagonal[None, :] - 2.0 * gram
+    return distances
+
+
+@dataclass(frozen=True, eq=False)
+class MarginMap:
+    """The map A of a set of comparisons over ``n_objects`` objects.
+
+    Parameters
+    ----------
+    near, far : ndarray of int, shape (m,)
+        Each pair (a, b) as its position a * n + b in a raveled (n, n) matrix.
+    n_objects : int
+
+    Examples
+    --------
+    >>> line = np.array([[0.0], [1.0], [3.0]])
+    >>> margins = MarginMap.from_quadruplets(np.array([[0, 1, 0, 2]]), n_objects=3)
+    >>> margins(line @ line.T)
+    array([8.])
+    """
+
+    near: NDArray[np.intp]
+    far: NDArray[np.intp]
+    n_objects: int
+
+    @classmethod
+    def from_quadruplets(cls, quadruplets: NDArray[np.integer], n_objects: int) -> MarginMap:
+        """Build the map from rows (i, j, l, k) of shape (m, 4), near pair first."""
+        i, j, l, k = quadruplets.T.astype(np.intp)  # noqa: E741
+        return cls(near=i * n_objects + j, far=l * n_objects + k, n_objects=n_objects)
+
+    def __len__(self) -> int:
+        return len(self.near)
+
+    def distances(self, gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the squared distances of the near and of the far pairs, (m,) each."""
+        flat = squared_distances(gram).ravel()
+        return flat.take(self.near), flat.take(self.far)
+
+    def __call__(self, gram: FloatArray) -> FloatArray:
+        """Return the margins A G, shape (m,)."""
+        near, far = self.distances(gram)
+        return far - near
+
+    def adjoint(self, weights: FloatArray) -> FloatArray:
+        """Return A^T v for weights v of shape (m,): a signed graph Laplacian, (n, n)."""
+        return self.distances_adjoint(-weights, weights)
+
+    def distances_adjoint(self, near_weights: FloatArray, far_weights: FloatArray) -> FloatArray:
+        """Return the adjoint of `distances`: the Laplacian of the graph with these edge weights."""
+        n = self.n_objects
+        edges = np.bincount(self.near, near_weights, n * n)
+        edges += np.bincount(self.far, far_weights, n * n)
+        edges = edges.reshape(n, n)
+        edges += edges.T.copy()
+        laplacian = -edges
+        laplacian[np.diag_indices(n)] += edges.sum(axis=1)
+        return laplacian

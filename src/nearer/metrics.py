@@ -1,0 +1,389 @@
+"""How well an embedding or a Gram matrix agrees with comparisons, and with the truth where it is known.
+
+A comparison says that the near pair (i, j) is more alike than the far pair (l, k). Its margin is
+
+    gamma = y * (d2(l, k) - d2(i, j)),        d2(a, b) = |x_a - x_b|^2 = g_aa - 2 g_ab + g_bb,
+
+and the error is the weighted share of negative margins. **A tie counts one half**: counting it as satisfied
+rewards a method that leaves unseen objects at the origin, where every comparison between them is a tie.
+
+Two distances that are equal on paper differ in the last bits in floating point, so a margin of at most 1e-12
+times the sum of its two squared distances is a tie, and `margins` returns it as exactly zero. Counting signs
+after that (`error_from_margins`) needs no tolerance.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import orthogonal_procrustes
+from scipy.spatial.distance import cdist
+
+from nearer.comparisons import Comparisons, as_comparisons
+from nearer.margins import MarginMap
+
+__all__ = [
+    "MarginStatistics",
+    "comparison_error",
+    "error_from_margins",
+    "margin_statistics",
+    "margins",
+    "pair_distances",
+    "procrustes_error",
+]
+
+Ties: TypeAlias = Literal["half", "satisfied"]
+
+TIE_TOLERANCE = 1e-12
+# Rows gathered at once from an embedding: 2^16 rows of 10 doubles are 5 MB, which stays in cache.
+_BLOCK = 2**16
+
+
+class MarginStatistics(NamedTuple):
+    """Weighted mean and variance of the margins, the two moments the margin distribution is judged by.
+
+    Examples
+    --------
+    >>> MarginStatistics(mean=1.0, variance=0.25).variance
+    0.25
+    """
+
+    mean: float
+    variance: float
+
+
+def comparison_error(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None = None,
+    *,
+    gram: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ties: Ties = "half",
+) -> float:
+    """Weighted share of comparisons with a negative margin.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or array of shape (m, 3) or (m, 4)
+        Triplets or quadruplets.
+    embedding : array of shape (n, p), optional
+        Coordinates of the objects. Give this or ``gram``, not both.
+    gram : array of shape (n, n), optional
+        Gram matrix of the objects.
+    y : array of shape (m,), optional
+        Answers, +1 or -1, unless the comparisons have their own.
+    sample_weight : array of shape (m,), optional
+        Weights, unless the comparisons have their own.
+    ties : {"half", "satisfied"}
+        Whether a tie counts one half, or nothing at all as in the paper.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> points = [[0.0], [1.0], [3.0]]
+    >>> comparison_error([[0, 1, 2], [2, 0, 1]], points)
+    0.5
+    >>> comparison_error([[0, 1, 2]], [[0.0], [0.0], [0.0]])
+    0.5
+    >>> comparison_error([[0, 1, 2]], [[0.0], [0.0], [0.0]], ties="satisfied")
+    0.0
+    """
+    gamma, judged = _margins(comparisons, embedding, gram, y, sample_weight)
+    return error_from_margins(gamma, judged.sample_weight, ties=ties)
+
+
+def margins(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None = None,
+    *,
+    gram: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Margins gamma = y * (d2(far) - d2(near)); exactly zero for ties up to rounding.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or array of shape (m, 3) or (m, 4)
+        Triplets or quadruplets.
+    embedding : array of shape (n, p), optional
+        Coordinates of the objects. Give this or ``gram``, not both.
+    gram : array of shape (n, n), optional
+        Gram matrix of the objects.
+    y : array of shape (m,), optional
+        Answers, +1 or -1, unless the comparisons have their own.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> margins([[0, 1, 2], [2, 0, 1]], [[0.0], [1.0], [3.0]])
+    array([ 8., -5.])
+    """
+    gamma, _ = _margins(comparisons, embedding, gram, y, None)
+    return gamma
+
+
+def margin_statistics(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None = None,
+    *,
+    gram: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> MarginStatistics:
+    """Weighted mean and variance of the margins.
+
+    Parameters
+    ----------
+    comparisons, embedding, gram, y, sample_weight
+        As in `comparison_error`.
+
+    Returns
+    -------
+    MarginStatistics
+        ``mean`` and ``variance`` (the mean squared deviation: the weights are taken to sum to one).
+
+    Examples
+    --------
+    >>> margin_statistics([[0, 1, 2], [2, 1, 0]], [[0.0], [1.0], [3.0]])
+    MarginStatistics(mean=6.5, variance=2.25)
+    """
+    gamma, judged = _margins(comparisons, embedding, gram, y, sample_weight)
+    weights = _checked_weights(gamma, judged.sample_weight)
+    mean = float(np.average(gamma, weights=weights))
+    return MarginStatistics(mean, float(np.average((gamma - mean) ** 2, weights=weights)))
+
+
+def error_from_margins(
+    margins: ArrayLike, sample_weight: ArrayLike | None = None, *, ties: Ties = "half"
+) -> float:
+    """Weighted share of negative margins.
+
+    Parameters
+    ----------
+    margins : array of shape (m,)
+        Exactly zero means a tie, as `margins` returns it.
+    sample_weight : array of shape (m,), optional
+        Non-negative, not all zero.
+    ties : {"half", "satisfied"}
+        Whether a tie counts one half or nothing.
+
+    Examples
+    --------
+    >>> error_from_margins([2.0, -1.0, 0.0, 1.0])
+    0.375
+    >>> error_from_margins([2.0, -1.0, 0.0, 1.0], ties="satisfied")
+    0.25
+    """
+    if ties not in ("half", "satisfied"):
+        raise ValueError(f"ties={ties!r} is not known; choose 'half' or 'satisfied'")
+    gamma = np.asarray(margins, dtype=np.float64)
+    if gamma.ndim != 1:
+        raise ValueError(f"margins must have shape (m,); got shape {gamma.shape}")
+    if gamma.size == 0:
+        raise ValueError("there are no comparisons to score; give at least one")
+    if np.isnan(gamma).any():
+        raise ValueError(
+            f"row {int(np.isnan(gamma).argmax())}: the margin is NaN; check the embedding for NaN or infinity"
+        )
+    wrong = (gamma < 0).astype(np.float64)
+    if ties == "half":
+        wrong[gamma == 0] = 0.5
+    return float(np.average(wrong, weights=_checked_weights(gamma, sample_weight)))
+
+
+def pair_distances(
+    points: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Squared Euclidean distances between the pairs ``first[q], second[q]`` of rows of ``points``.
+
+    Differences are squared, never expanded into inner products: far from the origin the expansion cancels.
+
+    Parameters
+    ----------
+    points : array of shape (n, p)
+    first, second : integer arrays of shape (m,)
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> pair_distances(np.array([[0.0], [1.0], [3.0]]), np.array([0, 1]), np.array([2, 2]))
+    array([9., 4.])
+    """
+    if len(points) ** 2 <= len(first):
+        # All n^2 distances are then no more work, and no more memory, than the m that are asked for.
+        table = cdist(points, points, "sqeuclidean")
+        return np.asarray(table[first, second], dtype=np.float64)
+    distances = np.empty(len(first))
+    for start in range(0, len(first), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        difference = points[first[rows]] - points[second[rows]]
+        np.einsum("qp,qp->q", difference, difference, out=distances[rows])
+    return distances
+
+
+def clear_ties(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return far - near with differences that are mere rounding set to exactly zero.
+
+    Examples
+    --------
+    >>> clear_ties(np.array([0.3, 1.0]), np.array([0.1 + 0.2, 4.0]))
+    array([0., 3.])
+    """
+    difference = far - near
+    # Absolute values: a Gram matrix fitted without the cone can give negative "squared distances".
+    difference[np.abs(difference) <= TIE_TOLERANCE * (np.abs(far) + np.abs(near))] = 0.0
+    return difference
+
+
+def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = True) -> float:
+    """Share of the configuration left unexplained after the best rigid motion, and scale, onto the truth.
+
+    With A and B the two centred configurations and s the nuclear norm of A^T B, the best orthogonal Q gives
+
+        min over c, Q of |c A Q - B|^2 / |B|^2         = 1 - s^2 / (|A|^2 |B|^2)      (``scaling=True``),
+        min over Q    of |A Q - B|^2 / (|A|^2 + |B|^2) = 1 - 2 s / (|A|^2 + |B|^2)   (``scaling=False``).
+
+    Both are symmetric in their arguments, at most 1, and 0 exactly when the shapes are similar (congruent).
+
+    Parameters
+    ----------
+    embedding, truth : arrays of shape (n, p) and (n, q)
+        The one with fewer columns is padded with zero columns.
+    scaling : bool
+        Whether a change of scale is free. Comparisons alone never fix it.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
+    >>> round(procrustes_error(turned, square), 12)
+    0.0
+    >>> round(procrustes_error(turned, square, scaling=False), 12)
+    0.4
+    """
+    first, second = _centred(embedding, "embedding"), _centred(truth, "truth")
+    if len(first) != len(second):
+        raise ValueError(
+            f"embedding has {len(first)} rows and truth has {len(second)}; "
+            "give both one row for each object, in one order"
+        )
+    columns = max(first.shape[1], second.shape[1])
+    first, second = (np.pad(a, ((0, 0), (0, columns - a.shape[1]))) for a in (first, second))
+    size_first, size_second = np.linalg.norm(first), np.linalg.norm(second)
+    if scaling:
+        first, second = first / size_first, second / size_second
+        nuclear_norm = orthogonal_procrustes(first, second)[1]
+        error = 1 - nuclear_norm**2
+    else:
+        nuclear_norm = orthogonal_procrustes(first, second)[1]
+        error = 1 - 2 * nuclear_norm / (size_first**2 + size_second**2)
+    # Rounding can leave the true range by an ulp.
+    return float(np.clip(error, 0.0, 1.0))
+
+
+def _margins(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None,
+    gram: ArrayLike | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[NDArray[np.float64], Comparisons]:
+    if (embedding is None) == (gram is None):
+        given = "neither" if embedding is None else "both"
+        raise ValueError(f"give either an embedding (n, p) or gram=, a Gram matrix (n, n); got {given}")
+    space = _checked_gram(gram) if gram is not None else checked_points(embedding, "embedding")
+    n_objects = len(space)
+    if isinstance(comparisons, Comparisons) and comparisons.n_objects > n_objects:
+        raise ValueError(
+            f"the comparisons are about {comparisons.n_objects} objects, but the "
+            f"{'embedding' if gram is None else 'gram'} has {n_objects} rows; give one row for each object"
+        )
+    judged = as_comparisons(comparisons, y, sample_weight, n_objects=n_objects)
+    if gram is None:
+        near_first, near_second, far_first, far_second = judged.oriented.T
+        near = pair_distances(space, near_first, near_second)
+        far = pair_distances(space, far_first, far_second)
+    else:
+        near, far = MarginMap.from_quadruplets(judged.oriented, n_objects).distances(space)
+    return clear_ties(near, far), judged
+
+
+def checked_points(points: ArrayLike | None, name: str) -> NDArray[np.float64]:
+    """Return the coordinates as a finite float64 array of shape (n, p), or raise ValueError.
+
+    Examples
+    --------
+    >>> checked_points([[0], [1]], "points").shape
+    (2, 1)
+    """
+    array = np.asarray(points, dtype=np.float64)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have shape (n, p), one row for each object; got shape {array.shape}")
+    _refuse_nonfinite(array, name)
+    return array
+
+
+def _checked_gram(gram: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(gram, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(
+            f"gram must have shape (n, n); got shape {array.shape}; coordinates are the second argument"
+        )
+    _refuse_nonfinite(array, "gram")
+    if not np.allclose(array, array.T, rtol=0, atol=1e-8 * np.abs(array).max(initial=0.0)):
+        raise ValueError("gram is not symmetric; if that is rounding, pass (gram + gram.T) / 2")
+    return array
+
+
+def _refuse_nonfinite(array: NDArray[np.float64], name: str) -> None:
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"{name} has NaN or infinite values in {int(bad.sum())} rows, "
+            f"the first is row {int(bad.argmax())}; "
+            "remove those objects, or fit again with stronger regularization"
+        )
+
+
+def _checked_weights(
+    gamma: NDArray[np.float64], sample_weight: ArrayLike | None
+) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != gamma.shape:
+        raise ValueError(f"sample_weight has shape {weights.shape}, but there are {len(gamma)} comparisons")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be finite and non-negative, with at least one positive weight")
+    return weights
+
+
+def _centred(points: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = checked_points(points, name)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty, shape {array.shape}; give at least two objects and one column")
+    centred: NDArray[np.float64] = array - array.mean(axis=0)
+    # Equal rows leave rounding of the mean behind, not exact zeros.
+    if np.abs(centred).max() <= 1e-14 * np.abs(array).max():
+        raise ValueError(
+            f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged"
+        )
+    return centred

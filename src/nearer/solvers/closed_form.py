@@ -1,0 +1,87 @@
+"""The closed form: squared loss on both sides, ridge alone, no cone.
+
+With nu = 1, power 2, trace = 0 and the cone dropped, the problem is ridge regression of the constant 1 on margins:
+
+    minimize  sum_q c_q (1 - (A G)_q)^2 + ridge / 2 * ||G||_F^2,    solved by  (A^T C A + ridge / 2 I) G = A^T c
+
+or G = A^T (A A^T + ridge / 2 C^{-1})^{-1} 1. Conjugate gradients solve it without forming a matrix; the eigenvalues of
+A^T C A cluster so well that a few dozen products suffice. The result need not be positive semidefinite: it ranks
+comparisons, and its positive part gives a map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from nearer.losses import TwoSidedHinge
+from nearer.margins import FloatArray
+from nearer.problem import Problem
+from nearer.solvers.driver import Outcome, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedFormState:
+    """The solution, once solved."""
+
+    gram: FloatArray
+    progress: Progress
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """Settings of the closed form.
+
+    Parameters
+    ----------
+    tol : float
+        Relative residual of the linear system.
+
+    Examples
+    --------
+    >>> ClosedForm().tol
+    1e-10
+    """
+
+    tol: float = 1e-10
+
+    @property
+    def max_iter(self) -> int:
+        """One solve is all it takes."""
+        return 1
+
+    def check(self, problem: Problem) -> None:
+        """Refuse problems the closed form does not cover."""
+        if problem.loss != TwoSidedHinge(nu=1.0, power=2) or problem.trace != 0 or not problem.ridge > 0:
+            raise ValueError(
+                "solver='closed' needs nu=1, power=2, trace=0 and ridge > 0, "
+                f"got {problem.loss}, trace={problem.trace}, ridge={problem.ridge}; use solver='admm' otherwise"
+            )
+
+    def init(self, problem: Problem, rng: np.random.Generator) -> ClosedFormState:
+        """Start from nothing."""
+        zero = np.zeros((problem.margins.n_objects,) * 2)
+        return ClosedFormState(zero, Progress(0, problem.objective(zero), float("nan")), None)
+
+    def step(self, problem: Problem, state: ClosedFormState) -> ClosedFormState:
+        """Solve the linear system."""
+        n, margins = problem.margins.n_objects, problem.margins
+
+        def apply(flat: FloatArray) -> FloatArray:
+            matrix = flat.reshape(n, n)
+            curved = margins.adjoint(problem.shares * margins(matrix)) + problem.ridge / 2 * matrix
+            return curved.ravel()
+
+        operator = LinearOperator((n * n, n * n), matvec=apply, dtype=np.float64)
+        right = margins.adjoint(problem.shares).ravel()
+        solution, failed = cg(operator, right, rtol=self.tol, maxiter=10 * n)
+        gram = solution.reshape(n, n)
+        outcome = Outcome.MAX_ITER if failed else Outcome.CONVERGED
+        return ClosedFormState(gram, Progress(1, problem.objective(gram), float("nan")), outcome)
+
+    def done(self, problem: Problem, state: ClosedFormState) -> Outcome | None:
+        """Stop after the solve."""
+        return state.outcome

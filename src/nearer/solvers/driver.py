@@ -1,0 +1,154 @@
+"""One loop for all solvers.
+
+A solver is a frozen set of settings with three small methods, `init`, `step` and `done`; everything that changes lives
+in the state they pass on. `solve` holds the only loop: it starts the solver, steps it, records its progress, and ends
+with a `Solution` whose `outcome` is a name and a sentence, not a flag.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from tqdm import tqdm
+
+from nearer.margins import FloatArray
+from nearer.problem import Problem
+
+
+class Outcome(Enum):
+    """How a solver ended, as a sentence; `ok` tells whether it is an answer to the problem."""
+
+    CONVERGED = "the stopping rule was met"
+    VANISHED = "the penalty on the trace is so large that G = 0 is the solution"
+    STALLED = "no step improves the objective any more, at the limit of floating-point numbers"
+    MAX_ITER = "the iterations ran out before the stopping rule was met"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result solves the problem as well as was asked."""
+        return self is not Outcome.MAX_ITER
+
+
+class Progress(NamedTuple):
+    """One line of a solver's history; ``gap`` is the duality gap, NaN where there is no certificate."""
+
+    iteration: int
+    objective: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    gram : ndarray, shape (n, n)
+    outcome : Outcome
+    n_iter : int
+    history : list of Progress
+    """
+
+    gram: FloatArray
+    outcome: Outcome
+    n_iter: int
+    history: list[Progress]
+
+    @property
+    def dual_gap(self) -> float:
+        """The proven distance of the objective from its minimum; NaN where there is no certificate."""
+        return self.history[-1].gap
+
+
+class State(Protocol):
+    """What the driver reads of a solver's state."""
+
+    @property
+    def gram(self) -> FloatArray:
+        """The Gram matrix to return if this state is the last."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come, as of the last time that was worked out."""
+        ...
+
+
+StateT = TypeVar("StateT", bound=State)
+Callback = Callable[[Progress], None]
+
+
+class Solver(Protocol[StateT]):
+    """The settings and steps of an algorithm; the modules beside this one hold one each."""
+
+    @property
+    def max_iter(self) -> int:
+        """The most steps to take."""
+        ...
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError, saying what to change, if the solver cannot handle the problem."""
+        ...
+
+    def init(self, problem: Problem, rng: np.random.Generator) -> StateT:
+        """Return the state before the first step."""
+        ...
+
+    def step(self, problem: Problem, state: StateT) -> StateT:
+        """Return the state after one more step."""
+        ...
+
+    def done(self, problem: Problem, state: StateT) -> Outcome | None:
+        """Return how it ended, or None while it goes on."""
+        ...
+
+
+def solve(
+    problem: Problem,
+    solver: Solver[StateT],
+    rng: np.random.Generator | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Run a solver on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver
+    rng : numpy Generator, optional
+        For solvers with a random start.
+    callback : callable, optional
+        Called with each `Progress`.
+
+    Returns
+    -------
+    Solution
+    """
+    solver.check(problem)
+    state = solver.init(problem, rng if rng is not None else np.random.default_rng())
+    history = [state.progress]
+    outcome = solver.done(problem, state)
+    n_iter = 0
+    with _bar(solver.max_iter) as bar:
+        while outcome is None and n_iter < solver.max_iter:
+            n_iter += 1
+            state = solver.step(problem, state)
+            if state.progress is not history[-1]:
+                history.append(state.progress)
+                bar.set_postfix_str(f"objective {state.progress.objective:.6g}", refresh=False)
+                if callback is not None:
+                    callback(state.progress)
+            bar.update()
+            outcome = solver.done(problem, state)
+    return Solution(state.gram, outcome or Outcome.MAX_ITER, n_iter, history)
+
+
+def _bar(total: int) -> tqdm[None]:
+    # Shown on terminals only, after a second; workers of a pool stay silent, their parent has a bar of its own.
+    worker = multiprocessing.current_process().name != "MainProcess"
+    return tqdm(total=total, desc="fit", delay=1, leave=False, disable=True if worker else None)

@@ -1,0 +1,245 @@
+import numpy as np
+import pytest
+from scipy.spatial import procrustes
+from scipy.stats import ortho_group
+
+from nearer import metrics
+from nearer.comparisons import Comparisons
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.metrics import (
+    comparison_error,
+    error_from_margins,
+    margin_statistics,
+    margins,
+    pair_distances,
+    procrustes_error,
+)
+
+
+@pytest.fixture(scope="module")
+def points():
+    return make_gaussian(15, 3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def judged(points):
+    return sample_triplets(points, 300, flipped=0.3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def quadruplets():
+    rng = np.random.default_rng(5)
+    rows = np.array([rng.permutation(15)[:4] for _ in range(200)])
+    return rows, rng.choice([-1, 1], size=200)
+
+
+def test_truth_is_never_wrong(points):
+    truth = sample_triplets(points)
+    assert comparison_error(truth, points) == 0
+    assert comparison_error(truth.rows[:, [0, 2, 1]], points) == 1
+
+
+def test_the_origin_is_all_ties(judged):
+    origin = np.zeros((15, 2))
+    assert comparison_error(judged, origin) == 0.5
+    assert comparison_error(judged, origin, ties="satisfied") == 0
+    assert comparison_error(judged, gram=np.zeros((15, 15))) == 0.5
+
+
+def test_margins_are_their_definition(points, quadruplets):
+    rows, y = quadruplets
+    expected = [
+        sign * (((points[a] - points[b]) ** 2).sum() - ((points[i] - points[j]) ** 2).sum())
+        for (i, j, a, b), sign in zip(rows, y, strict=True)
+    ]
+    np.testing.assert_allclose(margins(rows, points, y=y), expected, rtol=1e-12)
+    np.testing.assert_allclose(margins(rows, gram=points @ points.T, y=y), expected, rtol=1e-9, atol=1e-14)
+
+
+def test_gram_and_embedding_agree(points, judged, quadruplets):
+    gram = points @ points.T
+    rows, y = quadruplets
+    assert comparison_error(judged, points) == comparison_error(judged, gram=gram)
+    assert comparison_error(rows, points, y=y) == comparison_error(rows, gram=gram, y=y)
+    by_points, by_gram = margin_statistics(judged, points), margin_statistics(judged, gram=gram)
+    np.testing.assert_allclose(by_points, by_gram, rtol=1e-10)
+
+
+def test_rotation_and_translation_change_no_margin(points, judged):
+    moved = points @ ortho_group.rvs(3, random_state=1) + [3.0, -1.0, 2.0]
+    np.testing.assert_allclose(margins(judged, moved), margins(judged, points), rtol=1e-9, atol=1e-13)
+
+
+def test_relabelling_objects_changes_nothing(points, judged):
+    order = np.random.default_rng(2).permutation(15)
+    relabelled = np.argsort(order)[judged.rows]
+    assert comparison_error(relabelled, points[order]) == comparison_error(judged, points)
+
+
+def test_scale_multiplies_mean_by_its_square_and_variance_by_its_fourth_power(points, judged):
+    one, three = margin_statistics(judged, points), margin_statistics(judged, 3 * points)
+    np.testing.assert_allclose(three, (9 * one.mean, 81 * one.variance))
+
+
+def test_opposite_answers_negate_margins_and_complement_the_error(points, judged):
+    y = np.where(np.arange(300) % 3, 1, -1)
+    gamma = margins(judged.rows, points, y=y)
+    np.testing.assert_array_equal(gamma, -margins(judged.rows, points, y=-y))
+    np.testing.assert_allclose(
+        comparison_error(judged.rows, points, y=y), 1 - comparison_error(judged.rows, points, y=-y)
+    )
+    # An answer of -1 is the row with near and far exchanged.
+    exchanged = judged.rows.copy()
+    exchanged[y < 0] = exchanged[y < 0][:, [0, 2, 1]]
+    np.testing.assert_array_equal(gamma, margins(exchanged, points))
+
+
+def test_whole_weights_are_repetitions(points, judged):
+    weights = np.random.default_rng(3).integers(0, 4, size=300)
+    repeated = np.repeat(judged.rows, weights, axis=0)
+    weighted = Comparisons.from_triplets(judged.rows, weights=weights, n_objects=15)
+    error = comparison_error(repeated, points)
+    np.testing.assert_allclose(comparison_error(weighted, points), error)
+    np.testing.assert_allclose(comparison_error(judged.rows, points, sample_weight=weights), error)
+    np.testing.assert_allclose(margin_statistics(weighted, points), margin_statistics(repeated, points))
+
+
+def test_equal_distances_are_ties_whatever_their_rounding():
+    # On a grid of tenths the distances to both neighbours differ by rounding; nothing else is equal.
+    grid = np.arange(30)[:, None] * 0.1
+    centre = np.arange(1, 29)
+    tied = np.column_stack([centre, centre - 1, centre + 1])
+    raw = (grid[centre + 1] - grid[centre]) ** 2 - (grid[centre] - grid[centre - 1]) ** 2
+    assert raw.any()  # otherwise this tests nothing
+    assert not margins(tied, grid).any()
+    assert comparison_error(tied, grid) == 0.5
+
+
+def test_small_differences_are_not_ties():
+    # Relative, not absolute: a map of any scale is judged alike.
+    line = np.array([[0.0], [1.0], [1.0 + 1e-9]])
+    for scale in (1e-9, 1.0, 1e9):
+        assert comparison_error([[0, 1, 2]], scale * line) == 0
+
+
+def test_table_and_row_gathers_agree(monkeypatch):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(20, 4)) + 1e3
+    first, second = rng.integers(20, size=(2, 1000))
+    by_table = pair_distances(points, first, second)
+    monkeypatch.setattr(metrics, "_BLOCK", 7)
+    by_rows = np.concatenate(
+        [pair_distances(points, first[part], second[part]) for part in np.split(np.arange(1000), 10)]
+    )
+    np.testing.assert_allclose(by_table, by_rows, rtol=1e-13)
+
+
+def test_objects_missing_from_an_array_are_no_obstacle(points):
+    assert comparison_error([[0, 1, 2]], points) in (0.0, 1.0)
+
+
+def test_error_from_margins_counts():
+    gamma = np.array([-1.0, 0.0, 2.0, 0.0])
+    assert error_from_margins(gamma) == 0.5
+    assert error_from_margins(gamma, ties="satisfied") == 0.25
+    assert error_from_margins(gamma, [1, 0, 3, 0]) == 0.25
+
+
+@pytest.mark.parametrize("scaling", [True, False])
+def test_procrustes_ignores_rigid_motion(points, scaling):
+    moved = points @ ortho_group.rvs(3, random_state=0) + 7.0
+    assert procrustes_error(moved, points, scaling=scaling) < 1e-12
+
+
+def test_procrustes_scaling(points):
+    assert procrustes_error(1e-6 * points, points) < 1e-12
+    # |A Q - B|^2 / (|A|^2 + |B|^2) for A = 3 B.
+    np.testing.assert_allclose(procrustes_error(3 * points, points, scaling=False), 4 / 10)
+
+
+@pytest.mark.parametrize("scaling", [True, False])
+def test_procrustes_is_symmetric_and_bounded(points, scaling):
+    other = np.random.default_rng(1).normal(size=(15, 3))
+    error = procrustes_error(other, points, scaling=scaling)
+    assert 0 < error <= 1
+    np.testing.assert_allclose(error, procrustes_error(points, other, scaling=scaling))
+
+
+def test_procrustes_is_scipys_disparity(points):
+    other = np.random.default_rng(1).normal(size=(15, 3))
+    np.testing.assert_allclose(procrustes_error(other, points), procrustes(points, other)[2])
+
+
+def test_procrustes_is_a_minimum(points):
+    other = np.random.default_rng(1).normal(size=(15, 3))
+    a, b = other - other.mean(axis=0), points - points.mean(axis=0)
+    best = procrustes_error(other, points)
+    for seed in range(50):
+        turned = a @ ortho_group.rvs(3, random_state=seed)
+        scale = (turned * b).sum() / (turned**2).sum()
+        assert best <= ((scale * turned - b) ** 2).sum() / (b**2).sum()
+
+
+def test_procrustes_pads_columns(points):
+    flat = points[:, :2]
+    assert procrustes_error(np.column_stack([flat, np.zeros(15)]), flat) < 1e-12
+    np.testing.assert_allclose(procrustes_error(flat, points), procrustes_error(points, flat))
+
+
+def test_orthogonal_shapes_share_nothing():
+    # Centred configurations with A^T B = 0.
+    assert procrustes_error([[1.0], [-1.0], [0.0], [0.0]], [[0.0], [0.0], [1.0], [-1.0]]) == 1
+
+
+@pytest.mark.parametrize(
+    ("embedding", "truth", "message"),
+    [
+        (np.ones((3, 2)), np.eye(3), "all rows of embedding are equal"),
+        (np.eye(3), 0.1 * np.ones((3, 1)), "all rows of truth are equal"),
+        (np.eye(3), np.eye(4), "3 rows and truth has 4"),
+        (np.array([[np.nan], [0.0]]), np.eye(2), "first is row 0"),
+        (np.zeros(3), np.eye(3), r"shape \(n, p\)"),
+        (np.zeros((0, 2)), np.eye(3), "empty"),
+    ],
+)
+def test_procrustes_refuses_with_a_remedy(embedding, truth, message):
+    with pytest.raises(ValueError, match=message):
+        procrustes_error(embedding, truth)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "got neither"),
+        ({"embedding": np.eye(3), "gram": np.eye(3)}, "got both"),
+        ({"embedding": np.array([[0.0], [1.0], [np.inf]])}, "first is row 2"),
+        ({"embedding": np.zeros(3)}, r"shape \(n, p\)"),
+        ({"gram": np.zeros((3, 2))}, r"shape \(n, n\)"),
+        ({"gram": np.triu(np.ones((3, 3)))}, "not symmetric"),
+        ({"embedding": np.eye(3), "ties": "never"}, "'half' or 'satisfied'"),
+    ],
+)
+def test_errors_help(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        comparison_error([[0, 1, 2]], **arguments)
+
+
+def test_more_objects_than_rows_are_refused():
+    with pytest.raises(ValueError, match="about 5 objects"):
+        comparison_error(Comparisons.from_triplets([[0, 1, 2]], n_objects=5), np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("gamma", "weights", "message"),
+    [
+        ([], None, "no comparisons"),
+        ([1.0, np.nan], None, "row 1"),
+        ([[1.0]], None, r"shape \(m,\)"),
+        ([1.0, 2.0], [1.0], "2 comparisons"),
+        ([1.0, 2.0], [0.0, 0.0], "positive weight"),
+        ([1.0, 2.0], [-1.0, 1.0], "non-negative"),
+    ],
+)
+def test_bad_margins_are_refused(gamma, weights, message):
+    with pytest.raises(ValueError, match=message):
+        error_from_margins(gamma, weights)
