@@ -434,9 +434,7 @@ def test_concatenate_index_sets_takes_the_larger_number_of_objects():
 
 @given(first=comparison_sets(labelled=True), second=comparison_sets(labelled=True))
 def test_concatenate_over_different_labels(first, second):
-    agree = all(
-        (getattr(first, name) is None) == (getattr(second, name) is None) for name in ("annotators", "trials")
-    )
+    agree = all((getattr(first, name) is None) == (getattr(second, name) is None) for name in ("annotators", "trials"))
     if not agree:
         with pytest.raises(ValueError, match=r"1 of 2 parts have .*all parts or to none"):
             first + second
@@ -620,10 +618,7 @@ def test_scikit_learn_splits_comparisons():
     for train, test in KFold(3).split(comparisons):
         assert _safe_indexing(comparisons, test).rows.tolist() == rows[test].tolist()
         assert _safe_indexing(comparisons, train).weights.tolist() == rows[train, 2].tolist()
-    assert (
-        cross_val_score(RowCounter(), comparisons, cv=KFold(4, shuffle=True, random_state=0)).tolist()
-        == [1.0] * 4
-    )
+    assert cross_val_score(RowCounter(), comparisons, cv=KFold(4, shuffle=True, random_state=0)).tolist() == [1.0] * 4
     search = GridSearchCV(RowCounter(), {"n_objects": [14, 20]}, cv=3, refit=False).fit(comparisons)
     assert search.cv_results_["mean_test_score"].tolist() == [1.0, 1.0]
     train, test = train_test_split(comparisons, test_size=3, random_state=0)

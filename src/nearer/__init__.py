@@ -1,0 +1,8 @@
+"""Ordinal embedding: maps of objects from judgments such as "a is nearer to b than to c"."""
+
+from importlib.metadata import version
+
+from nearer.comparisons import Comparisons
+
+__all__ = ["Comparisons", "__version__"]
+__version__ = version("nearer")

@@ -42,14 +42,10 @@ def seal(array: NDArray[Any]) -> NDArray[Any]:
 
 def show(label: Any) -> str:
     """Write a label as people would: 'cat', not np.str_('cat')."""
-    return (
-        repr(label.item()) if isinstance(label, np.generic) and label.dtype.kind not in "mM" else repr(label)
-    )
+    return repr(label.item()) if isinstance(label, np.generic) and label.dtype.kind not in "mM" else repr(label)
 
 
-def read_rows(
-    rows: Any, widths: tuple[int, ...], n_objects: int | None, objects: Any
-) -> tuple[Indices, Labels]:
+def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects: Any) -> tuple[Indices, Labels]:
     """Return indices of shape (m, width) and the labels, (n,), that they point into."""
     table = _read_table(rows, widths)
     numeric = table.dtype.kind in "iuf"
@@ -65,15 +61,11 @@ def read_rows(
     unfit = _missing(labels) | np.array([_is_bool(label) for label in labels])
     if unfit.any():
         bad = unfit[codes]
-        refuse(
-            bad, lambda row: f"{_first(table, bad, row)} is no label", "drop such rows, or name the object"
-        )
+        refuse(bad, lambda row: f"{_first(table, bad, row)} is no label", "drop such rows, or name the object")
     if known is not None:
         return translate(codes, labels, known), known
     if n is not None and n != len(labels):
-        raise ValueError(
-            f"n_objects={n}, but the rows hold {len(labels)} labels; name all objects with objects=[...]"
-        )
+        raise ValueError(f"n_objects={n}, but the rows hold {len(labels)} labels; name all objects with objects=[...]")
     return codes, labels
 
 
@@ -188,9 +180,7 @@ def _first(table: NDArray[Any], bad: Mask, row: int) -> str:
 def read_n_objects(n_objects: Any) -> int:
     """Return n_objects as a positive int."""
     if not isinstance(n_objects, Integral) or _is_bool(n_objects) or n_objects < 1:
-        raise ValueError(
-            f"n_objects={n_objects!r} is not a positive integer; pass the number of objects or None"
-        )
+        raise ValueError(f"n_objects={n_objects!r} is not a positive integer; pass the number of objects or None")
     return int(n_objects)
 
 
@@ -217,9 +207,7 @@ def read_labels(values: Any, name: str, m: int | None = None) -> Labels:
     labels = values if isinstance(values, np.ndarray) else _label_array(list(values))
     check_length(labels, name, m)
     missing = _missing(labels)
-    refuse(
-        missing, lambda row: f"{name} has no label ({show(labels[row])})", f"give every entry of {name} one"
-    )
+    refuse(missing, lambda row: f"{name} has no label ({show(labels[row])})", f"give every entry of {name} one")
     return labels
 
 
@@ -304,9 +292,7 @@ def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
     unknown = translated < 0
     refuse(
         unknown,
-        lambda row: (
-            f"object {show(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects"
-        ),
+        lambda row: f"object {show(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects",
         "add it to the objects, or drop such rows",
     )
     return translated
@@ -371,9 +357,7 @@ def read_answers(y: Any, m: int) -> NDArray[np.int8]:
         return np.where(answers, np.int8(1), np.int8(-1))
     bad = (answers != 1) & (answers != -1)
     zeros_and_ones = bad.any() and bool(((answers == 0) | (answers == 1)).all())
-    remedy = (
-        "for answers of 0 and 1 pass bools: y.astype(bool)" if zeros_and_ones else "pass +1 and -1, or bools"
-    )
+    remedy = "for answers of 0 and 1 pass bools: y.astype(bool)" if zeros_and_ones else "pass +1 and -1, or bools"
     refuse(bad, lambda row: f"y is {show(answers[row])}", remedy)
     return answers.astype(np.int8, copy=False)
 

@@ -200,9 +200,7 @@ class Comparisons:
         if dropped == 0:
             return self
         if dropped == len(self):
-            raise ValueError(
-                f"all {dropped} rows compare an object or a pair with itself; none would be left"
-            )
+            raise ValueError(f"all {dropped} rows compare an object or a pair with itself; none would be left")
         warnings.warn(
             f"dropped {dropped} of {len(self)} rows that compare an object or a pair with itself",
             UserWarning,
@@ -230,9 +228,7 @@ class Comparisons:
         """
         sets = list(parts)
         if not sets or not all(isinstance(part, Comparisons) for part in sets):
-            raise ValueError(
-                f"concatenate takes one or more Comparisons, got {[type(p).__name__ for p in sets]}"
-            )
+            raise ValueError(f"concatenate takes one or more Comparisons, got {[type(p).__name__ for p in sets]}")
         labels = _common_objects([part.objects for part in sets])
         sets = [part.over(labels) for part in sets]
         mixed = len({part.is_triplets for part in sets}) > 1
@@ -450,9 +446,7 @@ def _grown(comparisons: Comparisons, n: int) -> Comparisons:
     if n == comparisons.n_objects:
         return comparisons
     if n < comparisons.n_objects:
-        raise ValueError(
-            f"n_objects={n}, but the Comparisons has {comparisons.n_objects}; raise it or leave it out"
-        )
+        raise ValueError(f"n_objects={n}, but the Comparisons has {comparisons.n_objects}; raise it or leave it out")
     if not _rows.are_indices(comparisons.objects):
         raise ValueError(
             f"n_objects={n}, but the Comparisons names {comparisons.n_objects} objects; use .over(objects)"
@@ -471,9 +465,7 @@ def _count_of(test_size: Any, m: int) -> int:
         return int(test_size)
     if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
         return min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
-    raise ValueError(
-        f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}"
-    )
+    raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")
 
 
 def _common_objects(parts: list[Labels]) -> Labels:
@@ -489,9 +481,7 @@ def _join_labels(parts: list[Labels | None], name: str) -> Labels | None:
     if not present:
         return None
     if len(present) < len(parts):
-        raise ValueError(
-            f"{len(present)} of {len(parts)} parts have {name}; give {name} to all parts or to none"
-        )
+        raise ValueError(f"{len(present)} of {len(parts)} parts have {name}; give {name} to all parts or to none")
     if len({part.dtype.kind for part in present}) > 1:
         present = [part.astype(object) for part in present]  # or NumPy would turn the label 1 into "1"
     return np.concatenate(present)

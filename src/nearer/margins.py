@@ -83,10 +83,9 @@ class MarginMap:
     def distances_adjoint(self, near_weights: FloatArray, far_weights: FloatArray) -> FloatArray:
         """Return the adjoint of `distances`: the Laplacian of the graph with these edge weights."""
         n = self.n_objects
-        edges = np.bincount(self.near, near_weights, n * n)
-        edges += np.bincount(self.far, far_weights, n * n)
-        edges = edges.reshape(n, n)
-        edges += edges.T.copy()
-        laplacian = -edges
-        laplacian[np.diag_indices(n)] += edges.sum(axis=1)
+        flat: FloatArray = np.bincount(self.near, near_weights, n * n)
+        flat += np.bincount(self.far, far_weights, n * n)
+        edges = flat.reshape(n, n)
+        laplacian = -edges - edges.T
+        laplacian[np.diag_indices(n)] -= laplacian.sum(axis=1)
         return laplacian

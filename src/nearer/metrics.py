@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import orthogonal_procrustes
 from scipy.spatial.distance import cdist
+from scipy.special import ndtr
 
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.margins import MarginMap
@@ -32,6 +33,7 @@ __all__ = [
     "margins",
     "pair_distances",
     "procrustes_error",
+    "soft_error",
 ]
 
 Ties: TypeAlias = Literal["half", "satisfied"]
@@ -163,9 +165,7 @@ def margin_statistics(
     return MarginStatistics(mean, float(np.average((gamma - mean) ** 2, weights=weights)))
 
 
-def error_from_margins(
-    margins: ArrayLike, sample_weight: ArrayLike | None = None, *, ties: Ties = "half"
-) -> float:
+def error_from_margins(margins: ArrayLike, sample_weight: ArrayLike | None = None, *, ties: Ties = "half") -> float:
     """Weighted share of negative margins.
 
     Parameters
@@ -201,9 +201,32 @@ def error_from_margins(
     return float(np.average(wrong, weights=_checked_weights(gamma, sample_weight)))
 
 
-def pair_distances(
-    points: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any]
-) -> NDArray[np.float64]:
+def soft_error(margins: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Expected error if each margin carried Gaussian noise as large as the margins themselves.
+
+    The mean of Phi(-gamma / r), r the root mean square of the margins: a smooth stand-in for the error that does not
+    depend on the scale of the map. On few held-out comparisons it tells settings apart far better than counting.
+
+    Parameters
+    ----------
+    margins : array of shape (m,)
+    sample_weight : array of shape (m,), optional
+        Non-negative, not all zero.
+
+    Examples
+    --------
+    >>> soft_error([0.0, 0.0])
+    0.5
+    >>> round(soft_error([1.0, 1.0]), 4)
+    0.1587
+    """
+    gamma = np.asarray(margins, dtype=np.float64)
+    weights = _checked_weights(gamma, sample_weight)
+    size = np.sqrt(np.average(gamma**2, weights=weights))
+    return float(np.average(ndtr(-gamma / size), weights=weights)) if size > 0 else 0.5
+
+
+def pair_distances(points: NDArray[np.float64], first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
     """Squared Euclidean distances between the pairs ``first[q], second[q]`` of rows of ``points``.
 
     Differences are squared, never expanded into inner products: far from the origin the expansion cancels.
@@ -344,9 +367,7 @@ def checked_points(points: ArrayLike | None, name: str) -> NDArray[np.float64]:
 def _checked_gram(gram: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(gram, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ValueError(
-            f"gram must have shape (n, n); got shape {array.shape}; coordinates are the second argument"
-        )
+        raise ValueError(f"gram must have shape (n, n); got shape {array.shape}; coordinates are the second argument")
     _refuse_nonfinite(array, "gram")
     if not np.allclose(array, array.T, rtol=0, atol=1e-8 * np.abs(array).max(initial=0.0)):
         raise ValueError("gram is not symmetric; if that is rounding, pass (gram + gram.T) / 2")
@@ -363,9 +384,7 @@ def _refuse_nonfinite(array: NDArray[np.float64], name: str) -> None:
         )
 
 
-def _checked_weights(
-    gamma: NDArray[np.float64], sample_weight: ArrayLike | None
-) -> NDArray[np.float64] | None:
+def _checked_weights(gamma: NDArray[np.float64], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -383,7 +402,5 @@ def _centred(points: ArrayLike, name: str) -> NDArray[np.float64]:
     centred: NDArray[np.float64] = array - array.mean(axis=0)
     # Equal rows leave rounding of the mean behind, not exact zeros.
     if np.abs(centred).max() <= 1e-14 * np.abs(array).max():
-        raise ValueError(
-            f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged"
-        )
+        raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
     return centred

@@ -3,18 +3,21 @@
     minimize over G >= 0    sum_q c_q phi((A G)_q) + trace * tr(G) + ridge / 2 * ||G||_F^2
 
 The shares c_q are the weights of the comparisons divided by their sum, so that a repeated row and a row of weight 2
-are the same thing, and so that `trace` and `ridge` mean the same at every number of comparisons with the same ratio of
-fit to penalty.
+are the same thing.
 
-A negative `trace` is allowed together with a ridge: up to a constant the penalty is then
-``ridge / 2 * ||G - c I||^2`` with ``c = -trace / ridge``, a pull towards the regular simplex (all objects equally far
-apart) instead of towards a point. As c grows the cone stops mattering and the closed form is reached.
+Specificities. With a finite `specificity` each object also has a number s_i, and the margins are those of
+G + diag(s): the squared distance of i and j becomes d2(i, j) + s_i + s_j, as in the extended Euclidean model of
+Winsberg and Carroll (1989). It stands for what the common space cannot express about an object: a private dimension,
+or how little is known of its place, which adds to its expected squared distance from everything. The penalty
+``specificity / 2 * ||s||^2`` is added; infinity means none. The sign of s is free: a constant added to all of s changes
+no margin.
 
 Dual. With slopes v_q in the domain of phi* and S = -A^T (c v),
 
-    D(v) = - sum_q c_q phi*(v_q) - h*(S),    h*(S) = ||(S - trace I)_+||_F^2 / (2 ridge)
+    D(v) = - sum_q c_q phi*(v_q) - ||(S - trace I)_+||_F^2 / (2 ridge) - ||diag(S)||^2 / (2 specificity)
 
-bounds the minimum from below. Without a ridge h* is the constraint lambda_max(S) <= trace, met by shrinking v.
+bounds the minimum from below. Without a ridge the second term is the constraint lambda_max(S) <= trace, met by
+shrinking v.
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ class Problem:
         Nonnegative, sum 1.
     trace, ridge : float
         Weights of tr(G) and of ||G||_F^2 / 2.
+    specificity : float
+        Weight of ||s||^2 / 2; infinity for a problem without specificities.
 
     Examples
     --------
@@ -57,17 +62,27 @@ class Problem:
     shares: FloatArray
     trace: float = 0.0
     ridge: float = 0.0
+    specificity: float = np.inf
 
-    def penalty(self, gram: FloatArray) -> float:
-        """Return trace * tr(G) + ridge / 2 * ||G||_F^2."""
-        return float(self.trace * np.trace(gram) + self.ridge / 2 * np.vdot(gram, gram))
+    @property
+    def has_specificities(self) -> bool:
+        """Whether objects have specificities."""
+        return bool(np.isfinite(self.specificity))
 
-    def objective(self, gram: FloatArray) -> float:
-        """Return the value to be minimized at a Gram matrix."""
-        return self.loss.evaluate(*self.margins.distances(gram), self.shares).value + self.penalty(gram)
+    def penalty(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
+        """Return trace * tr(G) + ridge / 2 * ||G||_F^2 + specificity / 2 * ||s||^2."""
+        value = float(self.trace * np.trace(gram) + self.ridge / 2 * np.vdot(gram, gram))
+        if self.has_specificities and specificities is not None:
+            value += self.specificity / 2 * float(specificities @ specificities)
+        return value
+
+    def objective(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
+        """Return the value to be minimized."""
+        distances = self.margins.distances(with_specificities(gram, specificities))
+        return self.loss.evaluate(*distances, self.shares).value + self.penalty(gram, specificities)
 
     def objective_and_gradient(self, gram: FloatArray) -> tuple[float, FloatArray]:
-        """Return the value and its gradient, (n, n), without regard to the cone."""
+        """Return the value at s = 0 and its gradient with respect to G, (n, n), without regard to the cone."""
         value, near, far = self.loss.evaluate(*self.margins.distances(gram), self.shares)
         gradient = self.margins.distances_adjoint(near, far) + self.ridge * gram
         gradient[np.diag_indices_from(gradient)] += self.trace
@@ -75,43 +90,54 @@ class Problem:
 
     @cached_property
     def pull_at_zero(self) -> FloatArray:
-        """The negative gradient of the mean loss at G = 0, (n, n)."""
+        """The negative gradient of the mean loss at G = 0, s = 0, (n, n)."""
         zero = np.zeros(len(self.margins))
         _, near, far = self.loss.evaluate(zero, zero, self.shares)
         return -self.margins.distances_adjoint(near, far)
 
     @cached_property
     def vanishing_trace(self) -> float:
-        """The smallest `trace` at which G = 0 solves the convex problem, whatever the ridge.
+        """The smallest `trace` at which G = 0 solves the convex problem without specificities, whatever the ridge.
 
-        G = 0 is optimal exactly when the gradient there plus trace * I is positive semidefinite.
+        G = 0 is optimal exactly when the gradient there plus trace * I is positive semidefinite. Specificities take
+        over part of the pull and lower this value.
         """
         return float(eigvalsh(self.pull_at_zero)[-1])
-
-    def scale(self, gram: FloatArray) -> float:
-        """Return the size of the terms of the objective, to which a duality gap is compared."""
-        terms = self.objective(gram) - self.penalty(gram)
-        return float(terms + abs(self.trace) * np.trace(gram) + self.ridge / 2 * np.vdot(gram, gram))
 
     def dual_bound(self, slopes: FloatArray) -> float:
         """Return D(v), a lower bound on the minimum, for slopes v in the domain of phi* up to rounding."""
         loss = require_prox(self, "the duality gap")
         slopes = loss.clip_slopes(slopes)
-        eigenvalues = eigvalsh(-self.margins.adjoint(self.shares * slopes))
+        pull = -self.margins.adjoint(self.shares * slopes)
+        eigenvalues = eigvalsh(pull)
+        conjugate_penalty, shrink = 0.0, 1.0
         if self.ridge > 0:
-            conjugate_penalty = float(np.sum(np.maximum(eigenvalues - self.trace, 0) ** 2)) / (2 * self.ridge)
+            conjugate_penalty += float(np.sum(np.maximum(eigenvalues - self.trace, 0) ** 2)) / (2 * self.ridge)
         else:
             # 0 lies in the domain of phi*, so every shrunk v does too.
-            slopes = slopes * min(1.0, self.trace / max(eigenvalues[-1], np.finfo(float).tiny))
-            conjugate_penalty = 0.0
-        return -float(self.shares @ loss.conjugate(slopes)) - conjugate_penalty
+            shrink = min(1.0, self.trace / max(float(eigenvalues[-1]), np.finfo(float).tiny))
+        if self.has_specificities:
+            conjugate_penalty += float(np.sum((shrink * np.diagonal(pull)) ** 2)) / (2 * self.specificity)
+        return -float(self.shares @ loss.conjugate(shrink * slopes)) - conjugate_penalty
 
 
-def require_prox(problem: Problem, solver: str) -> ProximableLoss:
-    """Return the loss of the problem, or say that the solver cannot handle it."""
+def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> FloatArray:
+    """Return G + diag(s).
+
+    Examples
+    --------
+    >>> with_specificities(np.zeros((2, 2)), np.array([1.0, 2.0]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    return gram if specificities is None else gram + np.diag(specificities)
+
+
+def require_prox(problem: Problem, what: str) -> ProximableLoss:
+    """Return the loss of the problem, or say that this cannot handle it."""
     if not isinstance(problem.loss, ProximableLoss):
         raise ValueError(
-            f"{solver} needs a loss with a prox in closed form (TwoSidedHinge or Hinge), "
+            f"{what} needs a loss with a prox in closed form (TwoSidedHinge or Hinge), "
             f"got {type(problem.loss).__name__}; use solver='projected'"
         )
     return problem.loss

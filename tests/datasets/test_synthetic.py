@@ -68,14 +68,11 @@ def test_samples_are_without_replacement(share):
 def test_samples_are_uniform_and_so_are_their_first_rows():
     points = make_gaussian(5, 2, random_state=0)
     total, size, repeats = count_questions(5), 10, 3000
-    index = {
-        tuple(row): number for number, row in enumerate(as_questions(sample_triplets(points).rows).tolist())
-    }
+    index = {tuple(row): number for number, row in enumerate(as_questions(sample_triplets(points).rows).tolist())}
     whole, head = np.zeros(total), np.zeros(total)
     for seed in range(repeats):
         numbers = [
-            index[tuple(row)]
-            for row in as_questions(sample_triplets(points, size, random_state=seed).rows).tolist()
+            index[tuple(row)] for row in as_questions(sample_triplets(points, size, random_state=seed).rows).tolist()
         ]
         whole[numbers] += 1
         head[numbers[0]] += 1
@@ -132,9 +129,7 @@ def test_noises_combine():
 
 def test_steep_logistic_noise_is_no_noise():
     points = make_gaussian(20, 3, random_state=0)
-    np.testing.assert_array_equal(
-        sample_triplets(points, logistic_slope=1e12).rows, sample_triplets(points).rows
-    )
+    np.testing.assert_array_equal(sample_triplets(points, logistic_slope=1e12).rows, sample_triplets(points).rows)
 
 
 def test_ties_are_broken_at_random():
@@ -163,9 +158,7 @@ def test_points_are_uncorrelated_with_every_other_stream_of_their_seed(other):
     assert abs(np.corrcoef(points.ravel(), start.ravel())[0, 1]) < 5 / np.sqrt(points.size)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: 7, lambda: np.random.SeedSequence(7), lambda: np.random.RandomState(7)]
-)
+@pytest.mark.parametrize("make", [lambda: 7, lambda: np.random.SeedSequence(7), lambda: np.random.RandomState(7)])
 def test_seeds_repeat(make):
     points = make_gaussian(10, 2, random_state=make())
     np.testing.assert_array_equal(points, make_gaussian(10, 2, random_state=make()))

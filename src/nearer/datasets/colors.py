@@ -120,7 +120,5 @@ def lab_from_rgb(rgb: ArrayLike) -> NDArray[np.float64]:
     relative = linear @ _XYZ_FROM_RGB.T / _WHITE
     # Below (6/29)^3 the cube root is replaced by its tangent, which keeps black at zero with a finite slope.
     step = 6 / 29
-    x, y, z = np.moveaxis(
-        np.where(relative > step**3, np.cbrt(relative), relative / (3 * step**2) + 4 / 29), -1, 0
-    )
+    x, y, z = np.moveaxis(np.where(relative > step**3, np.cbrt(relative), relative / (3 * step**2) + 4 / 29), -1, 0)
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)

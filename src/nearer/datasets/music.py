@@ -122,9 +122,7 @@ def _download(data_home: str | os.PathLike[str] | None, folders: list[Path]) -> 
         ) from error
     cache = pooch.os_cache("nearer") if data_home is None else Path(data_home).expanduser()
     try:
-        path = pooch.retrieve(
-            URL, known_hash=f"sha256:{SHA256}", fname=MAT_NAME, path=cache, progressbar=True
-        )
+        path = pooch.retrieve(URL, known_hash=f"sha256:{SHA256}", fname=MAT_NAME, path=cache, progressbar=True)
     except OSError as error:
         raise FileNotFoundError(f"{wanted}. Downloading it into {cache} failed: {error}") from error
     return Path(path)
@@ -151,9 +149,7 @@ def _read_mat(path: Path) -> MusicSet:
     return _music_set(rows.reshape(-1, 3), names, None)
 
 
-def _music_set(
-    rows: NDArray[np.integer], names: NDArray[np.str_] | None, genres: NDArray[np.str_] | None
-) -> MusicSet:
+def _music_set(rows: NDArray[np.integer], names: NDArray[np.str_] | None, genres: NDArray[np.str_] | None) -> MusicSet:
     labelled = rows if names is None else names[rows]
     with warnings.catch_warnings():
         # The rows left out are reported as n_degenerate.

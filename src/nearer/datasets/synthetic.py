@@ -156,9 +156,7 @@ def unrank_questions(
     return anchor, smaller + (smaller >= anchor), larger + (larger >= anchor)
 
 
-def _sample_questions(
-    n_objects: int, n_triplets: SupportsIndex | None, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _sample_questions(n_objects: int, n_triplets: SupportsIndex | None, rng: np.random.Generator) -> NDArray[np.int64]:
     total = count_questions(n_objects)
     if n_triplets is None:
         return np.arange(total)
@@ -185,10 +183,6 @@ def _answer(
 
 def _check_noise(logistic_slope: float | None, flipped: float) -> None:
     if logistic_slope is not None and not (np.isfinite(logistic_slope) and logistic_slope > 0):
-        raise ValueError(
-            f"logistic_slope={logistic_slope} must be positive and finite; None means no logistic noise"
-        )
+        raise ValueError(f"logistic_slope={logistic_slope} must be positive and finite; None means no logistic noise")
     if not 0 <= flipped <= 0.5:
-        raise ValueError(
-            f"flipped={flipped} must be in [0, 0.5]; above one half the answers mean the opposite"
-        )
+        raise ValueError(f"flipped={flipped} must be in [0, 0.5]; above one half the answers mean the opposite")

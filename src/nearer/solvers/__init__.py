@@ -1,0 +1,22 @@
+"""Algorithms for the problem of `nearer.problem`: one a file, one driver loop, one kind of solution."""
+
+from nearer.solvers.admm import ADMM
+from nearer.solvers.closed_form import ClosedForm
+from nearer.solvers.driver import Outcome, Progress, Solution, Solver, solve
+from nearer.solvers.paper import Paper
+from nearer.solvers.projected import Projected
+from nearer.solvers.psd import embedding_from_gram, nearest_psd
+
+__all__ = [
+    "ADMM",
+    "ClosedForm",
+    "Outcome",
+    "Paper",
+    "Progress",
+    "Projected",
+    "Solution",
+    "Solver",
+    "embedding_from_gram",
+    "nearest_psd",
+    "solve",
+]

@@ -2,18 +2,19 @@
 
 Split the problem as
 
-    minimize sum_q c_q phi(e_q) + h(Z)    subject to    e = A G,  Z = G
+    minimize  sum_q c_q phi(e_q) + h(Z) + specificity / 2 ||s||^2    subject to    e = A (G + diag(s)),  Z = G
 
-with h(Z) = trace * tr(Z) + ridge / 2 * ||Z||^2 on the cone. One block is G, the other is (e, Z), and both are exact:
+with h(Z) = trace * tr(Z) + ridge / 2 * ||Z||^2 on the cone. One block is (G, s), the other is (e, Z):
 
-    G      (A^T C A + theta I) G = A^T C (e - u) + theta (Z - U)      conjugate gradients, warm-started
-    e      prox of phi / rho at A G + u                               closed form
+    G, s   A^T C (A (G + diag(s)) - e + u) + theta (G - Z + U) = 0    conjugate gradients, warm-started; likewise
+           for s with the diagonal and specificity / rho
+    e      prox of phi / rho at A (G + diag(s)) + u                   closed form
     Z      prox of h / (rho theta) at G + U                           one eigendecomposition
 
-where u, U are the scaled multipliers and C = diag(c). Measuring e = A G in the norm of C makes the prox of every
-comparison the same, whatever its weight, and keeps a repeated row equal to a row of weight 2 at every iterate.
-Both are over-relaxed; rho balances primal and dual residuals; the slopes rho u lie in the domain of phi* by
-construction, so each check of the gap costs one set of eigenvalues.
+where u, U are the scaled multipliers and C = diag(c). Measuring the first constraint in the norm of C makes the prox
+of every comparison the same, whatever its weight, and keeps a repeated row equal to a row of weight 2 at every
+iterate. Both constraints are over-relaxed; rho balances primal and dual residuals; the slopes rho u lie in the domain
+of phi* by construction, so each check of the gap costs one set of eigenvalues.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from nearer.margins import FloatArray
-from nearer.problem import Problem, require_prox
+from nearer.problem import Problem, require_prox, with_specificities
 from nearer.solvers.driver import Outcome, Progress
 from nearer.solvers.psd import penalty_prox
 
 
 @dataclass(frozen=True, eq=False)
 class ADMMState:
-    """Iterates of `ADMM`; ``gram`` is the best feasible point seen so far."""
+    """Iterates of `ADMM`; ``gram`` and ``specificities`` are the best feasible point seen so far."""
 
     gram: FloatArray
+    specificities: FloatArray | None
     progress: Progress
     lower_bound: float
-    relative_gap: float
     free_gram: FloatArray  # G
+    free_specificities: FloatArray | None  # s
     margins: FloatArray  # e
     cone_gram: FloatArray  # Z
     margin_multiplier: FloatArray  # u
@@ -54,7 +56,7 @@ class ADMM:
     Parameters
     ----------
     tol : float
-        Stop when the duality gap is below ``tol`` times the size of the objective's terms.
+        Stop when the duality gap is below ``tol`` times the objective.
     max_iter : int
     relaxation : float in [1, 2)
     check_every : int
@@ -74,26 +76,28 @@ class ADMM:
     def check(self, problem: Problem) -> None:
         """Refuse problems without a bounded solution or a prox."""
         require_prox(problem, "solver='admm'")
-        if problem.ridge < 0:
-            raise ValueError(f"ridge must be >= 0, got {problem.ridge}")
-        if problem.ridge == 0 and problem.trace <= 0:
+        if problem.trace < 0 or problem.ridge < 0 or problem.trace + problem.ridge == 0:
             raise ValueError(
-                f"trace={problem.trace} without a ridge has no unique solution; set trace > 0 or ridge > 0"
+                "solver='admm' needs trace >= 0 and ridge >= 0, and one of them above 0, "
+                f"got trace={problem.trace}, ridge={problem.ridge}"
             )
+        if not problem.specificity > 0:
+            raise ValueError(f"specificity must be above 0 (infinity for none), got {problem.specificity}")
 
     def init(self, problem: Problem, rng: np.random.Generator) -> ADMMState:
         """Start from G = 0, which is the solution if the trace penalty is large enough."""
         n, m = problem.margins.n_objects, len(problem.margins)
         zero, none = np.zeros((n, n)), np.zeros(m)
         objective = problem.objective(zero)
-        loss = require_prox(problem, "solver='admm'")
-        bound = problem.dual_bound(loss.derivative(none))
+        bound = problem.dual_bound(require_prox(problem, "solver='admm'").derivative(none))
+        specificities = np.zeros(n) if problem.has_specificities else None
         return ADMMState(
             gram=zero,
+            specificities=specificities,
             progress=Progress(0, objective, objective - bound),
             lower_bound=bound,
-            relative_gap=(objective - bound) / objective,
             free_gram=zero,
+            free_specificities=specificities,
             margins=none,
             cone_gram=zero,
             margin_multiplier=none,
@@ -106,8 +110,8 @@ class ADMM:
     def step(self, problem: Problem, state: ADMMState) -> ADMMState:
         """Update both blocks and the multipliers; every few iterations check the gap and adapt rho."""
         loss = require_prox(problem, "solver='admm'")
-        gram = _solve_free_gram(problem, state)
-        fitted = problem.margins(gram)
+        gram, specificities = _solve_free_block(problem, state)
+        fitted = problem.margins(with_specificities(gram, specificities))
         relaxed_margins = self.relaxation * fitted + (1 - self.relaxation) * state.margins
         relaxed_gram = self.relaxation * gram + (1 - self.relaxation) * state.cone_gram
         margins = loss.prox(relaxed_margins + state.margin_multiplier, 1 / state.rho)
@@ -117,6 +121,7 @@ class ADMM:
         after = replace(
             state,
             free_gram=gram,
+            free_specificities=specificities,
             margins=margins,
             cone_gram=cone_gram,
             margin_multiplier=state.margin_multiplier + relaxed_margins - margins,
@@ -128,10 +133,10 @@ class ADMM:
         return _adapt_rho(problem, state, _check_gap(problem, after), fitted)
 
     def done(self, problem: Problem, state: ADMMState) -> Outcome | None:
-        """Stop on a small gap, or at once when G = 0 is the solution."""
-        if problem.trace >= problem.vanishing_trace:
-            return Outcome.VANISHED
-        return Outcome.CONVERGED if state.relative_gap <= self.tol else None
+        """Stop on a small gap; say so when the solution is G = 0."""
+        if state.progress.gap > self.tol * abs(state.progress.objective):
+            return None
+        return Outcome.CONVERGED if state.gram.any() else Outcome.VANISHED
 
 
 def _theta(problem: Problem) -> float:
@@ -144,41 +149,51 @@ def _theta(problem: Problem) -> float:
     return curvature / 6 + problem.ridge / 2
 
 
-def _solve_free_gram(problem: Problem, state: ADMMState) -> FloatArray:
+def _solve_free_block(problem: Problem, state: ADMMState) -> tuple[FloatArray, FloatArray | None]:
+    """Return the G and s that minimize the augmented Lagrangian."""
     n = problem.margins.n_objects
 
-    def apply(flat: FloatArray) -> FloatArray:
-        matrix = flat.reshape(n, n)
-        curved = problem.margins.adjoint(problem.shares * problem.margins(matrix)) + state.theta * matrix
-        return curved.ravel()
+    def split(flat: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        return flat[: n * n].reshape(n, n), flat[n * n :] if problem.has_specificities else None
 
-    target = problem.margins.adjoint(problem.shares * (state.margins - state.margin_multiplier))
-    target += state.theta * (state.cone_gram - state.cone_multiplier)
+    def join(gram: FloatArray, laplacian: FloatArray, specificities: FloatArray | None) -> FloatArray:
+        """Stack the equations of G and s, given A^T C of the margins."""
+        top = (laplacian + state.theta * gram).ravel()
+        if specificities is None:
+            return top
+        bottom = np.diagonal(laplacian) + problem.specificity / state.rho * specificities
+        return np.concatenate([top, bottom])
+
+    def apply(flat: FloatArray) -> FloatArray:
+        gram, specificities = split(flat)
+        margins = problem.margins(with_specificities(gram, specificities))
+        return join(gram, problem.margins.adjoint(problem.shares * margins), specificities)
+
     start = state.free_gram.ravel()
-    # Inexact steps suffice while far from the solution: a fixed cut of the residual that the last G leaves.
-    residual = np.linalg.norm(target.ravel() - apply(start))
+    none = None
+    if state.free_specificities is not None:
+        start, none = np.concatenate([start, state.free_specificities]), np.zeros(n)
+    pull = problem.margins.adjoint(problem.shares * (state.margins - state.margin_multiplier))
+    target = join(state.cone_gram - state.cone_multiplier, pull, none)
+    # Inexact steps suffice while far from the solution: a fixed cut of the residual that the last block leaves.
+    residual = float(np.linalg.norm(target - apply(start)))
     floor = 1e-12 * float(np.linalg.norm(target))
-    operator = LinearOperator((n * n, n * n), matvec=apply, dtype=np.float64)
-    solution, _ = cg(operator, target.ravel(), x0=start, rtol=0.0, atol=max(0.05 * residual, floor), maxiter=100)
-    result: FloatArray = solution.reshape(n, n)
-    return result
+    operator = LinearOperator((len(start), len(start)), matvec=apply, dtype=np.float64)
+    solution, _ = cg(operator, target, x0=start, rtol=0.0, atol=max(0.05 * residual, floor), maxiter=100)
+    return split(solution)
 
 
 def _check_gap(problem: Problem, state: ADMMState) -> ADMMState:
     """Evaluate both bounds at the current iterates and keep the better of old and new."""
-    objective = problem.objective(state.cone_gram)
-    gram = state.cone_gram
-    if state.progress.objective < objective:
-        objective, gram = state.progress.objective, state.gram
+    objective = problem.objective(state.cone_gram, state.free_specificities)
+    if objective <= state.progress.objective:
+        state = replace(state, gram=state.cone_gram, specificities=state.free_specificities)
+    else:
+        objective = state.progress.objective
     bound = max(state.lower_bound, problem.dual_bound(state.rho * state.margin_multiplier))
-    gap = max(objective - bound, 0.0)
-    return replace(
-        state,
-        gram=gram,
-        progress=Progress(state.iteration, objective, gap),
-        lower_bound=bound,
-        relative_gap=gap / problem.scale(gram),
-    )
+    # Rounding may leave a bound above the objective by the last bit.
+    progress = Progress(state.iteration, objective, max(objective - bound, 0.0))
+    return replace(state, progress=progress, lower_bound=bound)
 
 
 def _adapt_rho(problem: Problem, before: ADMMState, after: ADMMState, fitted: FloatArray) -> ADMMState:
@@ -187,12 +202,12 @@ def _adapt_rho(problem: Problem, before: ADMMState, after: ADMMState, fitted: Fl
     def norm(margins: FloatArray, gram: FloatArray) -> float:
         return float(np.sqrt(problem.shares @ margins**2 + after.theta * np.vdot(gram, gram)))
 
-    primal = norm(fitted - after.margins, after.free_gram - after.cone_gram) / norm(after.margins, after.cone_gram)
-    dual = norm(after.margins - before.margins, after.cone_gram - before.cone_gram) / norm(
-        after.margin_multiplier, after.cone_multiplier
-    )
     tiny = np.finfo(float).tiny
-    # A change loses the guarantee of convergence if it never ends: its size falls off with the iterations.
+    primal = norm(fitted - after.margins, after.free_gram - after.cone_gram)
+    primal /= max(norm(after.margins, after.cone_gram), tiny)
+    dual = norm(after.margins - before.margins, after.cone_gram - before.cone_gram)
+    dual /= max(norm(after.margin_multiplier, after.cone_multiplier), tiny)
+    # Changes that never end would void the guarantee of convergence: their reach falls off with the iterations.
     reach = 1 + 4 / (1 + after.iteration / 100)
     factor = float(np.clip(np.sqrt(primal / max(dual, tiny)), 1 / reach, reach))
     if 1 / 1.5 < factor < 1.5:

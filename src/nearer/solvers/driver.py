@@ -11,7 +11,7 @@ import multiprocessing
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from tqdm import tqdm
@@ -49,12 +49,14 @@ class Solution:
     Attributes
     ----------
     gram : ndarray, shape (n, n)
+    specificities : ndarray, shape (n,), or None for a problem without them
     outcome : Outcome
     n_iter : int
     history : list of Progress
     """
 
     gram: FloatArray
+    specificities: FloatArray | None
     outcome: Outcome
     n_iter: int
     history: list[Progress]
@@ -145,10 +147,11 @@ def solve(
                     callback(state.progress)
             bar.update()
             outcome = solver.done(problem, state)
-    return Solution(state.gram, outcome or Outcome.MAX_ITER, n_iter, history)
+    specificities = getattr(state, "specificities", None)
+    return Solution(state.gram, specificities, outcome or Outcome.MAX_ITER, n_iter, history)
 
 
-def _bar(total: int) -> tqdm[None]:
+def _bar(total: int) -> tqdm[Any]:
     # Shown on terminals only, after a second; workers of a pool stay silent, their parent has a bar of its own.
     worker = multiprocessing.current_process().name != "MainProcess"
     return tqdm(total=total, desc="fit", delay=1, leave=False, disable=True if worker else None)
