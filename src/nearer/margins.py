@@ -63,6 +63,23 @@ class MarginMap:
         i, j, l, k = quadruplets.T.astype(np.intp)  # noqa: E741
         return cls(near=i * n_objects + j, far=l * n_objects + k, n_objects=n_objects)
 
+    def merged(self, weights: FloatArray) -> tuple[MarginMap, FloatArray]:
+        """Return the map with each distinct comparison once, and the sum of its weights; rows of weight 0 are left out.
+
+        Rows in one fixed order, whatever order they came in, make a repeated row and a row of weight 2 the same
+        problem to the last bit.
+        """
+        kept = weights > 0
+        near, far = (self._sorted_pairs(pairs[kept]) for pairs in (self.near, self.far))
+        codes, inverse = np.unique(np.column_stack([near, far]), axis=0, return_inverse=True)
+        totals: FloatArray = np.zeros(len(codes))
+        totals += np.bincount(inverse.ravel(), weights[kept])
+        return MarginMap(codes[:, 0], codes[:, 1], self.n_objects), totals
+
+    def _sorted_pairs(self, pairs: NDArray[np.intp]) -> NDArray[np.intp]:
+        first, second = np.divmod(pairs, self.n_objects)
+        return np.minimum(first, second) * self.n_objects + np.maximum(first, second)
+
     def __len__(self) -> int:
         return len(self.near)
 
@@ -83,9 +100,9 @@ class MarginMap:
     def distances_adjoint(self, near_weights: FloatArray, far_weights: FloatArray) -> FloatArray:
         """Return the adjoint of `distances`: the Laplacian of the graph with these edge weights."""
         n = self.n_objects
-        flat: FloatArray = np.bincount(self.near, near_weights, n * n)
-        flat += np.bincount(self.far, far_weights, n * n)
-        edges = flat.reshape(n, n)
+        edges = np.zeros((n, n))
+        edges += np.bincount(self.near, near_weights, n * n).reshape(n, n)
+        edges += np.bincount(self.far, far_weights, n * n).reshape(n, n)
         laplacian = -edges - edges.T
         laplacian[np.diag_indices(n)] -= laplacian.sum(axis=1)
         return laplacian

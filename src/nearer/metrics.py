@@ -202,7 +202,7 @@ def error_from_margins(margins: ArrayLike, sample_weight: ArrayLike | None = Non
 
 
 def soft_error(margins: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Expected error if each margin carried Gaussian noise as large as the margins themselves.
+    """Return the error to expect if each margin carried Gaussian noise as large as the margins themselves.
 
     The mean of Phi(-gamma / r), r the root mean square of the margins: a smooth stand-in for the error that does not
     depend on the scale of the map. On few held-out comparisons it tells settings apart far better than counting.

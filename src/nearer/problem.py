@@ -41,8 +41,8 @@ class Problem:
     margins : MarginMap
         Of m comparisons, each oriented so that it reads as answered.
     loss : Loss
-    shares : ndarray, shape (m,)
-        Nonnegative, sum 1.
+    weights : ndarray, shape (m,)
+        Positive.
     trace, ridge : float
         Weights of tr(G) and of ||G||_F^2 / 2.
     specificity : float
@@ -59,10 +59,21 @@ class Problem:
 
     margins: MarginMap
     loss: Loss
-    shares: FloatArray
+    weights: FloatArray
     trace: float = 0.0
     ridge: float = 0.0
     specificity: float = np.inf
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The sum of the weights: the number of comparisons, if each has weight 1."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The weights c divided by their sum, (m,)."""
+        shares: FloatArray = self.weights / self.total_weight
+        return shares
 
     @property
     def has_specificities(self) -> bool:

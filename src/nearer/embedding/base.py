@@ -54,7 +54,7 @@ class OrdinalEmbedding(BaseEstimator):
         """Return the loss with this estimator's settings."""
 
     @abstractmethod
-    def _penalized(self, problem: Problem, total_weight: float) -> Problem:
+    def _penalized(self, problem: Problem) -> Problem:
         """Return the problem with this estimator's penalties."""
 
     @abstractmethod
@@ -125,10 +125,9 @@ class OrdinalEmbedding(BaseEstimator):
             raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
 
     def _problem(self, comparisons: Comparisons) -> Problem:
-        weights = comparisons.sample_weight
-        total = float(weights.sum())
         margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
-        return self._penalized(Problem(margins, self._loss(), weights / total), total)
+        margins, weights = margins.merged(comparisons.sample_weight)
+        return self._penalized(Problem(margins, self._loss(), weights))
 
     def _keep(self, problem: Problem, solution: Solution, comparisons: Comparisons) -> None:
         self.objects_ = comparisons.objects
@@ -148,10 +147,10 @@ class OrdinalEmbedding(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif not solution.gram.any():
+        elif problem.trace >= problem.vanishing_trace or not solution.gram.any():
             warnings.warn(
-                f"{type(self).__name__}: {Outcome.VANISHED.value}, so every comparison is a tie. "
-                f"Choose trace below {problem.vanishing_trace:.4g} (it is {problem.trace:.4g}).",
+                f"{type(self).__name__}: {Outcome.VANISHED.value}. "
+                f"Choose trace well below {problem.vanishing_trace:.4g} (it is {problem.trace:.4g}).",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -24,7 +24,7 @@ class _RankLimited(OrdinalEmbedding):
     trace: float
     solver: str | Solver[Any]
 
-    def _penalized(self, problem: Problem, total_weight: float) -> Problem:
+    def _penalized(self, problem: Problem) -> Problem:
         return replace(problem, trace=self.trace)
 
     def _solver(self) -> Solver[Any]:

@@ -113,13 +113,13 @@ class DMOE(OrdinalEmbedding):
             raise ValueError(f"solver must be one of {sorted(_SOLVERS)} or a solver object, got {self.solver!r}")
         return _SOLVERS[self.solver]
 
-    def _penalized(self, problem: Problem, total_weight: float) -> Problem:
+    def _penalized(self, problem: Problem) -> Problem:
         solver = self._solver()
         trace, ridge = self.trace, self.ridge
         if trace is None:
             trace = 0.0 if isinstance(solver, ClosedForm) else 0.1 * problem.vanishing_trace
         if ridge is None:
-            ridge = 0.0 if isinstance(solver, Paper) else 1.0 / total_weight
+            ridge = 0.0 if isinstance(solver, Paper) else 1.0 / problem.total_weight
         specificity = np.inf if self.specificity is None else self.specificity
         if specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")

@@ -76,9 +76,9 @@ class ADMM:
     def check(self, problem: Problem) -> None:
         """Refuse problems without a bounded solution or a prox."""
         require_prox(problem, "solver='admm'")
-        if problem.trace < 0 or problem.ridge < 0 or problem.trace + problem.ridge == 0:
+        if not (problem.trace >= 0 and problem.ridge >= 0 and 0 < problem.trace + problem.ridge < np.inf):
             raise ValueError(
-                "solver='admm' needs trace >= 0 and ridge >= 0, and one of them above 0, "
+                "solver='admm' needs finite trace >= 0 and ridge >= 0, and one of them above 0, "
                 f"got trace={problem.trace}, ridge={problem.ridge}"
             )
         if not problem.specificity > 0:

@@ -5,8 +5,8 @@ With nu = 1, power 2, trace = 0 and the cone dropped, the problem is ridge regre
     minimize  sum_q c_q (1 - (A G)_q)^2 + ridge / 2 * ||G||_F^2,    solved by  (A^T C A + ridge / 2 I) G = A^T c
 
 or G = A^T (A A^T + ridge / 2 C^{-1})^{-1} 1. Conjugate gradients solve it without forming a matrix; the eigenvalues of
-A^T C A cluster so well that a few dozen products suffice. The result need not be positive semidefinite: it ranks
-comparisons, and its positive part gives a map.
+A^T C A cluster so well that a few dozen products suffice. Every K_q has trace 0, so G has too and is never positive
+semidefinite: it ranks comparisons, and its positive part gives a map.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Paper:
         """Refuse what Algorithm 1 does not know."""
         if not isinstance(problem.loss, TwoSidedHinge):
             raise ValueError(f"solver='paper' knows the two-sided hinge only, got {type(problem.loss).__name__}")
-        if problem.ridge != 0 or problem.trace < 0:
+        if problem.ridge != 0 or not 0 <= problem.trace < np.inf:
             raise ValueError(
                 f"solver='paper' needs ridge=0 and trace >= 0, got ridge={problem.ridge}, trace={problem.trace}; "
                 "use solver='admm' for other penalties"
@@ -97,18 +97,18 @@ class Paper:
         """One pass over the five blocks, then the multipliers and mu."""
         loss = problem.loss
         assert isinstance(loss, TwoSidedHinge)
-        mu, weights = state.mu, problem.shares * _total(problem)
+        mu, weights = state.mu, problem.weights
         e = 1 - problem.margins(state.G)
         e1 = _shrink_positive(e - state.z1 / mu, weights / mu, loss.power)
         e2 = _shrink_positive(-e - state.z2 / mu, loss.nu * weights / mu, loss.power)
 
         G = _solve_gram(problem, replace(state, e1=e1, e2=e2))
-        G1 = penalty_prox(G + state.Z3 / mu, problem.trace * _total(problem), 0.0, 1 / mu)
+        G1 = penalty_prox(G + state.Z3 / mu, problem.trace * problem.total_weight, 0.0, 1 / mu)
         G2 = nearest_psd(G + state.Z4 / mu)
         e = 1 - problem.margins(G)
 
         objective = problem.objective(G2)
-        change = abs(objective - state.progress.objective) * _total(problem)
+        change = abs(objective - state.progress.objective) * problem.total_weight
         return PaperState(
             gram=G2,
             progress=Progress(state.progress.iteration + 1, objective, float("nan")),
@@ -127,11 +127,6 @@ class Paper:
     def done(self, problem: Problem, state: PaperState) -> Outcome | None:
         """Stop when the objective hardly changes between two iterations."""
         return Outcome.CONVERGED if state.objective_change < self.tol else None
-
-
-def _total(problem: Problem) -> float:
-    """Return W, the factor between the mean form of `Problem` and the paper's sum form."""
-    return float(len(problem.margins))
 
 
 def _shrink_positive(points: FloatArray, step: FloatArray, power: int) -> FloatArray:

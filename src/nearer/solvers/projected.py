@@ -61,7 +61,7 @@ class Projected:
     """
 
     rank: int
-    tol: float = 1e-6
+    tol: float = 1e-5
     max_iter: int = 2000
     start: Literal["zero", "random"] = "zero"
 
@@ -69,7 +69,7 @@ class Projected:
         """Refuse a rank below 1 and penalties that do not bound the solution."""
         if self.rank < 1:
             raise ValueError(f"rank must be at least 1, got {self.rank}")
-        if problem.trace < 0 or problem.ridge < 0:
+        if not (0 <= problem.trace < np.inf and 0 <= problem.ridge < np.inf):
             raise ValueError(
                 f"solver='projected' needs trace >= 0 and ridge >= 0, got {problem.trace} and {problem.ridge}"
             )

@@ -1,0 +1,174 @@
+"""What every estimator must do, whatever its method."""
+
+import numpy as np
+import pytest
+from estimators import ESTIMATORS
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+from nearer import Comparisons
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.metrics import comparison_error
+
+N = 15
+POINTS = make_gaussian(N, 2, random_state=1)
+TRIPLETS = sample_triplets(POINTS, 300, random_state=1)
+TEST = sample_triplets(POINTS)
+
+
+@pytest.fixture(params=list(ESTIMATORS))
+def estimator(request):
+    return clone(ESTIMATORS[request.param])
+
+
+@pytest.fixture
+def rows(kind):
+    if kind == "triplets":
+        return TRIPLETS.rows
+    i, j, l, k = np.random.default_rng(0).integers(N, size=(600, 4)).T  # noqa: E741
+    keep = (i != j) & (l != k) & ~((i == l) & (j == k)) & ~((i == k) & (j == l))
+    quadruplets = np.column_stack([i, j, l, k])[keep]
+    far_first = ((POINTS[i] - POINTS[j]) ** 2).sum(1)[keep] > ((POINTS[l] - POINTS[k]) ** 2).sum(1)[keep]
+    quadruplets[far_first] = quadruplets[far_first][:, [2, 3, 0, 1]]
+    return quadruplets
+
+
+def swapped(rows):
+    return rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
+
+
+def test_learns_from_triplets_and_quadruplets_and_scores_both(estimator, rows):
+    model = estimator.fit(rows)
+    assert model.score(TEST) > 0.85
+    assert model.score(rows) > 0.9
+    assert model.embedding_.shape == (N, 2)
+    assert model.gram_.shape == (N, N)
+    assert model.n_objects_ == N
+    assert model.converged_
+    assert model.n_iter_ >= 1
+    assert len(model.history_) >= 2
+
+
+def test_swapping_near_and_far_against_an_answer_of_minus_one(estimator, rows):
+    flip = np.random.default_rng(2).random(len(rows)) < 0.5
+    turned = np.where(flip[:, None], swapped(rows), rows)
+    plain = clone(estimator).fit(rows)
+    for answers in (np.where(flip, -1, 1), ~flip):
+        model = clone(estimator).fit(turned, answers)
+        np.testing.assert_allclose(model.gram_, plain.gram_, atol=1e-8)
+        np.testing.assert_allclose(model.score(turned, answers), plain.score(rows))
+    assert plain.score(turned) == pytest.approx(1 - plain.score(swapped(turned)))
+
+
+def test_a_repeated_row_is_a_row_of_weight_two(estimator, rows):
+    repeated = np.concatenate([rows, rows[:30]])
+    weights = np.where(np.arange(len(rows)) < 30, 2.0, 1.0)
+    twice, weighted = clone(estimator).fit(repeated), clone(estimator).fit(rows, sample_weight=weights)
+    np.testing.assert_allclose(twice.gram_, weighted.gram_, atol=1e-8)
+    assert twice.score(repeated) == pytest.approx(weighted.score(rows, sample_weight=weights))
+
+
+def test_relabelling_objects_changes_nothing(estimator, rows):
+    order = np.random.default_rng(3).permutation(N)
+    plain, relabelled = clone(estimator).fit(rows), clone(estimator).fit(order[rows])
+    np.testing.assert_allclose(relabelled.gram_[np.ix_(order, order)], plain.gram_, atol=1e-8)
+
+
+def test_weight_zero_is_no_row(estimator, rows):
+    weights = np.r_[np.ones(len(rows) - 50), np.zeros(50)]
+    plain, weighted = clone(estimator).fit(rows[:-50]), clone(estimator).fit(rows, sample_weight=weights)
+    np.testing.assert_allclose(weighted.gram_, plain.gram_, atol=1e-8)
+
+
+def test_labels_in_labels_out(estimator):
+    names = np.array([f"object {i:02d}" for i in range(N)])
+    model, plain = clone(estimator).fit(names[TRIPLETS.rows]), clone(estimator).fit(TRIPLETS.rows)
+    np.testing.assert_array_equal(model.objects_, names)
+    np.testing.assert_allclose(model.gram_, plain.gram_, atol=1e-8)
+    label_rows = [tuple(row) for row in names[TEST.rows[:7]]]
+    np.testing.assert_array_equal(model.predict(label_rows), plain.predict(TEST.rows[:7]))
+    with pytest.raises(ValueError, match="nobody"):
+        model.predict([("object 00", "object 01", "nobody")])
+
+
+def test_predictions_agree_with_each_other(estimator, rows):
+    model = estimator.fit(TRIPLETS)
+    margins = model.decision_function(rows)
+    np.testing.assert_array_equal(model.predict(rows), np.where(margins >= 0, 1, -1))
+    probabilities = model.predict_proba(rows)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, margins >= 0)
+    assert model.score(rows) == pytest.approx(np.mean(margins > 0) + 0.5 * np.mean(margins == 0))
+    assert model.score(rows) == pytest.approx(1 - comparison_error(rows, gram=model.gram_))
+
+
+def test_answers_of_the_test_set_do_not_change_what_is_predicted(estimator):
+    model = estimator.fit(TRIPLETS)
+    answered = Comparisons.from_triplets(TEST.rows[:20], y=[1, -1] * 10, n_objects=N)
+    np.testing.assert_array_equal(model.predict(answered), model.predict(TEST.rows[:20]))
+
+
+def test_fitting_twice_is_the_same_and_leaves_the_settings_alone(estimator):
+    settings = estimator.get_params()
+    first = estimator.fit(TRIPLETS).embedding_
+    np.testing.assert_array_equal(estimator.fit(TRIPLETS).embedding_, first)
+    assert estimator.get_params() == settings
+    np.testing.assert_array_equal(clone(estimator).fit_transform(TRIPLETS), first)
+
+
+def test_an_object_that_a_fold_misses_is_scored_nonetheless(estimator):
+    lonely = np.concatenate([TRIPLETS.rows, [[0, 1, N], [N, 2, 3]]])  # object N is in the last fold only
+    scores = cross_val_score(estimator.set_params(n_objects=N + 1), lonely, cv=KFold(3))
+    assert np.isfinite(scores).all()
+    scores = cross_val_score(estimator, Comparisons.from_triplets(lonely), cv=KFold(3))
+    assert np.isfinite(scores).all()
+
+
+def test_without_n_objects_a_missed_object_is_a_clear_error(estimator):
+    model = estimator.set_params(n_objects=None).fit(TRIPLETS)
+    with pytest.raises(ValueError, match=f"{N}.*n_objects"):
+        model.predict([[0, 1, N]])
+
+
+def test_grid_search(estimator):
+    search = GridSearchCV(estimator, {"n_components": [1, 2]}, cv=3).fit(TRIPLETS.rows)
+    assert search.best_params_["n_components"] in (1, 2)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    with_answers = GridSearchCV(clone(estimator), {"n_components": [2]}, cv=3)
+    with_answers.fit(swapped(TRIPLETS.rows), -np.ones(len(TRIPLETS), int))
+    assert with_answers.best_score_ > 0.75
+
+
+def test_not_fitted(estimator):
+    with pytest.raises(NotFittedError):
+        estimator.predict(TEST)
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 1.5, "two", True])
+def test_bad_dimensions_are_refused(estimator, n_components):
+    with pytest.raises(ValueError, match="n_components"):
+        estimator.set_params(n_components=n_components).fit(TRIPLETS)
+
+
+def test_unknown_solvers_are_refused_by_name(estimator):
+    with pytest.raises(ValueError, match="magic"):
+        estimator.set_params(solver="magic").fit(TRIPLETS)
+
+
+def test_a_map_that_vanishes_says_so(estimator):
+    if estimator.get_params()["solver"] == "closed":
+        pytest.skip("the closed form has no trace penalty")
+    limit = estimator.vanishing_trace(TRIPLETS)
+    with pytest.warns(UserWarning, match="trace well below"):
+        model = estimator.set_params(trace=1.01 * limit).fit(TRIPLETS)
+    # Algorithm 1 ends near the solution, not at it.
+    np.testing.assert_allclose(model.embedding_, 0, atol=0.3 if model.solver == "paper" else 1e-6)
+
+
+def test_rotating_the_truth_changes_nothing(estimator):
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
+    turned = sample_triplets(3 * POINTS @ rotation + 1, 300, random_state=1)
+    np.testing.assert_array_equal(turned.rows, TRIPLETS.rows)
+    np.testing.assert_array_equal(estimator.fit(turned).gram_, clone(estimator).fit(TRIPLETS).gram_)
