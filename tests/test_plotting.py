@@ -1,0 +1,84 @@
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from nearer.plotting import new_figure, plot_errors, plot_loss, plot_map, plot_margins
+
+
+@pytest.fixture
+def ax():
+    return new_figure(5, 5).add_subplot()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda ax: plot_map(np.eye(3), ["a", "b", "c"], ax=ax),
+        lambda ax: plot_margins(np.linspace(-1, 2, 50), np.linspace(-2, 2, 50), ax=ax),
+        lambda ax: plot_loss(ax=ax),
+        lambda ax: plot_errors({"DMOE": [0.2, 0.3]}, {"DMOE": 0.25}, 0.1, ax=ax),
+    ],
+)
+def test_draws_on_the_axes_given_or_on_its_own(draw, ax):
+    assert draw(ax) is ax
+    own = draw(None)
+    assert own is not ax
+    own.figure.canvas.draw()
+
+
+def test_labels_lie_on_no_other_label_and_inside_the_axes():
+    points = np.random.default_rng(0).normal(size=(120, 2))
+    ax = plot_map(points, [f"object {index}" for index in range(120)])
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert 40 < len(boxes) < 120  # so many do not fit all
+    assert not any(first.overlaps(second) for first, second in combinations(boxes, 2))
+    frame = ax.get_window_extent()
+    assert all(frame.x0 - 1 <= box.x0 and box.x1 <= frame.x1 + 1 for box in boxes)
+
+
+def test_a_label_stays_beside_its_own_dot():
+    points = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
+    ax = plot_map(points, list("abcd"))
+    for text in ax.texts:
+        distances = np.linalg.norm(points - text.get_position(), axis=1)
+        assert "abcd"[distances.argmin()] == text.get_text()
+        assert distances.min() < 1
+
+
+def test_margins_show_their_mean_and_deviation():
+    ax = plot_margins([0.0, 2.0], [-1.0, 0.0, 1.0])
+    (_, labels) = ax.get_legend_handles_labels()
+    assert labels == ["training: mean 1.00, std 1.00", "held out: mean 0.00, std 0.82"]
+
+
+def test_the_paper_median_stands_at_its_own_method():
+    ax = plot_errors({"DMOE": [0.2, 0.3], "GNMDS": [0.4, 0.5]}, {"GNMDS": 0.45}, limit=0.1)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn["median in the paper"] == [[2.0, 0.45]]
+    assert [y for _, y in drawn["best possible (median)"]] == [0.1, 0.1]
+
+
+@pytest.mark.parametrize(("embedding", "labels"), [(np.zeros((3, 1)), None), (np.eye(3), ["a"]), (np.zeros(3), None)])
+def test_a_map_that_cannot_be_drawn_is_refused(embedding, labels):
+    with pytest.raises(ValueError, match=r"shape|labels"):
+        plot_map(embedding, labels)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r'pip install "nearer\[plot\]"'):
+        plot_loss()
+
+
+def test_importing_loads_no_matplotlib_and_drawing_no_pyplot():
+    code = (
+        "import sys, nearer, nearer.cli, nearer.plotting\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "nearer.plotting.plot_loss()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
