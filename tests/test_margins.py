@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import kernel, random_quadruplets
@@ -30,9 +32,11 @@ def test_margins_of_points_are_differences_of_squared_distances(rows):
     np.testing.assert_allclose(MarginMap.from_quadruplets(rows, N)(points @ points.T), expected, atol=1e-12)
 
 
-def test_adjoint(rows):
+@pytest.mark.parametrize("diagonal", [1.0, 0.3, 0.0])
+def test_adjoint(rows, diagonal):
     rng = np.random.default_rng(4)
-    margins, gram, weights = MarginMap.from_quadruplets(rows, N), symmetric(rng), rng.normal(size=M)
+    margins = replace(MarginMap.from_quadruplets(rows, N), diagonal=diagonal)
+    gram, weights = symmetric(rng), rng.normal(size=M)
     assert np.vdot(weights, margins(gram)) == pytest.approx(np.vdot(margins.adjoint(weights), gram))
 
 
@@ -72,3 +76,20 @@ def test_merging_keeps_every_weighted_sum(rows):
     assert totals @ merged(gram) ** 2 == pytest.approx(weights @ whole(gram) ** 2)
     assert len(merged) <= len(rows)
     assert (totals > 0).all()
+
+
+def test_a_diagonal_weight_is_a_constant_and_specificities(rows):
+    gram, weight = symmetric(np.random.default_rng(9)), 0.3
+    margins = MarginMap.from_quadruplets(rows, N)
+    shifted = gram + np.diag((weight - 1) * np.diag(gram) + 5.0)
+    np.testing.assert_allclose(replace(margins, diagonal=weight)(gram), margins(shifted), atol=1e-12)
+
+
+def test_objects_in_no_comparison_can_be_left_out(rows):
+    spread = np.array([1, 2, 4, 5, 6, 8, 9])
+    whole = MarginMap.from_quadruplets(spread[rows], 11)
+    small, seen = whole.over_seen_objects()
+    np.testing.assert_array_equal(seen, spread)
+    gram = np.zeros((11, 11))
+    gram[np.ix_(spread, spread)] = symmetric(np.random.default_rng(10))
+    np.testing.assert_array_equal(small(gram[np.ix_(spread, spread)]), whole(gram))

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from nearer.comparisons import Comparisons
+from nearer.penalty import Penalty
 
-__all__ = ["Comparisons", "__version__"]
+__all__ = ["Comparisons", "Penalty", "__version__"]
 __version__ = version("nearer")

@@ -20,6 +20,7 @@ from nearer.comparisons import Comparisons
 from nearer.datasets import ColorSet, load_colors, sample_triplets
 from nearer.embedding import DMOE
 from nearer.metrics import comparison_error
+from nearer.penalty import Penalty
 from nearer.plotting import FAINT, INK, new_figure, plot_map
 
 N_JUDGMENTS = 3000
@@ -105,8 +106,7 @@ def run_demo(folder: Path, seed: int = 0) -> DemoResult:
 
 def fit_map(train: Comparisons) -> DMOE:
     """Fit DMOE in two dimensions, its trace penalty chosen by cross-validation within the training judgments."""
-    unit = DMOE().vanishing_trace(train)
-    penalties = {"trace": [fraction * unit for fraction in TRACE_FRACTIONS]}
+    penalties = {"penalty": [Penalty(trace=trace) for trace in TRACE_FRACTIONS]}
     search = GridSearchCV(DMOE(n_components=2), penalties, cv=KFold(5)).fit(train)
     best: DMOE = search.best_estimator_
     return best

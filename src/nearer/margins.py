@@ -8,11 +8,15 @@ of a Gram matrix G its margin is ``(A G)_q = d2(l, k) - d2(i, j)``: linear in G.
 comparisons to ``A^T v = sum_q v_q K_q``. Every K_q is the Laplacian of the far edge minus that of the near edge, so
 ``A^T v`` is the Laplacian of a graph whose edges carry signed sums of v. Both directions cost O(m + n^2) time and
 need two integers of storage a comparison; triplets are quadruplets whose pairs share their first object.
+
+A *diagonal weight* w other than 1 takes ``w g_aa - 2 g_ab + w g_bb`` in place of the squared distance. Below 1 it
+discounts how far an object lies from the centre, and so from everything; at 0 only inner products are compared.
+Up to a constant that no margin sees, these are the squared distances of G + diag(s) with s_a = (w - 1) g_aa + const.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -21,8 +25,8 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 
 
-def squared_distances(gram: FloatArray) -> FloatArray:
-    """Return the (n, n) matrix of squared distances of a Gram matrix.
+def squared_distances(gram: FloatArray, diagonal: float = 1.0) -> FloatArray:
+    """Return the (n, n) matrix of squared distances of a Gram matrix, its diagonal weighted by ``diagonal``.
 
     Examples
     --------
@@ -30,8 +34,8 @@ def squared_distances(gram: FloatArray) -> FloatArray:
     array([[0., 9.],
            [9., 0.]])
     """
-    diagonal = np.diagonal(gram)
-    distances: FloatArray = diagonal[:, None] + diagonal[None, :] - 2.0 * gram
+    lengths = diagonal * np.diagonal(gram)
+    distances: FloatArray = lengths[:, None] + lengths[None, :] - 2.0 * gram
     return distances
 
 
@@ -44,6 +48,8 @@ class MarginMap:
     near, far : ndarray of int, shape (m,)
         Each pair (a, b) as its position a * n + b in a raveled (n, n) matrix.
     n_objects : int
+    diagonal : float
+        Weight of the diagonal of G.
 
     Examples
     --------
@@ -56,6 +62,7 @@ class MarginMap:
     near: NDArray[np.intp]
     far: NDArray[np.intp]
     n_objects: int
+    diagonal: float = 1.0
 
     @classmethod
     def from_quadruplets(cls, quadruplets: NDArray[np.integer], n_objects: int) -> MarginMap:
@@ -74,7 +81,18 @@ class MarginMap:
         codes, inverse = np.unique(np.column_stack([near, far]), axis=0, return_inverse=True)
         totals: FloatArray = np.zeros(len(codes))
         totals += np.bincount(inverse.ravel(), weights[kept])
-        return MarginMap(codes[:, 0], codes[:, 1], self.n_objects), totals
+        return replace(self, near=codes[:, 0], far=codes[:, 1]), totals
+
+    def over_seen_objects(self) -> tuple[MarginMap, NDArray[np.intp]]:
+        """Return the map over the objects that comparisons mention, and which those are.
+
+        No comparison moves the others from the origin, so that a solver need not carry them along.
+        """
+        pairs = np.stack([self.near, self.far])
+        seen, inverse = np.unique(np.stack(np.divmod(pairs, self.n_objects)), return_inverse=True)
+        first, second = inverse.reshape(2, *pairs.shape)
+        near, far = first * len(seen) + second
+        return replace(self, near=near, far=far, n_objects=len(seen)), seen
 
     def _sorted_pairs(self, pairs: NDArray[np.intp]) -> NDArray[np.intp]:
         first, second = np.divmod(pairs, self.n_objects)
@@ -84,8 +102,8 @@ class MarginMap:
         return len(self.near)
 
     def distances(self, gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the squared distances of the near and of the far pairs, (m,) each."""
-        flat = squared_distances(gram).ravel()
+        """Return the squared distances of the near and of the far pairs, diagonal weighted, (m,) each."""
+        flat = squared_distances(gram, self.diagonal).ravel()
         return flat.take(self.near), flat.take(self.far)
 
     def __call__(self, gram: FloatArray) -> FloatArray:
@@ -105,4 +123,5 @@ class MarginMap:
         edges += np.bincount(self.far, far_weights, n * n).reshape(n, n)
         laplacian = -edges - edges.T
         laplacian[np.diag_indices(n)] -= laplacian.sum(axis=1)
+        laplacian[np.diag_indices(n)] *= self.diagonal
         return laplacian

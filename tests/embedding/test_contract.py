@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from nearer import Comparisons
+from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.metrics import comparison_error
 
@@ -160,11 +160,19 @@ def test_unknown_solvers_are_refused_by_name(estimator):
 def test_a_map_that_vanishes_says_so(estimator):
     if estimator.get_params()["solver"] == "closed":
         pytest.skip("the closed form has no trace penalty")
-    limit = estimator.vanishing_trace(TRIPLETS)
-    with pytest.warns(UserWarning, match="trace well below"):
-        model = estimator.set_params(trace=1.01 * limit).fit(TRIPLETS)
+    too_much = {"penalty": Penalty(trace=1.01, ridge=0)} if "penalty" in estimator.get_params() else {"trace": 1.01}
+    with pytest.warns(UserWarning, match="trace well below 1"):
+        model = estimator.set_params(**too_much).fit(TRIPLETS)
     # Algorithm 1 ends near the solution, not at it.
     np.testing.assert_allclose(model.embedding_, 0, atol=0.3 if model.solver == "paper" else 1e-6)
+
+
+def test_objects_in_no_comparison_stay_at_the_origin(estimator):
+    order = np.r_[0:5, 8:18]  # objects 5, 6 and 7 are never mentioned
+    model, plain = clone(estimator).set_params(n_objects=20).fit(order[TRIPLETS.rows]), clone(estimator).fit(TRIPLETS)
+    np.testing.assert_allclose(model.embedding_[[5, 6, 7, 18, 19]], 0, atol=1e-12)
+    np.testing.assert_allclose(model.decision_function(order[TEST.rows]), plain.decision_function(TEST), atol=1e-8)
+    assert model.decision_function([[0, 5, 18]])[0] == 0
 
 
 def test_rotating_the_truth_changes_nothing(estimator):

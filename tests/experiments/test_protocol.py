@@ -62,5 +62,5 @@ def test_every_method_gets_the_same_rows_and_folds(monkeypatch):
 
 @pytest.mark.parametrize("size", [4, 485_100])
 def test_a_size_without_folds_or_without_test_rows_is_refused(size):
-    with pytest.raises(ValueError, match="from 5 to 485099"):
+    with pytest.raises(ValueError, match="from 10 to 485099"):
         draw_trial(SYNTHETIC, seed=0, trial=0, size=size)

@@ -75,7 +75,7 @@ def test_other_seeds_and_other_grids_are_run_again(make_run, ran, monkeypatch):
     monkeypatch.setattr(tuning, "candidates", lambda *_: [{"trace": 0.2}])
     (record,) = make_run(**small).execute()
     assert len(ran) == 3
-    assert record["settings"] == {"trace": 0.2}
+    assert record["settings"] == "STE(trace=0.2)"
 
 
 def test_an_interrupt_says_what_is_kept(make_run, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_damaged_line_is_named(make_run):
     ("changes", "message"),
     [
         ({"methods": ("STE", "MDS")}, "method MDS is not known; choose from DMOE, GNMDS, STE, TSTE"),
-        ({"sizes": (20, 360)}, "size 360 is out of range: tiny has 360 comparisons, and 5 to 359"),
+        ({"sizes": (20, 360)}, "size 360 is out of range: tiny has 360 comparisons, and 10 to 359"),
         ({"n_trials": 0}, "trials >= 1"),
         ({"n_jobs": 0}, "jobs >= 1"),
     ],

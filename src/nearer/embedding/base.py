@@ -40,6 +40,8 @@ class OrdinalEmbedding(BaseEstimator):
     converged_ : bool
     history_ : list of Progress
         Iteration, objective and duality gap at each check.
+    trace_ : float
+        The weight of tr(G) in the mean form of the problem (the paper's lambda divided by the number of comparisons).
     """
 
     n_components: int
@@ -79,9 +81,12 @@ class OrdinalEmbedding(BaseEstimator):
         """
         self._check_settings()
         comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
-        problem = self._problem(comparisons)
+        margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
+        margins, weights = margins.merged(comparisons.sample_weight)
+        margins, seen = margins.over_seen_objects()
+        problem = self._penalized(Problem(margins, self._loss(), weights))
         solution = solve(problem, self._solver(), stream(self.random_state, "start"))
-        self._keep(problem, solution, comparisons)
+        self._keep(problem, solution.among(seen, comparisons.n_objects), comparisons)
         self._report(problem, solution)
         return self
 
@@ -111,23 +116,11 @@ class OrdinalEmbedding(BaseEstimator):
         margins = clear_ties(*self._distances(comparisons.oriented))
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
 
-    def vanishing_trace(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the smallest trace penalty at which the map of these comparisons shrinks to a point.
-
-        The natural unit of that penalty: sensible values lie between 0.01 and 0.5 times this one.
-        """
-        return self._problem(as_comparisons(X, y, sample_weight, n_objects=self.n_objects)).vanishing_trace
-
     def _check_settings(self) -> None:
         if isinstance(self.n_components, bool) or not isinstance(self.n_components, int | np.integer):
             raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
         if self.n_components < 1:
             raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
-
-    def _problem(self, comparisons: Comparisons) -> Problem:
-        margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
-        margins, weights = margins.merged(comparisons.sample_weight)
-        return self._penalized(Problem(margins, self._loss(), weights))
 
     def _keep(self, problem: Problem, solution: Solution, comparisons: Comparisons) -> None:
         self.objects_ = comparisons.objects
@@ -138,6 +131,7 @@ class OrdinalEmbedding(BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.converged_ = solution.outcome.ok
         self.history_ = solution.history
+        self.trace_ = problem.trace
 
     def _report(self, problem: Problem, solution: Solution) -> None:
         if solution.outcome is Outcome.MAX_ITER:
@@ -149,8 +143,7 @@ class OrdinalEmbedding(BaseEstimator):
             )
         elif problem.trace >= problem.vanishing_trace or not solution.gram.any():
             warnings.warn(
-                f"{type(self).__name__}: {Outcome.VANISHED.value}. "
-                f"Choose trace well below {problem.vanishing_trace:.4g} (it is {problem.trace:.4g}).",
+                f"{type(self).__name__}: {Outcome.VANISHED.value}; choose a trace well below 1.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -6,11 +6,11 @@ the Gram matrix, projected onto rank p at every step.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.losses import Hinge, Logistic, Loss, StudentT
+from nearer.penalty import Penalty
 from nearer.problem import Problem
 from nearer.solvers import Projected, Solver
 from nearer.streams import RandomState
@@ -25,7 +25,7 @@ class _RankLimited(OrdinalEmbedding):
     solver: str | Solver[Any]
 
     def _penalized(self, problem: Problem) -> Problem:
-        return replace(problem, trace=self.trace)
+        return Penalty(trace=self.trace, ridge=0.0).of(problem)
 
     def _solver(self) -> Solver[Any]:
         if not isinstance(self.solver, str):
@@ -45,7 +45,7 @@ class GNMDS(_RankLimited):
     n_components : int, default 2
         Dimension p of the map.
     trace : float >= 0, default 0
-        Penalty on the trace of the Gram matrix.
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
     power : {1, 2}, default 2
         The exponent of the hinge. 1 is the original; 2 is smooth, descends further, and predicts better in all but
         the smallest samples.
@@ -94,7 +94,7 @@ class STE(_RankLimited):
     n_components : int, default 2
         Dimension p of the map.
     trace : float >= 0, default 0
-        Penalty on the trace of the Gram matrix.
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
     solver : {"projected"} or solver object, default "projected"
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
@@ -140,7 +140,7 @@ class TSTE(_RankLimited):
     alpha : float > 0, optional
         Degrees of freedom; n_components - 1, at least 1, if left out.
     trace : float >= 0, default 0
-        Penalty on the trace of the Gram matrix.
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
     solver : {"projected"} or solver object, default "projected"
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,13 @@ import numpy as np
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.losses import TwoSidedHinge
+from nearer.penalty import Penalty
 from nearer.problem import Problem, with_specificities
 from nearer.solvers import ADMM, ClosedForm, Paper, Solution, Solver
 from nearer.streams import RandomState
 
 _SOLVERS: dict[str, Solver[Any]] = {"admm": ADMM(), "paper": Paper(), "closed": ClosedForm()}
+_DEFAULT_PENALTIES = {Paper: Penalty(ridge=0.0), ClosedForm: Penalty(trace=0.0)}
 
 
 class DMOE(OrdinalEmbedding):
@@ -32,16 +33,9 @@ class DMOE(OrdinalEmbedding):
     ----------
     n_components : int, default 2
         Dimension p of `embedding_`. Predictions use `gram_`, which it does not limit.
-    trace : float >= 0, optional
-        The paper's lambda: prefers maps of low dimension. Left out: a tenth of the value at which the map vanishes;
-        0 for ``solver="closed"``.
-    ridge : float >= 0, optional
-        kappa: prefers maps whose distances differ little; with it the solution is unique. Left out: 1 divided by the
-        total weight; 0 for ``solver="paper"``, which knows none.
-    specificity : float > 0, optional
-        Penalty on the specificities, one number s_i for each object that is added to its squared distance from every
-        other (Winsberg and Carroll 1989). Sensible values are 10 to 100 divided by the number of comparisons.
-        Left out: no specificities.
+    penalty : Penalty, optional
+        Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. Left out:
+        ``Penalty()``, without ridge for ``solver="paper"`` and without trace for ``solver="closed"``.
     nu : float >= 0, default 1
         The price of margins above the target, relative to those below it.
     power : {1, 2}, default 2
@@ -59,9 +53,10 @@ class DMOE(OrdinalEmbedding):
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN for solvers without a certificate.
     specificities_ : ndarray, shape (n_objects_,)
-        What each object adds to its squared distances, at least 0; all 0 without `specificity`.
-    trace_, ridge_ : float
-        The penalties used.
+        What each object adds to its squared distances in `gram_`, at least 0: beyond the map, from the diagonal weight
+        and the specificities of the penalty; all 0 for the default one.
+    ridge_ : float
+        kappa, the weight of the ridge.
 
     See Also
     --------
@@ -84,9 +79,7 @@ class DMOE(OrdinalEmbedding):
         self,
         n_components: int = 2,
         *,
-        trace: float | None = None,
-        ridge: float | None = None,
-        specificity: float | None = None,
+        penalty: Penalty | None = None,
         nu: float = 1.0,
         power: int = 2,
         solver: str | Solver[Any] = "admm",
@@ -94,9 +87,7 @@ class DMOE(OrdinalEmbedding):
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
-        self.trace = trace
-        self.ridge = ridge
-        self.specificity = specificity
+        self.penalty = penalty
         self.nu = nu
         self.power = power
         self.solver = solver
@@ -114,24 +105,23 @@ class DMOE(OrdinalEmbedding):
         return _SOLVERS[self.solver]
 
     def _penalized(self, problem: Problem) -> Problem:
-        solver = self._solver()
-        trace, ridge = self.trace, self.ridge
-        if trace is None:
-            trace = 0.0 if isinstance(solver, ClosedForm) else 0.1 * problem.vanishing_trace
-        if ridge is None:
-            ridge = 0.0 if isinstance(solver, Paper) else 1.0 / problem.total_weight
-        specificity = np.inf if self.specificity is None else self.specificity
-        if specificity < np.inf and not isinstance(solver, ADMM):
-            raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")
-        return replace(problem, trace=trace, ridge=ridge, specificity=specificity)
+        solver, penalty = self._solver(), self.penalty
+        if penalty is None:
+            penalty = _DEFAULT_PENALTIES.get(type(solver), Penalty())
+        if not isinstance(penalty, Penalty):
+            raise ValueError(f"penalty must be a nearer.Penalty, such as Penalty(trace=0.2), got {penalty!r}")
+        problem = penalty.of(problem)
+        if problem.has_specificities and not isinstance(solver, ADMM):
+            raise ValueError(f"specificity={penalty.specificity} needs solver='admm', got {self.solver!r}")
+        return problem
 
     def _keep(self, problem: Problem, solution: Solution, comparisons: Comparisons) -> None:
         super()._keep(problem, solution, comparisons)
         self.dual_gap_ = solution.dual_gap
-        self.trace_, self.ridge_ = problem.trace, problem.ridge
-        self.specificities_ = np.zeros(self.n_objects_)
-        if solution.specificities is not None:
-            # Only differences between specificities change a margin; the smallest becomes 0, so that gram_ stays in
-            # the cone.
-            self.specificities_ = solution.specificities - solution.specificities.min()
-            self.gram_ = with_specificities(solution.gram, self.specificities_)
+        self.ridge_ = problem.ridge
+        # The diagonal that predicts, w (g_ii + s_i). A constant on the diagonal changes no margin; it is set such that
+        # nothing is taken away from that of G, and gram_ stays in the cone.
+        lengths = np.diagonal(solution.gram)
+        weighted = problem.margins.diagonal * np.diagonal(with_specificities(solution.gram, solution.specificities))
+        self.specificities_ = weighted - lengths - (weighted - lengths).min()
+        self.gram_ = with_specificities(solution.gram, self.specificities_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nearer.experiments.methods import METHODS
+from nearer.experiments.methods import METHODS, candidates
 from nearer.experiments.paper import published
 from nearer.experiments.protocol import Experiment, draw_trial
 from nearer.experiments.tuning import Record
@@ -55,7 +55,8 @@ def draw_errors(experiment: Experiment, records: Sequence[Record], path: Path) -
 def draw_figure1(experiment: Experiment, seed: int, record: Record, path: Path) -> None:
     """Draw the margins that DMOE learned in the trial of a record, and the loss that shapes them."""
     drawn = draw_trial(experiment, seed, record["trial"], record["size"])
-    model = METHODS["DMOE"](n_components=experiment.n_components, **record["parameters"]).fit(drawn.train)
+    settings = candidates("DMOE", len(drawn.train), drawn.train.n_objects)[record["choice"]]
+    model = METHODS["DMOE"](n_components=experiment.n_components, **settings).fit(drawn.train)
     figure = new_figure(10, 4)
     left, right = figure.subplots(1, 2)
     plot_margins(model.decision_function(drawn.train), model.decision_function(drawn.test), ax=left)

@@ -17,7 +17,18 @@ from nearer.comparisons import Comparisons
 from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 from nearer.streams import stream
 
-N_FOLDS = 5
+MIN_SIZE = 10  # two held-out comparisons in each fold
+
+
+def n_folds(size: int) -> int:
+    """Return the number of folds of a training set: few comparisons need most of them to fit.
+
+    Examples
+    --------
+    >>> n_folds(200), n_folds(5000)
+    (5, 3)
+    """
+    return 5 if size < 1000 else 3
 
 
 @dataclass(frozen=True)
@@ -85,10 +96,10 @@ def draw_trial(experiment: Experiment, seed: int, trial: int, size: int) -> Tria
     """
     trial_seed = np.random.SeedSequence(seed, spawn_key=(trial,))
     comparisons = experiment.load(trial_seed)
-    if not N_FOLDS <= size < len(comparisons):
+    if not MIN_SIZE <= size < len(comparisons):
         raise ValueError(
             f"size {size} does not fit: {experiment.name} has {len(comparisons)} comparisons, "
-            f"so a size must be from {N_FOLDS} to {len(comparisons) - 1}"
+            f"so a size must be from {MIN_SIZE} to {len(comparisons) - 1}"
         )
     order = stream(trial_seed, "split").permutation(len(comparisons))
     folds_seed = int(stream(trial_seed, "folds").integers(2**31))

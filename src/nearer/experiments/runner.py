@@ -12,7 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.experiments.methods import METHODS
-from nearer.experiments.protocol import N_FOLDS, Experiment
+from nearer.experiments.protocol import MIN_SIZE, Experiment
 from nearer.experiments.store import append_record, cut_partial_line, read_records
 from nearer.experiments.tuning import Record, Unit, fingerprint, run_unit
 
@@ -64,11 +64,11 @@ class Run:
             )
         comparisons = self.experiment.load(np.random.SeedSequence(self.seed))
         sizes = sorted(set(self.sizes or self.experiment.sizes))
-        wrong = [size for size in sizes if not N_FOLDS <= size < len(comparisons)]
+        wrong = [size for size in sizes if not MIN_SIZE <= size < len(comparisons)]
         if wrong:
             raise ValueError(
                 f"size {wrong[0]} is out of range: {self.experiment.name} has {len(comparisons)} comparisons, "
-                f"and {N_FOLDS} to {len(comparisons) - 1} of them can be trained on"
+                f"and {MIN_SIZE} to {len(comparisons) - 1} of them can be trained on"
             )
         cut_partial_line(self.path)
         object.__setattr__(self, "sizes", tuple(sizes))

@@ -1,13 +1,12 @@
 """One unit of work: tune a method on the training comparisons of a trial, then judge it by the others.
 
-Settings are chosen by five-fold cross-validation within the training comparisons. Every method is chosen by the same
+Settings are chosen by cross-validation within the training comparisons. Every method is chosen by the same
 criterion, `soft_error`, which tells settings apart on forty held-out rows where counting errors could not.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 import warnings
 from typing import Any, NamedTuple, TypeAlias
@@ -18,8 +17,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.experiments.methods import METHODS, Settings, candidates, resolve
-from nearer.experiments.protocol import N_FOLDS, Experiment, draw_trial
+from nearer.experiments.methods import METHODS, candidates
+from nearer.experiments.protocol import Experiment, draw_trial, n_folds
 from nearer.metrics import comparison_error, error_from_margins, soft_error
 
 Record: TypeAlias = dict[str, Any]
@@ -37,19 +36,18 @@ class Unit(NamedTuple):
 
 
 class Tuned(NamedTuple):
-    """A fitted estimator, the settings chosen for it, and how many fits on the way stopped early."""
+    """A fitted estimator, the place in the grid of the settings chosen for it, and how many fits stopped early."""
 
     estimator: OrdinalEmbedding
-    settings: Settings
-    parameters: Settings
+    choice: int
     n_warnings: int
 
 
 def fingerprint(experiment: Experiment, method: str, size: int, n_objects: int) -> str:
     """Return a short hash of everything but seed and trial that decides a record."""
-    grid = candidates(method, size, n_objects, experiment.n_components)
-    what = [PROTOCOL_VERSION, N_FOLDS, experiment.name, experiment.n_components, method, grid]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+    grid = candidates(method, size, n_objects)
+    what = [PROTOCOL_VERSION, n_folds(size), experiment.name, experiment.n_components, method, grid]
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
 
 
 def negative_soft_error(estimator: OrdinalEmbedding, X: Comparisons, y: None = None) -> float:
@@ -72,17 +70,16 @@ def tune(method: str, train: Comparisons, n_components: int, folds_seed: int) ->
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> train = sample_triplets(make_gaussian(12, 2, random_state=0), 100, random_state=0)
-    >>> sorted(tune("STE", train, n_components=2, folds_seed=0).settings)
-    ['trace']
+    >>> tune("STE", train, n_components=2, folds_seed=0).estimator.trace < 0.5
+    True
     """
     base = METHODS[method](n_components=n_components)
-    grid = candidates(method, len(train), train.n_objects, n_components)
-    resolved = [resolve(base, settings, train) for settings in grid]
+    grid = candidates(method, len(train), train.n_objects)
     search = GridSearchCV(
         base,
-        [{name: [value] for name, value in parameters.items()} for parameters in resolved],
+        [{name: [value] for name, value in settings.items()} for settings in grid],
         scoring=negative_soft_error,
-        cv=KFold(N_FOLDS, shuffle=True, random_state=folds_seed),
+        cv=KFold(n_folds(len(train)), shuffle=True, random_state=folds_seed),
         error_score="raise",
     )
     with warnings.catch_warnings(record=True) as caught:
@@ -93,7 +90,7 @@ def tune(method: str, train: Comparisons, n_components: int, folds_seed: int) ->
     for other in caught:
         if other not in early:
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    return Tuned(search.best_estimator_, grid[search.best_index_], resolved[search.best_index_], len(early))
+    return Tuned(search.best_estimator_, search.best_index_, len(early))
 
 
 def run_unit(experiment: Experiment, seed: int, unit: Unit) -> Record:
@@ -118,12 +115,8 @@ def run_unit(experiment: Experiment, seed: int, unit: Unit) -> Record:
             "error": error_from_margins(margins),
             "error_strict": error_from_margins(margins, ties="satisfied"),
             "error_embedding": comparison_error(drawn.test, tuned.estimator.embedding_),
-            "settings": tuned.settings,
-            "parameters": {name: _rounded(value) for name, value in tuned.parameters.items()},
+            "choice": int(tuned.choice),
+            "settings": str(tuned.estimator),
             "n_warnings": tuned.n_warnings,
             "seconds": round(time.perf_counter() - start, 2),
         }
-
-
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from nearer.margins import FloatArray
@@ -60,6 +61,16 @@ class Solution:
     outcome: Outcome
     n_iter: int
     history: list[Progress]
+
+    def among(self, seen: NDArray[np.intp], n_objects: int) -> Solution:
+        """Return the same solution with objects that were left out, at the origin; ``seen`` are those that were not."""
+        gram = np.zeros((n_objects, n_objects))
+        gram[np.ix_(seen, seen)] = self.gram
+        specificities = self.specificities
+        if specificities is not None:
+            specificities = np.zeros(n_objects)
+            specificities[seen] = self.specificities
+        return replace(self, gram=gram, specificities=specificities)
 
     @property
     def dual_gap(self) -> float:
