@@ -15,7 +15,7 @@ from pathlib import Path
 FAILED, INTERRUPTED = 2, 130
 
 _REPRODUCE = """\
-Run an experiment of "Less but Better" (Ma, Xu, Yang and Cao, AAAI 2019) again: every method tuned by five-fold
+Run an experiment of "Less but Better" (Ma, Xu, Yang and Cao, AAAI 2019) again: every method tuned by
 cross-validation on its training comparisons, then judged by all others.
 
 Each tuned fit is kept in DIR/trials.jsonl as soon as it is finished. Stop with Ctrl-C at any time; the same command

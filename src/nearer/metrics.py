@@ -18,10 +18,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import orthogonal_procrustes
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
+from nearer._points import checked_points, refuse_nonfinite
+from nearer._procrustes import procrustes_error
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.margins import MarginMap
 
@@ -271,57 +272,6 @@ def clear_ties(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[n
     return difference
 
 
-def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = True) -> float:
-    """Share of the configuration left unexplained after the best rigid motion, and scale, onto the truth.
-
-    With A and B the two centred configurations and s the nuclear norm of A^T B, the best orthogonal Q gives
-
-        min over c, Q of |c A Q - B|^2 / |B|^2         = 1 - s^2 / (|A|^2 |B|^2)      (``scaling=True``),
-        min over Q    of |A Q - B|^2 / (|A|^2 + |B|^2) = 1 - 2 s / (|A|^2 + |B|^2)   (``scaling=False``).
-
-    Both are symmetric in their arguments, at most 1, and 0 exactly when the shapes are similar (congruent).
-
-    Parameters
-    ----------
-    embedding, truth : arrays of shape (n, p) and (n, q)
-        The one with fewer columns is padded with zero columns.
-    scaling : bool
-        Whether a change of scale is free. Comparisons alone never fix it.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Examples
-    --------
-    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
-    >>> round(procrustes_error(turned, square), 12)
-    0.0
-    >>> round(procrustes_error(turned, square, scaling=False), 12)
-    0.4
-    """
-    first, second = _centred(embedding, "embedding"), _centred(truth, "truth")
-    if len(first) != len(second):
-        raise ValueError(
-            f"embedding has {len(first)} rows and truth has {len(second)}; "
-            "give both one row for each object, in one order"
-        )
-    columns = max(first.shape[1], second.shape[1])
-    first, second = (np.pad(a, ((0, 0), (0, columns - a.shape[1]))) for a in (first, second))
-    size_first, size_second = np.linalg.norm(first), np.linalg.norm(second)
-    if scaling:
-        first, second = first / size_first, second / size_second
-        nuclear_norm = orthogonal_procrustes(first, second)[1]
-        error = 1 - nuclear_norm**2
-    else:
-        nuclear_norm = orthogonal_procrustes(first, second)[1]
-        error = 1 - 2 * nuclear_norm / (size_first**2 + size_second**2)
-    # Rounding can leave the true range by an ulp.
-    return float(np.clip(error, 0.0, 1.0))
-
-
 def _margins(
     comparisons: Comparisons | ArrayLike,
     embedding: ArrayLike | None,
@@ -349,39 +299,14 @@ def _margins(
     return clear_ties(near, far), judged
 
 
-def checked_points(points: ArrayLike | None, name: str) -> NDArray[np.float64]:
-    """Return the coordinates as a finite float64 array of shape (n, p), or raise ValueError.
-
-    Examples
-    --------
-    >>> checked_points([[0], [1]], "points").shape
-    (2, 1)
-    """
-    array = np.asarray(points, dtype=np.float64)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must have shape (n, p), one row for each object; got shape {array.shape}")
-    _refuse_nonfinite(array, name)
-    return array
-
-
 def _checked_gram(gram: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(gram, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"gram must have shape (n, n); got shape {array.shape}; coordinates are the second argument")
-    _refuse_nonfinite(array, "gram")
+    refuse_nonfinite(array, "gram")
     if not np.allclose(array, array.T, rtol=0, atol=1e-8 * np.abs(array).max(initial=0.0)):
         raise ValueError("gram is not symmetric; if that is rounding, pass (gram + gram.T) / 2")
     return array
-
-
-def _refuse_nonfinite(array: NDArray[np.float64], name: str) -> None:
-    bad = ~np.isfinite(array).all(axis=1)
-    if bad.any():
-        raise ValueError(
-            f"{name} has NaN or infinite values in {int(bad.sum())} rows, "
-            f"the first is row {int(bad.argmax())}; "
-            "remove those objects, or fit again with stronger regularization"
-        )
 
 
 def _checked_weights(gamma: NDArray[np.float64], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
@@ -393,14 +318,3 @@ def _checked_weights(gamma: NDArray[np.float64], sample_weight: ArrayLike | None
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError("sample_weight must be finite and non-negative, with at least one positive weight")
     return weights
-
-
-def _centred(points: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = checked_points(points, name)
-    if array.size == 0:
-        raise ValueError(f"{name} is empty, shape {array.shape}; give at least two objects and one column")
-    centred: NDArray[np.float64] = array - array.mean(axis=0)
-    # Equal rows leave rounding of the mean behind, not exact zeros.
-    if np.abs(centred).max() <= 1e-14 * np.abs(array).max():
-        raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
-    return centred

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from nearer._points import checked_points
 from nearer.comparisons import Comparisons
-from nearer.metrics import checked_points, clear_ties, pair_distances
+from nearer.metrics import clear_ties, pair_distances
 from nearer.streams import RandomState, stream
 
 

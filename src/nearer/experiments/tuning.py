@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
