@@ -28,7 +28,7 @@ def n_folds(size: int) -> int:
     >>> n_folds(200), n_folds(5000)
     (5, 3)
     """
-    return 5 if size < 1000 else 3
+    return 5 if size <= 1000 else 3
 
 
 @dataclass(frozen=True)
