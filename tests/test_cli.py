@@ -107,3 +107,15 @@ def test_version(capsys):
     status, out, _ = run(["--version"], capsys)
     assert status == 0
     assert out.startswith("nearer 0.")
+
+
+@pytest.mark.parametrize("spoil", ["trials.jsonl", "table.txt"])
+def test_spoiled_results_end_with_a_sentence(spoil, tmp_path, capsys):
+    if spoil == "trials.jsonl":
+        (tmp_path / spoil).write_text("garbage\n")
+    else:
+        (tmp_path / spoil).mkdir()
+    status, _, err = run(["reproduce", "synthetic", *QUICK, "--jobs", "1", "--out", str(tmp_path)], capsys)
+    assert status == 2
+    assert err.startswith("nearer: ")
+    assert spoil in err

@@ -13,6 +13,7 @@ from nearer.metrics import (
     margins,
     pair_distances,
     procrustes_error,
+    soft_error,
 )
 
 
@@ -243,3 +244,20 @@ def test_more_objects_than_rows_are_refused():
 def test_bad_margins_are_refused(gamma, weights, message):
     with pytest.raises(ValueError, match=message):
         error_from_margins(gamma, weights)
+
+
+def test_labels_are_refused_where_coordinates_have_no_names():
+    with pytest.raises(ValueError, match="labels such as"):
+        comparison_error([("a", "b", "c")], [[0.0], [1.0], [3.0]])
+
+
+@pytest.mark.parametrize("margins", [[], [np.nan, 1.0], [np.inf, 1.0], [[1.0]]])
+def test_soft_error_refuses_what_is_no_set_of_margins(margins):
+    with pytest.raises(ValueError, match=r"margin|comparisons"):
+        soft_error(margins)
+
+
+def test_soft_error_does_not_depend_on_scale_and_falls_with_good_margins():
+    margins = np.random.default_rng(0).normal(0.5, 1, 200)
+    assert soft_error(7 * margins) == pytest.approx(soft_error(margins))
+    assert soft_error(margins + 1) < soft_error(margins) < 0.5 < soft_error(-margins)

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -82,3 +83,12 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_equal_margins_are_one_bin_and_none_are_refused():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot_margins([0.5, 0.5], [0.1, 0.2, 0.9])
+        plot_margins([0.5])
+    with pytest.raises(ValueError, match="no margins"):
+        plot_margins([])

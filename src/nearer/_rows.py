@@ -151,7 +151,7 @@ def _check_shape(table: NDArray[Any], widths: tuple[int, ...]) -> None:
 
 def _read_indices(table: NDArray[Any], n: int | None) -> tuple[Indices, int]:
     """Return integer indices and the number of objects; int32 and int64 tables are not copied."""
-    remedy = "if these are names rather than indices 0..n-1, pass objects=np.unique(rows)"
+    remedy = "if these are names and not indices 0..n-1, use Comparisons.from_triplets(rows, objects=np.unique(rows))"
     if table.dtype.kind == "f":
         broken = table != np.trunc(table)
         refuse(broken, lambda row: f"{_first(table, broken, row)} is not an integer", remedy)
@@ -166,7 +166,9 @@ def _read_indices(table: NDArray[Any], n: int | None) -> tuple[Indices, int]:
         refuse(
             above,
             lambda row: f"index {_first(table, above, row)} is out of range for {size}",
-            remedy if n is None else f"pass n_objects={highest + 1} or leave it out, or drop such rows",
+            remedy
+            if n is None
+            else f"count the objects with n_objects={highest + 1} (a map: when it is fitted) or drop such rows",
         )
     # Narrow and unsigned integers overflow in i * n + j and turn to floats next to int64: widen them.
     indices = table if table.dtype in (np.int32, np.int64) else table.astype(np.int64)
@@ -369,6 +371,8 @@ def read_weights(weights: Any, m: int) -> NDArray[np.float64]:
     refuse(np.isinf(values), lambda row: f"weight is {show(values[row])}", remedy)
     refuse(values < 0, lambda row: f"weight {show(values[row])} is negative", remedy)
     refuse_all_zero(values)
+    if not np.isfinite(values.sum()):
+        raise ValueError("the sum of the weights is infinite; scale them down")
     return values
 
 

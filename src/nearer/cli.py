@@ -11,6 +11,10 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nearer.experiments import Experiment
 
 FAILED, INTERRUPTED = 2, 130
 
@@ -101,19 +105,18 @@ def _reproduce(options: argparse.Namespace) -> int:
             methods=options.methods,
             n_jobs=-1 if options.jobs is None else options.jobs,
         )
-    except (ValueError, OSError) as error:
-        return _fail(_sentence(error))
-    try:
         records = run.execute()
+        rows = table_rows(experiment, records)
+        text = table_text(experiment, rows)
+        (folder / "table.txt").write_text(text, encoding="utf-8")
+        (folder / "table.csv").write_text(table_csv(rows), encoding="utf-8")
+        if not options.json:
+            print(text)
+        figures = _figures(experiment, run.seed, records, folder)
     except Interrupted as stop:
         return _fail(str(stop), INTERRUPTED)
-    rows = table_rows(experiment, records)
-    text = table_text(experiment, rows)
-    (folder / "table.txt").write_text(text, encoding="utf-8")
-    (folder / "table.csv").write_text(table_csv(rows), encoding="utf-8")
-    if not options.json:
-        print(text)
-    figures = _figures(run.seed, experiment.name, records, folder)
+    except (ValueError, OSError) as error:
+        return _fail(_sentence(error))
     if options.json:
         about = {"experiment": experiment.name, "note": experiment.note, "seed": run.seed, "trials": run.n_trials}
         print(json.dumps({**about, "folder": str(folder), "figures": figures, "table": rows}, indent=2))
@@ -122,12 +125,11 @@ def _reproduce(options: argparse.Namespace) -> int:
     return 0
 
 
-def _figures(seed: int, name: str, records: list[dict[str, object]], folder: Path) -> list[str]:
-    from nearer.experiments import EXPERIMENTS
+def _figures(experiment: Experiment, seed: int, records: list[dict[str, object]], folder: Path) -> list[str]:
     from nearer.experiments.figures import draw_figures
 
     try:
-        return draw_figures(EXPERIMENTS[name], seed, records, folder)
+        return draw_figures(experiment, seed, records, folder)
     except ImportError as error:
         print(f"nearer: no figures: {error}", file=sys.stderr)
         return []

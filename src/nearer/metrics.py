@@ -23,6 +23,7 @@ from scipy.special import ndtr
 
 from nearer._points import checked_points, refuse_nonfinite
 from nearer._procrustes import procrustes_error
+from nearer._rows import are_indices
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.margins import MarginMap
 
@@ -187,15 +188,7 @@ def error_from_margins(margins: ArrayLike, sample_weight: ArrayLike | None = Non
     """
     if ties not in ("half", "satisfied"):
         raise ValueError(f"ties={ties!r} is not known; choose 'half' or 'satisfied'")
-    gamma = np.asarray(margins, dtype=np.float64)
-    if gamma.ndim != 1:
-        raise ValueError(f"margins must have shape (m,); got shape {gamma.shape}")
-    if gamma.size == 0:
-        raise ValueError("there are no comparisons to score; give at least one")
-    if np.isnan(gamma).any():
-        raise ValueError(
-            f"row {int(np.isnan(gamma).argmax())}: the margin is NaN; check the embedding for NaN or infinity"
-        )
+    gamma = _checked_margins(margins)
     wrong = (gamma < 0).astype(np.float64)
     if ties == "half":
         wrong[gamma == 0] = 0.5
@@ -221,7 +214,9 @@ def soft_error(margins: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
     >>> round(soft_error([1.0, 1.0]), 4)
     0.1587
     """
-    gamma = np.asarray(margins, dtype=np.float64)
+    gamma = _checked_margins(margins)
+    if np.isinf(gamma).any():
+        raise ValueError(f"row {int(np.isinf(gamma).argmax())}: the margin is infinite; check the embedding")
     weights = _checked_weights(gamma, sample_weight)
     size = np.sqrt(np.average(gamma**2, weights=weights))
     return float(np.average(ndtr(-gamma / size), weights=weights)) if size > 0 else 0.5
@@ -290,6 +285,11 @@ def _margins(
             f"{'embedding' if gram is None else 'gram'} has {n_objects} rows; give one row for each object"
         )
     judged = as_comparisons(comparisons, y, sample_weight, n_objects=n_objects)
+    if not isinstance(comparisons, Comparisons) and not are_indices(judged.objects):
+        raise ValueError(
+            f"the rows hold labels such as {judged.objects[0]!r}, but coordinates have no names; pass indices, or a "
+            "Comparisons whose objects are in the order of the coordinates"
+        )
     if gram is None:
         near_first, near_second, far_first, far_second = judged.oriented.T
         near = pair_distances(space, near_first, near_second)
@@ -307,6 +307,19 @@ def _checked_gram(gram: ArrayLike) -> NDArray[np.float64]:
     if not np.allclose(array, array.T, rtol=0, atol=1e-8 * np.abs(array).max(initial=0.0)):
         raise ValueError("gram is not symmetric; if that is rounding, pass (gram + gram.T) / 2")
     return array
+
+
+def _checked_margins(margins: ArrayLike) -> NDArray[np.float64]:
+    gamma = np.asarray(margins, dtype=np.float64)
+    if gamma.ndim != 1:
+        raise ValueError(f"margins must have shape (m,); got shape {gamma.shape}")
+    if gamma.size == 0:
+        raise ValueError("there are no comparisons to score; give at least one")
+    if np.isnan(gamma).any():
+        raise ValueError(
+            f"row {int(np.isnan(gamma).argmax())}: the margin is NaN; check the embedding for NaN or infinity"
+        )
+    return gamma
 
 
 def _checked_weights(gamma: NDArray[np.float64], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:

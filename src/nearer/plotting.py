@@ -146,8 +146,11 @@ def plot_margins(margins: ArrayLike, held_out: ArrayLike | None = None, ax: Axes
     samples = [("training", np.asarray(margins, dtype=np.float64), _ACCENT)]
     if held_out is not None:
         samples.append(("held out", np.asarray(held_out, dtype=np.float64), _SECOND))
+    if any(values.size == 0 for _, values, _ in samples):
+        raise ValueError("there are no margins to draw; give at least one")
     # The far tails would squeeze everything else into a few bins.
-    low, high = np.quantile(np.concatenate([values for _, values, _ in samples]), [0.001, 0.999])
+    ranges = np.array([np.quantile(values, [0.001, 0.999]) for _, values, _ in samples])
+    low, high = ranges[:, 0].min() - 1e-3, ranges[:, 1].max() + 1e-3  # not empty, even if all margins are equal
     bins = np.linspace(low, high, 61)
     for row, (name, values, color) in enumerate(samples):
         mean, std = values.mean(), values.std()

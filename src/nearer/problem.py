@@ -113,7 +113,9 @@ class Problem:
         G = 0 is optimal exactly when the gradient there plus trace * I is positive semidefinite. Specificities take
         over part of the pull and lower this value.
         """
-        return float(eigvalsh(self.pull_at_zero)[-1])
+        limit = float(eigvalsh(self.pull_at_zero)[-1])
+        # Answers that cancel each other leave rounding of a pull of 0.
+        return limit if limit > 1e-12 else 0.0
 
     def dual_bound(self, slopes: FloatArray) -> float:
         """Return D(v), a lower bound on the minimum, for slopes v in the domain of phi* up to rounding."""
@@ -126,7 +128,7 @@ class Problem:
             conjugate_penalty += float(np.sum(np.maximum(eigenvalues - self.trace, 0) ** 2)) / (2 * self.ridge)
         else:
             # 0 lies in the domain of phi*, so every shrunk v does too.
-            shrink = min(1.0, self.trace / max(float(eigenvalues[-1]), np.finfo(float).tiny))
+            shrink = self.trace / float(eigenvalues[-1]) if eigenvalues[-1] > max(self.trace, 1e-12) else 1.0
         if self.has_specificities:
             conjugate_penalty += float(np.sum((shrink * np.diagonal(pull)) ** 2)) / (2 * self.specificity)
         return -float(self.shares @ loss.conjugate(shrink * slopes)) - conjugate_penalty

@@ -126,6 +126,12 @@ def test_an_object_that_a_fold_misses_is_scored_nonetheless(estimator):
     assert np.isfinite(scores).all()
 
 
+def test_labels_are_refused_by_a_map_of_indices(estimator):
+    model = estimator.fit(TRIPLETS)
+    with pytest.raises(ValueError, match="labels such as"):
+        model.score(TEST.rows.astype(str))
+
+
 def test_without_n_objects_a_missed_object_is_a_clear_error(estimator):
     model = estimator.set_params(n_objects=None).fit(TRIPLETS)
     with pytest.raises(ValueError, match=f"{N}.*n_objects"):

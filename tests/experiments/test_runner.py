@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
@@ -89,9 +87,12 @@ def test_an_interrupt_says_what_is_kept(make_run, monkeypatch):
         make_run().execute()
 
 
-def test_a_damaged_line_is_named(make_run):
+@pytest.mark.parametrize("damage", ['{"si', "[1]", '{"size": 20}', ""])
+def test_a_damaged_line_is_named(make_run, damage):
     run = make_run()
-    run.path.write_text('{"size": 20}\n{"si\n' + json.dumps({"size": 30}) + "\n")
+    run.execute()
+    first, *others = run.path.read_text().splitlines()
+    run.path.write_text("\n".join([first, damage, *others, ""]))
     with pytest.raises(ValueError, match="line 2 is not a record"):
         read_records(run.path)
 

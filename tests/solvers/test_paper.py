@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from conftest import kernel, random_quadruplets
 
 from nearer.losses import TwoSidedHinge
 from nearer.margins import MarginMap
@@ -22,6 +22,49 @@ def test_reaches_the_convex_optimum_when_mu_grows_slowly(kind, power, nu):
     problem = make(kind, power, nu)
     best = problem.objective(solve(problem, ADMM(tol=1e-8)).gram)
     assert problem.objective(solve(problem, SLOW).gram) == pytest.approx(best, rel=2e-3)
+
+
+def transcription(rows, n, weights, nu, trace, power, mu, growth, steps):
+    """Algorithm 1 with explicit matrices, answers +1 and target 1, as corrected; returns G2 after each step."""
+    design = np.array([kernel(row, n).ravel() for row in rows])
+    m = len(rows)
+    inverse = np.linalg.inv(design.T @ design + np.eye(n * n))
+    G = G1 = G2 = Z3 = Z4 = np.zeros((n, n))
+    z1, z2, e, found = np.zeros(m), np.zeros(m), np.ones(m), []
+
+    def prox(s, price):
+        if power == 1:
+            return np.where(s > 0, np.sign(s) * np.maximum(np.abs(s) - price / mu, 0), s)
+        return np.where(s > 0, s / (1 + 2 * price / mu), s)
+
+    for _ in range(steps):
+        e1, e2 = prox(e - z1 / mu, weights), prox(-e - z2 / mu, nu * weights)
+        # e = 1 - K vec(G), so the data enter with the sign of -K and shifted by the target.
+        right = design.T @ (2 - e1 - z1 / mu + e2 + z2 / mu) + (G1 - Z3 / mu + G2 - Z4 / mu).ravel()
+        G = (inverse @ right / 2).reshape(n, n)
+        values, vectors = np.linalg.eigh(G + Z3 / mu)
+        G1 = vectors @ np.diag(np.sign(values) * np.maximum(np.abs(values) - trace / mu, 0)) @ vectors.T
+        values, vectors = np.linalg.eigh(G + Z4 / mu)
+        G2 = vectors @ np.diag(np.maximum(values, 0)) @ vectors.T
+        e = 1 - design @ G.ravel()
+        z1, z2 = z1 + mu * (e1 - e), z2 + mu * (e2 + e)
+        Z3, Z4 = Z3 + mu * (G - G1), Z4 + mu * (G - G2)
+        mu *= growth
+        found.append(G2)
+    return found
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_is_algorithm_1_step_by_step(kind, power):
+    n, m, nu, trace = 7, 30, 0.4, 0.9
+    rng = np.random.default_rng(3)
+    rows, weights = random_quadruplets(rng, n, m, kind), rng.uniform(0.5, 2, m)
+    solver = Paper(mu=0.3, growth=1.2, tol=0.0)
+    problem = Problem(MarginMap.from_quadruplets(rows, n), TwoSidedHinge(nu, power), weights, trace / weights.sum())
+    state = solver.init(problem, rng)
+    for expected in transcription(rows, n, weights, nu, trace, power, 0.3, 1.2, steps=8):
+        state = solver.step(problem, state)
+        np.testing.assert_allclose(state.gram, expected, atol=1e-6)
 
 
 def test_default_stops_by_the_papers_rule_close_to_the_optimum():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nearer.solvers.psd import embedding_from_gram, nearest_psd, penalty_prox
+from nearer.solvers.psd import centred, embedding_from_gram, nearest_psd, penalty_prox, shrink_spectrum
 
 
 def random_matrix(seed=0, n=7):
@@ -60,3 +60,23 @@ def test_embedding_does_not_depend_on_the_sign_that_lapack_chose():
 
 def test_more_components_than_objects_are_zero():
     assert not embedding_from_gram(np.eye(2), 4)[:, 2:].any()
+
+
+def test_shrinking_minimizes_the_nuclear_norm():
+    matrix, amount = random_matrix(6), 0.8
+
+    def cost(gram):
+        return amount * np.linalg.norm(gram, "nuc") + ((gram - (matrix + matrix.T) / 2) ** 2).sum() / 2
+
+    best = shrink_spectrum(matrix, amount)
+    rng = np.random.default_rng(7)
+    for size in (1e-3, 1e-1, 1.0):
+        for _ in range(50):
+            noise = size * rng.normal(size=(7, 7))
+            assert cost(best) <= cost(best + noise + noise.T) + 1e-12
+
+
+def test_centring_is_that_of_the_points():
+    points = np.random.default_rng(8).normal(3.0, 1.0, size=(9, 2))
+    moved = points - points.mean(axis=0)
+    np.testing.assert_allclose(centred(points @ points.T), moved @ moved.T, atol=1e-12)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._rows import are_indices
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.losses import Loss
 from nearer.margins import FloatArray, MarginMap
 from nearer.metrics import clear_ties, error_from_margins
 from nearer.problem import Problem
-from nearer.solvers import Outcome, Solution, Solver, embedding_from_gram, solve
+from nearer.solvers import Outcome, Solution, Solver, centred, embedding_from_gram, solve
 from nearer.streams import RandomState, stream
 
 
@@ -31,7 +32,7 @@ class OrdinalEmbedding(BaseEstimator):
     Attributes
     ----------
     embedding_ : ndarray, shape (n_objects_, n_components)
-        The map: one row for each object, axes in order of falling variance.
+        The map: one row for each object, axes in order of falling variance, the mean of all objects compared at 0.
     gram_ : ndarray, shape (n_objects_, n_objects_)
         The Gram matrix that predicts; for methods without a rank limit it says more than `embedding_`.
     objects_ : ndarray, shape (n_objects_,)
@@ -47,9 +48,6 @@ class OrdinalEmbedding(BaseEstimator):
     n_components: int
     n_objects: int | None
     random_state: RandomState
-
-    #: What to change when the solver runs out of iterations.
-    _more_iterations: ClassVar[str] = "raise max_iter or tol on the solver object"
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -80,14 +78,18 @@ class OrdinalEmbedding(BaseEstimator):
         self
         """
         self._check_settings()
+        solver = self._checked_solver()
         comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
+        _refuse_huge(comparisons.n_objects)
         margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
         margins, weights = margins.merged(comparisons.sample_weight)
         margins, seen = margins.over_seen_objects()
         problem = self._penalized(Problem(margins, self._loss(), weights))
-        solution = solve(problem, self._solver(), stream(self.random_state, "start"))
+        solution = solve(problem, solver, stream(self.random_state, "start"))
+        self.embedding_ = np.zeros((comparisons.n_objects, self.n_components))
+        self.embedding_[seen] = embedding_from_gram(centred(solution.gram), self.n_components)
         self._keep(problem, solution.among(seen, comparisons.n_objects), comparisons)
-        self._report(problem, solution)
+        self._report(problem, solution, solver)
         return self
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
@@ -117,43 +119,65 @@ class OrdinalEmbedding(BaseEstimator):
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
 
     def _check_settings(self) -> None:
-        if isinstance(self.n_components, bool) or not isinstance(self.n_components, int | np.integer):
+        whole = isinstance(self.n_components, int | np.integer) and not isinstance(self.n_components, bool)
+        if not whole or self.n_components < 1:
             raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
-        if self.n_components < 1:
-            raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
+
+    def _checked_solver(self) -> Solver[Any]:
+        solver = self._solver()
+        if isinstance(solver, type) or not hasattr(solver, "step"):
+            raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
+        return solver
 
     def _keep(self, problem: Problem, solution: Solution, comparisons: Comparisons) -> None:
         self.objects_ = comparisons.objects
         self.n_objects_ = comparisons.n_objects
         self.classes_ = np.array([-1, 1])
-        self.embedding_ = embedding_from_gram(solution.gram, self.n_components)
         self.gram_ = solution.gram
         self.n_iter_ = solution.n_iter
         self.converged_ = solution.outcome.ok
         self.history_ = solution.history
         self.trace_ = problem.trace
 
-    def _report(self, problem: Problem, solution: Solution) -> None:
+    def _report(self, problem: Problem, solution: Solution, solver: Solver[Any]) -> None:
         if solution.outcome is Outcome.MAX_ITER:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {solution.n_iter} iterations: {solution.outcome.value}. "
-                f"The result is usable; for a better one {self._more_iterations}.",
-                ConvergenceWarning,
-                stacklevel=3,
+            advice = (
+                f"{solution.outcome.value}. The result is usable; for a better one pass solver="
+                f"{type(solver).__name__}(...) of nearer.solvers with max_iter above {solver.max_iter} or a larger "
+                "tol, or raise the penalty"
             )
-        elif problem.trace >= problem.vanishing_trace or not solution.gram.any():
-            warnings.warn(
-                f"{type(self).__name__}: {Outcome.VANISHED.value}; choose a trace well below 1.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        elif problem.vanishing_trace == 0:
+            advice = "the answers cancel each other out, so that no map is better than a single point; check the data"
+        elif problem.trace >= problem.vanishing_trace:
+            advice = f"{Outcome.VANISHED.value}; choose a trace well below 1"
+        elif not solution.gram.any():
+            advice = f"{Outcome.VANISHED.value}; choose a smaller trace or a larger specificity"
+        else:
+            return
+        warnings.warn(f"{type(self).__name__}: {advice}.", ConvergenceWarning, stacklevel=3)
 
     def _comparisons(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Comparisons:
         """Return comparisons over the objects of the fitted map."""
         check_is_fitted(self)
-        if isinstance(X, Comparisons) or not np.array_equal(self.objects_, np.arange(self.n_objects_)):
+        if isinstance(X, Comparisons) or not are_indices(self.objects_):
             return as_comparisons(X, y, sample_weight, objects=self.objects_)
-        return as_comparisons(X, y, sample_weight, n_objects=self.n_objects_)
+        comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects_)
+        if not are_indices(comparisons.objects):
+            raise ValueError(
+                f"the map was fitted to indices 0..{self.n_objects_ - 1}, but the rows hold labels such as "
+                f"{comparisons.objects[0]!r}; pass indices, or fit with the labels"
+            )
+        return comparisons
 
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         return MarginMap.from_quadruplets(quadruplets, self.n_objects_).distances(self.gram_)
+
+
+def _refuse_huge(n_objects: int) -> None:
+    """Refuse what no (n, n) matrix can be made for: most often identifiers taken for indices."""
+    gigabytes = 8 * n_objects**2 / 1e9
+    if gigabytes > 50:
+        raise ValueError(
+            f"{n_objects} objects need a Gram matrix of {gigabytes:.0f} GB; if the rows hold identifiers, not indices "
+            "0..n-1, fit Comparisons.from_triplets(rows, objects=np.unique(rows))"
+        )

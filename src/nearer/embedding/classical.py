@@ -19,8 +19,6 @@ from nearer.streams import RandomState
 class _RankLimited(OrdinalEmbedding):
     """A loss, a trace penalty and a rank."""
 
-    _more_iterations = "raise max_iter or tol: solver=Projected(rank, max_iter=10_000), or raise trace"
-
     trace: float
     solver: str | Solver[Any]
 
@@ -47,8 +45,8 @@ class GNMDS(_RankLimited):
     trace : float >= 0, default 0
         Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
     power : {1, 2}, default 2
-        The exponent of the hinge. 1 is the original; 2 is smooth, descends further, and predicts better in all but
-        the smallest samples.
+        The exponent of the hinge. 1 is the original, whose kinks can hold the descent short of a minimum; 2 is smooth,
+        descends further, and predicts better in all but the smallest samples.
     solver : {"projected"} or solver object, default "projected"
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.

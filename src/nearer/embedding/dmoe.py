@@ -73,8 +73,6 @@ class DMOE(OrdinalEmbedding):
     True
     """
 
-    _more_iterations = "raise max_iter or tol: solver=ADMM(max_iter=20_000), or strengthen trace or ridge"
-
     def __init__(
         self,
         n_components: int = 2,

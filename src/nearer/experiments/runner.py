@@ -114,11 +114,11 @@ class Run:
             with bar:
                 for record in work:
                     append_record(self.path, record)
+                    done[Unit(record["size"], record["trial"], record["method"])] = record
                     bar.update()
         except KeyboardInterrupt:
             raise Interrupted(
-                f"stopped with {len(self.finished())} of {len(self.units())} tuned fits kept in {self.path}; "
+                f"stopped with {len(done)} of {len(self.units())} tuned fits kept in {self.path}; "
                 "run the same command again to go on"
             ) from None
-        done = self.finished()
         return [done[unit] for unit in self.units()]

@@ -32,9 +32,12 @@ def read_records(path: Path) -> list[Record]:
     records = []
     for number, line in enumerate(complete, start=1):
         try:
-            records.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}, line {number} is not a record; remove that line and run again") from error
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            record = None
+        if not isinstance(record, dict) or not {"size", "trial", "method", "seed", "fingerprint"} <= record.keys():
+            raise ValueError(f"{path}, line {number} is not a record; remove that line and run again")
+        records.append(record)
     return records
 
 

@@ -5,7 +5,7 @@ from nearer.solvers.closed_form import ClosedForm
 from nearer.solvers.driver import Outcome, Progress, Solution, Solver, solve
 from nearer.solvers.paper import Paper
 from nearer.solvers.projected import Projected
-from nearer.solvers.psd import embedding_from_gram, nearest_psd
+from nearer.solvers.psd import centred, embedding_from_gram, nearest_psd
 
 __all__ = [
     "ADMM",
@@ -16,6 +16,7 @@ __all__ = [
     "Projected",
     "Solution",
     "Solver",
+    "centred",
     "embedding_from_gram",
     "nearest_psd",
     "solve",

@@ -37,6 +37,7 @@ class ADMMState:
     gram: FloatArray
     specificities: FloatArray | None
     progress: Progress
+    reference: float  # the objective at G = 0
     lower_bound: float
     free_gram: FloatArray  # G
     free_specificities: FloatArray | None  # s
@@ -56,7 +57,7 @@ class ADMM:
     Parameters
     ----------
     tol : float
-        Stop when the duality gap is below ``tol`` times the objective.
+        Stop when the duality gap is below ``tol`` times the objective, and below a tenth of what is gained over G = 0.
     max_iter : int
     relaxation : float in [1, 2)
     check_every : int
@@ -76,13 +77,16 @@ class ADMM:
     def check(self, problem: Problem) -> None:
         """Refuse problems without a bounded solution or a prox."""
         require_prox(problem, "solver='admm'")
-        if not (problem.trace >= 0 and problem.ridge >= 0 and 0 < problem.trace + problem.ridge < np.inf):
+        bounded = problem.trace + problem.ridge > 0 or problem.vanishing_trace == 0
+        if not (0 <= problem.trace < np.inf and 0 <= problem.ridge < np.inf and bounded):
             raise ValueError(
                 "solver='admm' needs finite trace >= 0 and ridge >= 0, and one of them above 0, "
                 f"got trace={problem.trace}, ridge={problem.ridge}"
             )
         if not problem.specificity > 0:
             raise ValueError(f"specificity must be above 0 (infinity for none), got {problem.specificity}")
+        if not (self.tol > 0 and 1 <= self.relaxation < 2 and self.check_every >= 1):
+            raise ValueError(f"ADMM needs tol > 0, 1 <= relaxation < 2 and check_every >= 1, got {self}")
 
     def init(self, problem: Problem, rng: np.random.Generator) -> ADMMState:
         """Start from G = 0, which is the solution if the trace penalty is large enough."""
@@ -95,6 +99,7 @@ class ADMM:
             gram=zero,
             specificities=specificities,
             progress=Progress(0, objective, objective - bound),
+            reference=objective,
             lower_bound=bound,
             free_gram=zero,
             free_specificities=specificities,
@@ -134,7 +139,10 @@ class ADMM:
 
     def done(self, problem: Problem, state: ADMMState) -> Outcome | None:
         """Stop on a small gap; say so when the solution is G = 0."""
-        if state.progress.gap > self.tol * abs(state.progress.objective):
+        _, objective, gap = state.progress
+        # Under strong penalties the whole gain over G = 0 may be less than tol: the gap must be small beside it too.
+        gain = state.reference - state.lower_bound
+        if not gap <= self.tol * abs(objective) or gap > max(0.1 * gain, 1e-12 * state.reference):
             return None
         return Outcome.CONVERGED if state.gram.any() else Outcome.VANISHED
 

@@ -23,7 +23,7 @@ from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray
 from nearer.problem import Problem
 from nearer.solvers.driver import Outcome, Progress
-from nearer.solvers.psd import nearest_psd, penalty_prox
+from nearer.solvers.psd import nearest_psd, shrink_spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +81,8 @@ class Paper:
             )
         if not self.growth > 1 or not self.mu > 0:
             raise ValueError(f"Paper needs mu > 0 and growth > 1, got mu={self.mu}, growth={self.growth}")
+        if self.start not in ("zero", "random"):
+            raise ValueError(f"start must be 'zero' or 'random', got {self.start!r}")
 
     def init(self, problem: Problem, rng: np.random.Generator) -> PaperState:
         """Set every multiplier to 0 and e from G_0."""
@@ -103,7 +105,7 @@ class Paper:
         e2 = _shrink_positive(-e - state.z2 / mu, loss.nu * weights / mu, loss.power)
 
         G = _solve_gram(problem, replace(state, e1=e1, e2=e2))
-        G1 = penalty_prox(G + state.Z3 / mu, problem.trace * problem.total_weight, 0.0, 1 / mu)
+        G1 = shrink_spectrum(G + state.Z3 / mu, problem.trace * problem.total_weight / mu)
         G2 = nearest_psd(G + state.Z4 / mu)
         e = 1 - problem.margins(G)
 

@@ -7,7 +7,8 @@ largest eigenvalues (Jain, Jamieson and Nowak, NIPS 2016):
 
 The first trial step t of each line search is the spectral (Barzilai-Borwein) one. The set is not convex, so the start
 matters: G = 0 makes the first step the best rank-p approximation of the pull of the data, a spectral start that is as
-good as the best of many random ones and always the same.
+good as the best of many random ones and always the same. A loss with kinks (the plain hinge) can hold the descent at
+one of them, short of a minimum.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class Projected:
         """Refuse a rank below 1 and penalties that do not bound the solution."""
         if self.rank < 1:
             raise ValueError(f"rank must be at least 1, got {self.rank}")
+        if self.start not in ("zero", "random"):
+            raise ValueError(f"start must be 'zero' or 'random', got {self.start!r}")
         if not (0 <= problem.trace < np.inf and 0 <= problem.ridge < np.inf):
             raise ValueError(
                 f"solver='projected' needs trace >= 0 and ridge >= 0, got {problem.trace} and {problem.ridge}"

@@ -45,6 +45,21 @@ def penalty_prox(matrix: FloatArray, trace: float, ridge: float, step: float) ->
     return from_spectrum(np.maximum(eigenvalues - step * trace, 0) / (1 + step * ridge), vectors)
 
 
+def shrink_spectrum(matrix: FloatArray, amount: float) -> FloatArray:
+    """Return argmin of amount * ||G||_* + ||G - matrix||^2 / 2 over symmetric G: eigenvalues drawn towards 0."""
+    eigenvalues, vectors = eigh((matrix + matrix.T) / 2, driver="evd")
+    shrunk = np.sign(eigenvalues) * np.maximum(np.abs(eigenvalues) - amount, 0)
+    product: FloatArray = (vectors * shrunk) @ vectors.T
+    return product
+
+
+def centred(gram: FloatArray) -> FloatArray:
+    """Return the Gram matrix of the same points with their mean at the origin; distances stay as they are."""
+    means = gram.mean(axis=0)
+    result: FloatArray = gram - means[None, :] - means[:, None] + means.mean()
+    return result
+
+
 def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
     """Return the (n, p) points whose Gram matrix is nearest to ``gram``, axes in order of falling variance.
 
