@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import warnings
 from collections import Counter
 from dataclasses import FrozenInstanceError
 
@@ -190,7 +191,7 @@ REFUSED_ROWS = [
     (
         triplet,
         [[0, 1, 2], [4, 1, 4]],
-        ["row 1: object 4 is compared with itself", "without_degenerate(rows)"],
+        ["row 1: object 4 is compared with itself", "without_degenerate(rows, y)"],
     ),
     (quadruplet, [[5, 5, 1, 2]], ["row 0: object 5 is compared with itself"]),
     (quadruplet, [[1, 2, 6, 6]], ["row 0: object 6 is compared with itself"]),
@@ -215,7 +216,7 @@ def test_bad_rows_are_refused(make, rows, said):
 
 REFUSED_ARGUMENTS = [
     ({"y": [1, -1, 0, 1]}, ["row 2: y is 0", "+1 and -1"]),
-    ({"y": [1, 0, 0, 1]}, ["row 1: y is 0", "2 such rows", "pass bools"]),
+    ({"y": [1, 0, 0, 1]}, ["row 1: y is 0", "2 such rows", "or bools"]),
     ({"y": [1, 1, 2.5, 1]}, ["row 2: y is 2.5"]),
     ({"y": [1, 1, NAN, 1]}, ["row 2: y is NaN"]),
     ({"y": [1, None, 1, 1]}, ["row 1: y is None"]),
@@ -623,3 +624,28 @@ def test_scikit_learn_splits_comparisons():
     assert search.cv_results_["mean_test_score"].tolist() == [1.0, 1.0]
     train, test = train_test_split(comparisons, test_size=3, random_state=0)
     assert Counter(records(train + test)) == Counter(records(comparisons))
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_an_empty_cell_is_no_object_and_no_trial(blank):
+    with pytest.raises(ValueError, match=r"row 1: .* is no label"):
+        Comparisons.from_triplets([("a", "b", "c"), ("a", blank, "c")])
+    with pytest.raises(ValueError, match="trials"):
+        Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c")], trials=["t1", blank])
+
+
+def test_numbers_from_one_are_pointed_out():
+    with pytest.warns(UserWarning, match="index 0 never occurs, the lowest is 1; .* subtract 1"):
+        Comparisons.from_triplets([[1, 2, 3]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Comparisons.from_triplets([[1, 2, 3]], n_objects=4)
+
+
+def test_an_answer_left_among_the_objects_is_pointed_out():
+    rows = [("a", "b", "c", "yes"), ("b", "c", "a", "no")]
+    with pytest.warns(UserWarning, match="column 4 of 4 holds labels, such as 'yes'"):
+        Comparisons.from_quadruplets(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Comparisons.from_quadruplets([("a", "b", "c", "d"), ("b", "d", "a", "c")])

@@ -38,6 +38,8 @@ def test_infinite_specificity_is_none():
         ({"diagonal": -1}, "diagonal"),
         ({"specificity": 0}, "specificity"),
         ({"specificity": np.nan}, "specificity"),
+        ({"trace": "0.1"}, "trace"),
+        ({"specificity": None}, "specificity"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -1,16 +1,41 @@
+import csv
 import re
 from pathlib import Path
+
+import numpy as np
+
+from nearer.datasets import load_colors, sample_triplets
 
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_the_example_runs_and_prints_what_it_says(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
+SHORT, LONG = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_short_example_prints_what_it_says(capsys):
+    exec(compile(SHORT, "README.md", "exec"), {})
     map_line, prediction, certificate = capsys.readouterr().out.splitlines()
     assert map_line.startswith("{'bus': [")
     assert prediction == "[1]"
     assert float(certificate.split()[-1]) < 1e-3
+
+
+def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    colors = load_colors()
+    judgments = sample_triplets(colors.lab[:15] / 50, 400, random_state=0)
+    swap = np.random.default_rng(0).random(400) < 0.5
+    with open("answers.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["anchor", "left", "right", "answer", "person", "trial"])
+        for number, (anchor, near, far) in enumerate(colors.names[judgments.rows].tolist()):
+            left, right, answer = (far, near, "right") if swap[number] else (near, far, "left")
+            writer.writerow([anchor, left, right, answer, f"p{number // 100}", number % 100 // 2])
+    exec(compile(LONG, "README.md", "exec"), {})
+    summary, errors = capsys.readouterr().out.split("error of predict: ")
+    assert "400 triplets" in summary
+    assert float(errors.split()[0]) < 0.25
+    assert (tmp_path / "map.png").stat().st_size > 10_000
 
 
 def test_everything_it_links_to_is_there():

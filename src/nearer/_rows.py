@@ -7,6 +7,7 @@ about a second.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -64,9 +65,25 @@ def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects
         refuse(bad, lambda row: f"{_first(table, bad, row)} is no label", "drop such rows, or name the object")
     if known is not None:
         return translate(codes, labels, known), known
+    _warn_of_stray_column(codes, labels)
     if n is not None and n != len(labels):
         raise ValueError(f"n_objects={n}, but the rows hold {len(labels)} labels; name all objects with objects=[...]")
     return codes, labels
+
+
+def _warn_of_stray_column(codes: Indices, labels: Labels) -> None:
+    """Warn when one column of quadruplets has labels all of its own: most often an answer or a person."""
+    if codes.shape[1] != 4 or len(codes) < 2:
+        return
+    for column in range(4):
+        others = np.delete(codes, column, axis=1)
+        if not np.isin(codes[:, column], others).any():
+            warnings.warn(
+                f"column {column + 1} of 4 holds labels, such as {show(labels[codes[0, column]])}, that no other "
+                "column has; if it is the answer or the annotator, pass it as y or annotators and keep three columns",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
@@ -132,12 +149,13 @@ def _check_shape(table: NDArray[Any], widths: tuple[int, ...]) -> None:
         raise ValueError(f"Complex data not supported: rows are {table.dtype}; pass indices or labels")
     if table.shape[0:1] == (0,):
         raise ValueError(
-            f"empty set of comparisons: 0 sample(s) (shape={table.shape}) while a minimum of 1 is required"
+            f"empty set of comparisons: 0 sample(s) (shape={table.shape}) while a minimum of 1 is required; "
+            "check the file or the filter that the rows come from"
         )
     if table.ndim != 2:
         raise ValueError(
             f"rows must be 2-D with {wanted}, got {table.ndim}-D of shape {table.shape}. Reshape your data: "
-            f"one comparison a row, as in rows.reshape(-1, {widths[0]})"
+            f"one comparison a row, each a sequence of objects, as in [(anchor, near, far), ...]"
         )
     m, width = table.shape
     if width == 0:
@@ -145,7 +163,10 @@ def _check_shape(table: NDArray[Any], widths: tuple[int, ...]) -> None:
             f"0 feature(s) (shape=({m}, 0)) while a minimum of {widths[0]} is required: rows have {wanted}"
         )
     if width not in widths:
-        other = {3: "; use Comparisons.from_triplets", 4: "; use Comparisons.from_quadruplets"}.get(width, "")
+        other = {
+            3: "; use Comparisons.from_triplets",
+            4: "; use Comparisons.from_quadruplets, or, if one column is the answer, pass that as y",
+        }.get(width, "; keep only the columns that name objects")
         raise ValueError(f"rows must have {wanted}, got {width} (shape={table.shape}){other}")
 
 
@@ -168,10 +189,17 @@ def _read_indices(table: NDArray[Any], n: int | None) -> tuple[Indices, int]:
             lambda row: f"index {_first(table, above, row)} is out of range for {size}",
             remedy
             if n is None
-            else f"count the objects with n_objects={highest + 1} (a map: when it is fitted) or drop such rows",
+            else f"give n_objects={highest + 1} when fitting, drop such rows, or subtract 1 if numbered from 1",
         )
     # Narrow and unsigned integers overflow in i * n + j and turn to floats next to int64: widen them.
     indices = table if table.dtype in (np.int32, np.int64) else table.astype(np.int64)
+    if n is None and table.min() > 0:
+        warnings.warn(
+            f"index 0 never occurs, the lowest is {int(table.min())}; if the objects are numbered from 1, subtract 1; "
+            "if these are identifiers, use Comparisons.from_triplets(rows, objects=np.unique(rows))",
+            UserWarning,
+            stacklevel=5,
+        )
     return indices, highest + 1 if n is None else n
 
 
@@ -234,13 +262,13 @@ def _missing(labels: Labels) -> Mask:
         return np.isnan(labels)
     if labels.dtype.kind in "mM":
         return np.isnat(labels)
-    if labels.dtype.kind == "O":
+    if labels.dtype.kind in "OU":
         return np.fromiter((_is_missing(label) for label in labels.flat), bool, labels.size)
     return np.zeros(labels.shape, dtype=bool)
 
 
 def _is_missing(label: Any) -> bool:
-    if label is None:
+    if label is None or (isinstance(label, str) and not label.strip()):  # an empty cell of a spreadsheet
         return True
     try:
         return bool(label != label)  # NaN and NaT
@@ -337,7 +365,7 @@ def identical(rows: Indices) -> Mask:
 
 def refuse_degenerate(rows: Indices, objects: Labels) -> None:
     """Refuse rows that no answer could make informative."""
-    remedy = "drop such rows with Comparisons.without_degenerate(rows)"
+    remedy = "drop such rows with Comparisons.without_degenerate(rows, y)"
 
     def compared_with_itself(row: int) -> str:
         entries = rows[row]
@@ -350,54 +378,3 @@ def refuse_degenerate(rows: Indices, objects: Labels) -> None:
 
     refuse(itself(rows), compared_with_itself, remedy)
     refuse(identical(rows), same_pair, remedy)
-
-
-def read_answers(y: Any, m: int) -> NDArray[np.int8]:
-    """Return answers as +1 and -1."""
-    answers = _read_numbers(y, "y", m, "pass +1 and -1, or bools")
-    if answers.dtype.kind == "b":
-        return np.where(answers, np.int8(1), np.int8(-1))
-    bad = (answers != 1) & (answers != -1)
-    zeros_and_ones = bad.any() and bool(((answers == 0) | (answers == 1)).all())
-    remedy = "for answers of 0 and 1 pass bools: y.astype(bool)" if zeros_and_ones else "pass +1 and -1, or bools"
-    refuse(bad, lambda row: f"y is {show(answers[row])}", remedy)
-    return answers.astype(np.int8, copy=False)
-
-
-def read_weights(weights: Any, m: int) -> NDArray[np.float64]:
-    """Return finite nonnegative weights, not all zero."""
-    values = _read_numbers(weights, "weights", m, "pass nonnegative numbers").astype(np.float64, copy=False)
-    remedy = "weights must be finite and nonnegative"
-    refuse(np.isinf(values), lambda row: f"weight is {show(values[row])}", remedy)
-    refuse(values < 0, lambda row: f"weight {show(values[row])} is negative", remedy)
-    refuse_all_zero(values)
-    if not np.isfinite(values.sum()):
-        raise ValueError("the sum of the weights is infinite; scale them down")
-    return values
-
-
-def refuse_all_zero(weights: NDArray[np.float64]) -> None:
-    """Refuse weights under which no row counts."""
-    if not weights.any():
-        raise ValueError("all weights are zero; give at least one row a positive weight")
-
-
-def _read_numbers(values: Any, name: str, m: int, remedy: str) -> NDArray[Any]:
-    try:
-        numbers = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-        if numbers.dtype.kind == "O":
-            numbers = np.asarray(numbers.tolist())
-    except (TypeError, ValueError):  # ragged
-        raise ValueError(f"{name} is not a 1-D array of numbers; {remedy}") from None
-    if numbers.dtype.kind == "O":
-        no_number = np.array([not isinstance(value, Real) for value in numbers.ravel()])
-        refuse(no_number, lambda row: f"{name} is {show(numbers.flat[row])}", remedy)
-    if numbers.dtype.kind not in "biuf":
-        first = show(numbers.flat[0]) if numbers.size else "nothing"
-        raise ValueError(
-            f"{name} holds {numbers.dtype} values (first: {first}), expected numbers for {m} rows; {remedy}"
-        )
-    check_length(numbers, name, m)
-    if numbers.dtype.kind == "f":
-        refuse(np.isnan(numbers), lambda _: f"{name} is NaN", f"{remedy}; drop rows without a value")
-    return numbers

@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer import _rows
+from nearer import _columns, _rows
 from nearer._rows import Indices, Labels
 from nearer._summary import Summary, summarize
 from nearer.streams import RandomState, stream
@@ -186,8 +186,8 @@ class Comparisons:
         m = len(indices)
         comparisons = cls(
             rows=indices,
-            answers=None if y is None else _rows.read_answers(y, m),
-            weights=None if weights is None else _rows.read_weights(weights, m),
+            answers=None if y is None else _columns.read_answers(y, m),
+            weights=None if weights is None else _columns.read_weights(weights, m),
             annotators=None if annotators is None else _rows.read_labels(annotators, "annotators", m),
             trials=None if trials is None else _rows.read_labels(trials, "trials", m),
             objects=labels,
@@ -208,7 +208,7 @@ class Comparisons:
         )
         kept = self[~bad]
         if kept.weights is not None:
-            _rows.refuse_all_zero(kept.weights)
+            _columns.refuse_all_zero(kept.weights)
         return kept
 
     @classmethod
@@ -430,13 +430,13 @@ def as_comparisons(
     if y is not None:
         if X.answers is not None:
             raise ValueError("the Comparisons has answers and y was given too; pass one of them")
-        X = replace(X, answers=_rows.read_answers(y, len(X)))
+        X = replace(X, answers=_columns.read_answers(y, len(X)))
     if sample_weight is not None:
         if X.weights is not None:
             raise ValueError("the Comparisons has weights and sample_weight was given too; pass one of them")
-        X = replace(X, weights=_rows.read_weights(sample_weight, len(X)))
+        X = replace(X, weights=_columns.read_weights(sample_weight, len(X)))
     if X.weights is not None:
-        _rows.refuse_all_zero(X.weights)  # a subset may have lost the positive ones
+        _columns.refuse_all_zero(X.weights)  # a subset may have lost the positive ones
     if objects is not None:
         X = X.over(objects)
     return X if n_objects is None else _grown(X, _rows.read_n_objects(n_objects))

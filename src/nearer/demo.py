@@ -66,7 +66,7 @@ Learned from {self.n_train} of them. Error on the other {self.n_held_out}:
 
     guessing                 0.500
     the two-dimensional map  {self.error_map:.3f}
-    the Gram matrix          {self.error_gram:.3f}
+    the whole solution       {self.error_gram:.3f}   (all dimensions; what predict uses)
     the true colours         {self.error_truth:.3f}   (the share of wrong answers: the floor)
 
 The map is in {self.path}: every dot has its own colour, but the positions were learned from the judgments alone."""

@@ -152,12 +152,13 @@ class TwoSidedHinge(ProximableLoss):
         return np.minimum(slopes, 0) if self.nu == 0 else slopes
 
     def probability(self, margins: FloatArray) -> FloatArray:
-        """Return (1 + gamma) / 2 within [0, 1].
+        """Return (1 + gamma) / 2 within [0.01, 0.99].
 
         The mean of (1 - y gamma)^2 over answers y = +-1 is least at gamma = E[y] = 2 P(y = 1) - 1, so a margin fitted
         by this loss is itself an estimate of that expectation, shrunk towards even odds by the penalties.
         """
-        return np.clip((1 + margins) / 2, 0, 1)
+        # Nobody's answer is certain: a share of lapses keeps the logarithm of a wrong one finite.
+        return np.clip((1 + margins) / 2, 0.01, 0.99)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from scipy.special import ndtr
 
 from nearer._points import checked_points, refuse_nonfinite
 from nearer._procrustes import procrustes_error
-from nearer._rows import are_indices
+from nearer._rows import are_indices, show
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.margins import MarginMap
 
@@ -287,8 +287,8 @@ def _margins(
     judged = as_comparisons(comparisons, y, sample_weight, n_objects=n_objects)
     if not isinstance(comparisons, Comparisons) and not are_indices(judged.objects):
         raise ValueError(
-            f"the rows hold labels such as {judged.objects[0]!r}, but coordinates have no names; pass indices, or a "
-            "Comparisons whose objects are in the order of the coordinates"
+            f"the rows hold labels such as {show(judged.objects[0])}, but coordinates have no names; pass indices, or "
+            "a Comparisons whose objects are in the order of the coordinates"
         )
     if gram is None:
         near_first, near_second, far_first, far_second = judged.oriented.T

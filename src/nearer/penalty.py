@@ -8,6 +8,7 @@ scaled to a sum of 1 they stand for a single one, and every ridge is then strong
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -45,9 +46,10 @@ class Penalty:
 
     def __post_init__(self) -> None:
         for name in ("trace", "ridge", "diagonal"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be a finite number >= 0, got {getattr(self, name)!r}")
-        if not self.specificity > 0:
+            value = getattr(self, name)
+            if not _is_number(value) or not 0 <= value < np.inf:
+                raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
+        if not _is_number(self.specificity) or not self.specificity > 0:
             raise ValueError(f"specificity must be above 0 (infinity for none), got {self.specificity!r}")
 
     def of(self, problem: Problem) -> Problem:
@@ -59,3 +61,7 @@ class Penalty:
             ridge=self.ridge / problem.total_weight,
             specificity=self.specificity / problem.total_weight,
         )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

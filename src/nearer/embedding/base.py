@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._rows import are_indices
+from nearer._rows import are_indices, show
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.losses import Loss
 from nearer.margins import FloatArray, MarginMap
@@ -108,7 +108,12 @@ class OrdinalEmbedding(BaseEstimator):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2)."""
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
+
+        They are those of the method's own model of answers (see `nearer.losses`), at the margins of the fitted map. A
+        map that fits its training answers too closely is also too sure of itself: nothing here is calibrated on
+        held-out answers.
+        """
         holds = self._loss().probability_of(*self._distances(self._comparisons(X).quadruplets))
         return np.column_stack([1 - holds, holds])
 
@@ -165,7 +170,7 @@ class OrdinalEmbedding(BaseEstimator):
         if not are_indices(comparisons.objects):
             raise ValueError(
                 f"the map was fitted to indices 0..{self.n_objects_ - 1}, but the rows hold labels such as "
-                f"{comparisons.objects[0]!r}; pass indices, or fit with the labels"
+                f"{show(comparisons.objects[0])}; pass indices, or fit with the labels"
             )
         return comparisons
 

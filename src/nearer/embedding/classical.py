@@ -53,6 +53,11 @@ class GNMDS(_RankLimited):
     random_state : int, Generator, SeedSequence or None
         Used by a solver with a random start only.
 
+    Attributes
+    ----------
+    embedding_, gram_, objects_, n_objects_, n_iter_, converged_, history_, trace_
+        As for every estimator: map, Gram matrix, labels, and how the solver got there.
+
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
@@ -99,6 +104,11 @@ class STE(_RankLimited):
     random_state : int, Generator, SeedSequence or None
         Used by a solver with a random start only.
 
+    Attributes
+    ----------
+    embedding_, gram_, objects_, n_objects_, n_iter_, converged_, history_, trace_
+        As for every estimator: map, Gram matrix, labels, and how the solver got there.
+
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
@@ -144,6 +154,11 @@ class TSTE(_RankLimited):
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
         Used by a solver with a random start only.
+
+    Attributes
+    ----------
+    embedding_, gram_, objects_, n_objects_, n_iter_, converged_, history_, trace_
+        As for every estimator: map, Gram matrix, labels, and how the solver got there.
 
     Examples
     --------

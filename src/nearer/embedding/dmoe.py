@@ -32,7 +32,8 @@ class DMOE(OrdinalEmbedding):
     Parameters
     ----------
     n_components : int, default 2
-        Dimension p of `embedding_`. Predictions use `gram_`, which it does not limit.
+        Dimension p of `embedding_`. Predictions use `gram_`, which it does not limit, so that tuning it changes no
+        score; `nearer.metrics.comparison_error` scores the map itself.
     penalty : Penalty, optional
         Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. Left out:
         ``Penalty()``, without ridge for ``solver="paper"`` and without trace for ``solver="closed"``.
@@ -50,6 +51,8 @@ class DMOE(OrdinalEmbedding):
 
     Attributes
     ----------
+    embedding_, gram_, objects_, n_objects_, n_iter_, converged_, history_, trace_
+        As for every estimator: map, Gram matrix, labels, and how the solver got there.
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN for solvers without a certificate.
     specificities_ : ndarray, shape (n_objects_,)
