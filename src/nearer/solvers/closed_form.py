@@ -14,12 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray
 from nearer.problem import Problem
 from nearer.solvers.driver import Outcome, Progress
+from nearer.solvers.normal import solve_normal_equations
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class ClosedFormState:
     gram: FloatArray
     progress: Progress
     outcome: Outcome | None
+    specificities: None = None
 
 
 @dataclass(frozen=True)
@@ -68,18 +69,11 @@ class ClosedForm:
 
     def step(self, problem: Problem, state: ClosedFormState) -> ClosedFormState:
         """Solve the linear system."""
-        n, margins = problem.margins.n_objects, problem.margins
-
-        def apply(flat: FloatArray) -> FloatArray:
-            matrix = flat.reshape(n, n)
-            curved = margins.adjoint(problem.shares * margins(matrix)) + problem.ridge / 2 * matrix
-            return curved.ravel()
-
-        operator = LinearOperator((n * n, n * n), matvec=apply, dtype=np.float64)
-        right = margins.adjoint(problem.shares).ravel()
-        solution, failed = cg(operator, right, rtol=self.tol, maxiter=10 * n)
-        gram = solution.reshape(n, n)
-        outcome = Outcome.MAX_ITER if failed else Outcome.CONVERGED
+        right = problem.margins.adjoint(problem.shares)
+        gram, solved = solve_normal_equations(
+            problem.margins, problem.shares, problem.ridge / 2, right, state.gram, self.tol
+        )
+        outcome = Outcome.CONVERGED if solved else Outcome.MAX_ITER
         return ClosedFormState(gram, Progress(1, problem.objective(gram), float("nan")), outcome)
 
     def done(self, problem: Problem, state: ClosedFormState) -> Outcome | None:

@@ -88,6 +88,11 @@ class State(Protocol):
         ...
 
     @property
+    def specificities(self) -> FloatArray | None:
+        """The specificities that go with it, None for solvers without them."""
+        ...
+
+    @property
     def progress(self) -> Progress:
         """How far it has come, as of the last time that was worked out."""
         ...
@@ -162,8 +167,7 @@ def solve(
                     callback(state.progress)
             bar.update()
             outcome = solver.done(problem, state)
-    specificities = getattr(state, "specificities", None)
-    return Solution(state.gram, specificities, outcome or Outcome.MAX_ITER, n_iter, history)
+    return Solution(state.gram, state.specificities, outcome or Outcome.MAX_ITER, n_iter, history)
 
 
 def _bar(total: int) -> tqdm[Any]:

@@ -13,16 +13,16 @@ stays behind in every direction that no comparison constrains. It is drawn on re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray
 from nearer.problem import Problem
 from nearer.solvers.driver import Outcome, Progress
+from nearer.solvers.normal import solve_normal_equations
 from nearer.solvers.psd import nearest_psd, shrink_spectrum
 
 
@@ -35,13 +35,13 @@ class PaperState:
     objective_change: float
     G: FloatArray
     G1: FloatArray
-    e1: FloatArray
-    e2: FloatArray
+    e: FloatArray
     z1: FloatArray
     z2: FloatArray
     Z3: FloatArray
     Z4: FloatArray
     mu: float
+    specificities: None = None
 
 
 @dataclass(frozen=True)
@@ -93,18 +93,20 @@ class Paper:
         zero = np.zeros((n, n))
         progress = Progress(0, problem.objective(gram), float("nan"))
         none = np.zeros_like(e)
-        return PaperState(gram, progress, np.inf, gram, gram, e, -e, none, none, zero, zero, self.mu)
+        return PaperState(gram, progress, np.inf, gram, gram, e, none, none, zero, zero, self.mu)
 
     def step(self, problem: Problem, state: PaperState) -> PaperState:
         """One pass over the five blocks, then the multipliers and mu."""
         loss = problem.loss
         assert isinstance(loss, TwoSidedHinge)
         mu, weights = state.mu, problem.weights
-        e = 1 - problem.margins(state.G)
-        e1 = _shrink_positive(e - state.z1 / mu, weights / mu, loss.power)
-        e2 = _shrink_positive(-e - state.z2 / mu, loss.nu * weights / mu, loss.power)
+        e1 = _shrink_positive(state.e - state.z1 / mu, weights / mu, loss.power)
+        e2 = _shrink_positive(-state.e - state.z2 / mu, loss.nu * weights / mu, loss.power)
 
-        G = _solve_gram(problem, replace(state, e1=e1, e2=e2))
+        # 2 (A^T A + I) G = -A^T (e1 + z1/mu - e2 - z2/mu - 2) + G1 - Z3/mu + G2 - Z4/mu
+        right = problem.margins.adjoint(2 - e1 - state.z1 / mu + e2 + state.z2 / mu)
+        right += state.G1 - state.Z3 / mu + state.gram - state.Z4 / mu
+        G, _ = solve_normal_equations(problem.margins, np.ones_like(e1), 1.0, right / 2, state.G, rtol=1e-8)
         G1 = shrink_spectrum(G + state.Z3 / mu, problem.trace * problem.total_weight / mu)
         G2 = nearest_psd(G + state.Z4 / mu)
         e = 1 - problem.margins(G)
@@ -117,8 +119,7 @@ class Paper:
             objective_change=change,
             G=G,
             G1=G1,
-            e1=e1,
-            e2=e2,
+            e=e,
             z1=state.z1 + mu * (e1 - e),
             z2=state.z2 + mu * (e2 + e),
             Z3=state.Z3 + mu * (G - G1),
@@ -136,19 +137,3 @@ def _shrink_positive(points: FloatArray, step: FloatArray, power: int) -> FloatA
     if power == 1:
         return np.where(points > 0, np.maximum(points - step, 0), points)
     return np.where(points > 0, points / (1 + 2 * step), points)
-
-
-def _solve_gram(problem: Problem, state: PaperState) -> FloatArray:
-    """Solve 2 (A^T A + I) G = -A^T (e1 + z1/mu - e2 - z2/mu - 2) + G1 - Z3/mu + G2 - Z4/mu."""
-    n, margins, mu = problem.margins.n_objects, problem.margins, state.mu
-
-    def apply(flat: FloatArray) -> FloatArray:
-        matrix = flat.reshape(n, n)
-        return (margins.adjoint(margins(matrix)) + matrix).ravel()
-
-    right = margins.adjoint(2 - state.e1 - state.z1 / mu + state.e2 + state.z2 / mu)
-    right += state.G1 - state.Z3 / mu + state.gram - state.Z4 / mu
-    operator = LinearOperator((n * n, n * n), matvec=apply, dtype=np.float64)
-    solution, _ = cg(operator, right.ravel() / 2, x0=state.G.ravel(), rtol=1e-8, maxiter=500)
-    result: FloatArray = solution.reshape(n, n)
-    return result

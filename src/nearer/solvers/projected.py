@@ -38,6 +38,7 @@ class ProjectedState:
     step_size: float
     small_changes: int  # consecutive steps that changed the objective by less than tol
     stalled: bool
+    specificities: None = None
 
 
 @dataclass(frozen=True)
