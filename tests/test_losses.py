@@ -135,7 +135,7 @@ def test_probabilities_of_the_two_answers_sum_to_one(loss):
     [
         (lambda: TwoSidedHinge(nu=-1), "nu"),
         (lambda: TwoSidedHinge(nu=np.nan), "nu"),
-        (lambda: TwoSidedHinge(power=3), "power"),
+        (lambda: TwoSidedHinge(power=0.5), "power"),
         (lambda: StudentT(0.0), "alpha"),
         (lambda: MeanVariance(variance_weight=-1), "variance_weight"),
     ],

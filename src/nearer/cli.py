@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nearer.benchmarks.commands import add_benchmarks
+
 if TYPE_CHECKING:
     from nearer.experiments import Experiment
 
@@ -79,6 +81,10 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     again.add_argument("--out", type=Path, default=None, metavar="DIR", help="folder of the results (results/NAME)")
     again.set_defaults(command=_reproduce)
+
+    bench = commands.add_parser("bench", help="measure time and memory", description="Measure time and memory.")
+    add_benchmarks(bench)
+    bench.set_defaults(command=_bench)
     return parser
 
 
@@ -143,6 +149,19 @@ def _demo(options: argparse.Namespace) -> int:
     except (OSError, ImportError) as error:
         return _fail(_sentence(error))
     print(json.dumps(result.as_dict(), indent=2) if options.json else result.text())
+    return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from nearer.experiments import Interrupted
+
+    try:
+        report = options.benchmark(options)
+    except Interrupted as stop:
+        return _fail(str(stop), INTERRUPTED)
+    except (ValueError, OSError) as error:
+        return _fail(_sentence(error))
+    print(json.dumps(report.figures, indent=2) if options.json else report.text.rstrip())
     return 0
 
 

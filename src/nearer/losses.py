@@ -10,19 +10,29 @@ A *margin loss* is a function phi of the margin gamma = d2(far) - d2(near) alone
 
 each elementwise. `prox` and `conjugate` exist where they have a closed form; solvers that need them check for them.
 Every loss also offers `evaluate`, the weighted mean over comparisons and its derivatives with respect to the near and
-far squared distances, which is all a descent method needs.
+far squared distances, which is all a descent method needs. A loss that is a sum over comparisons names the compiled
+loop of `nearer.kernels` that does the same on points.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
 from nearer.margins import FloatArray
+
+Family: TypeAlias = Literal["hinge", "logistic", "log_ratio", "distance_hinge"]
+
+
+class Compiled(NamedTuple):
+    """The compiled loop of a loss: its name in `nearer.kernels`, and the numbers it takes."""
+
+    family: Family
+    parameters: tuple[float, ...] = ()
 
 
 class Evaluation(NamedTuple):
@@ -43,6 +53,23 @@ class Loss(ABC):
     @abstractmethod
     def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
         """Return the chance that each comparison holds, given its squared distances."""
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled loop that evaluates this loss on points."""
+        raise ValueError(
+            f"{type(self).__name__} is no sum over comparisons, which solver='factored' and 'svrg' need; "
+            "use solver='projected'"
+        )
+
+    @property
+    def pull_of_zero(self) -> float:
+        """How strongly a comparison pulls its pairs apart when all objects lie at one point: -d loss / d margin there.
+
+        At G = 0 it is the same for every comparison.
+        """
+        zero, one = np.zeros(1), np.ones(1)
+        return -float(self.evaluate(zero, zero, one).far[0])
 
 
 class MarginLoss(Loss):
@@ -74,6 +101,11 @@ class MarginLoss(Loss):
 class ProximableLoss(MarginLoss):
     """A convex margin loss with prox and conjugate in closed form: what ADMM and the duality gap need."""
 
+    @property
+    def has_prox(self) -> bool:
+        """Whether they exist at these settings."""
+        return True
+
     @abstractmethod
     def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray:
         """Return argmin_x phi(x) + (x - points)^2 / (2 step) elementwise."""
@@ -97,8 +129,8 @@ class TwoSidedHinge(ProximableLoss):
     ----------
     nu : float >= 0
         The price of a margin above the target, relative to one below it.
-    power : 1 or 2
-        The exponent a.
+    power : float >= 1
+        The exponent a. Its prox has a closed form for 1 and 2; descent methods take any.
 
     Examples
     --------
@@ -107,11 +139,11 @@ class TwoSidedHinge(ProximableLoss):
     """
 
     nu: float = 1.0
-    power: int = 2
+    power: float = 2
 
     def __post_init__(self) -> None:
-        if self.power not in (1, 2):
-            raise ValueError(f"power must be 1 or 2, got {self.power!r}")
+        if not 1 <= self.power < np.inf:
+            raise ValueError(f"power must be a number >= 1, got {self.power!r}")
         if not 0 <= self.nu < np.inf:
             raise ValueError(f"nu must be a finite number >= 0, got {self.nu!r}")
 
@@ -125,7 +157,20 @@ class TwoSidedHinge(ProximableLoss):
         """Return phi'(gamma) elementwise; 0 at the kink."""
         if self.power == 1:
             return np.where(margins < 1, -1.0, np.where(margins > 1, self.nu, 0.0))
-        return 2.0 * (margins - 1) * np.where(margins < 1, 1.0, self.nu)
+        if self.power == 2:
+            return 2.0 * (margins - 1) * np.where(margins < 1, 1.0, self.nu)
+        size = self.power * np.abs(margins - 1) ** (self.power - 1)
+        return np.where(margins < 1, -size, self.nu * size)
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled loop that evaluates this loss on points."""
+        return Compiled("hinge", (float(self.nu), float(self.power)))
+
+    @property
+    def has_prox(self) -> bool:
+        """Whether prox and conjugate have a closed form."""
+        return self.power in (1, 2)
 
     def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray:
         """Return the proximal point: a shift (power 1) or a contraction (power 2) towards the target."""
@@ -203,9 +248,54 @@ class Logistic(MarginLoss):
         """Return the model's own probability."""
         return expit(margins)
 
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled loop that evaluates this loss on points."""
+        return Compiled("logistic")
+
+
+class LogRatio(Loss):
+    """Minus the log-likelihood of answers whose log-odds are a multiple of the log-ratio of the distances.
+
+    P(near) = sigmoid(slope * log((offset + d2(far)) / (offset + d2(near)))): crowd kernel learning and t-STE.
+    """
+
+    @property
+    @abstractmethod
+    def offset(self) -> float:
+        """The squared distance below which pairs are hardly told apart."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """How much a ratio of distances says."""
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled loop that evaluates this loss on points."""
+        return Compiled("log_ratio", (self.offset, self.slope))
+
+    def log_odds(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        """Return log P(near) - log P(far), (m,)."""
+        # Distances of a Gram matrix that is only numerically PSD may be -1e-17.
+        near, far = np.maximum(near, 0) / self.offset, np.maximum(far, 0) / self.offset
+        result: FloatArray = self.slope * (np.log1p(far) - np.log1p(near))
+        return result
+
+    def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
+        """Return the mean under ``shares`` and its derivatives."""
+        odds = self.log_odds(near, far)
+        slopes = shares * -expit(-odds) * self.slope
+        value = float(shares @ np.logaddexp(0.0, -odds))
+        return Evaluation(value, -slopes / (self.offset + near), slopes / (self.offset + far))
+
+    def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        """Return the model's own probability."""
+        return expit(self.log_odds(near, far))
+
 
 @dataclass(frozen=True)
-class StudentT(Loss):
+class StudentT(LogRatio):
     """Minus the log-likelihood of t-STE: heavy-tailed kernels on the distances.
 
     P(near) = s(near) / (s(near) + s(far)) with s(d2) = (1 + d2 / alpha)^(-(alpha + 1) / 2).
@@ -227,23 +317,95 @@ class StudentT(Loss):
         if not 0 < self.alpha < np.inf:
             raise ValueError(f"alpha must be a finite number > 0, got {self.alpha!r}")
 
-    def log_odds(self, near: FloatArray, far: FloatArray) -> FloatArray:
-        """Return log P(near) - log P(far), (m,)."""
-        # Distances of a Gram matrix that is only numerically PSD may be -1e-17.
-        near, far = np.maximum(near, 0), np.maximum(far, 0)
-        result: FloatArray = (self.alpha + 1) / 2 * (np.log1p(far / self.alpha) - np.log1p(near / self.alpha))
-        return result
+    @property
+    def offset(self) -> float:
+        """The degrees of freedom."""
+        return float(self.alpha)
+
+    @property
+    def slope(self) -> float:
+        """The exponent of the kernel."""
+        return (self.alpha + 1) / 2
+
+
+@dataclass(frozen=True)
+class CrowdKernel(LogRatio):
+    """Minus the log-likelihood of crowd kernel learning.
+
+    P(near) = (mu + d2(far)) / (2 mu + d2(near) + d2(far)).
+
+    Parameters
+    ----------
+    mu : float > 0
+        The squared distance below which answers become guesses.
+
+    Examples
+    --------
+    >>> float(CrowdKernel(mu=1.0).probability_of(np.array([1.0]), np.array([3.0]))[0])
+    0.666...
+    """
+
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.mu < np.inf:
+            raise ValueError(f"mu must be a finite number > 0, got {self.mu!r}")
+
+    @property
+    def offset(self) -> float:
+        """The number mu."""
+        return float(self.mu)
+
+    @property
+    def slope(self) -> float:
+        """The odds are the ratio itself."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class DistanceHinge(Loss):
+    """The loss of soft ordinal embedding: max(1 + d(near) - d(far), 0)^2, with distances and not their squares.
+
+    The target difference of 1 is no loss of generality: another one rescales the map.
+
+    Examples
+    --------
+    >>> near, far = np.array([1.0, 0.0]), np.array([1.0, 4.0])
+    >>> DistanceHinge().evaluate(near, far, np.array([0.5, 0.5])).value
+    0.5
+    """
+
+    # A distance has no derivative at 0; below this one it is taken at this one.
+    SMALLEST = 1e-8
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled loop that evaluates this loss on points."""
+        return Compiled("distance_hinge")
+
+    @property
+    def pull_of_zero(self) -> float:
+        """That of the squared hinge on squared distances: its own has no bound."""
+        return 2.0
+
+    def shortfall(self, near: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return max(1 + d(near) - d(far), 0) and the two distances, (m,) each."""
+        near, far = np.sqrt(np.maximum(near, 0)), np.sqrt(np.maximum(far, 0))
+        return np.maximum(1 + near - far, 0), near, far
 
     def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
         """Return the mean under ``shares`` and its derivatives."""
-        odds = self.log_odds(near, far)
-        slopes = shares * -expit(-odds) * (self.alpha + 1) / 2
-        value = float(shares @ np.logaddexp(0.0, -odds))
-        return Evaluation(value, -slopes / (self.alpha + near), slopes / (self.alpha + far))
+        shortfall, near, far = self.shortfall(near, far)
+        slopes = shares * shortfall
+        return Evaluation(
+            float(shares @ shortfall**2),
+            slopes / np.maximum(near, self.SMALLEST),
+            -slopes / np.maximum(far, self.SMALLEST),
+        )
 
     def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
-        """Return the model's own probability."""
-        return expit(self.log_odds(near, far))
+        """Return (1 + d(far) - d(near)) / 2 within [0.01, 0.99], as for the hinge on squared distances."""
+        return np.clip((1 + np.sqrt(np.maximum(far, 0)) - np.sqrt(np.maximum(near, 0))) / 2, 0.01, 0.99)
 
 
 @dataclass(frozen=True)

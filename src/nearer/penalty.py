@@ -12,6 +12,7 @@ from numbers import Real
 
 import numpy as np
 
+from nearer.factored import FactoredProblem
 from nearer.problem import Problem
 
 
@@ -60,6 +61,19 @@ class Penalty:
             trace=self.trace * problem.vanishing_trace,
             ridge=self.ridge / problem.total_weight,
             specificity=self.specificity / problem.total_weight,
+        )
+
+    def over_points(self, problem: FactoredProblem, largest_pull: float) -> FactoredProblem:
+        """Return the problem over points with this penalty, given the largest eigenvalue of the pull A^T c."""
+        if self.diagonal != 1 or self.specificity < np.inf:
+            raise ValueError(
+                f"diagonal={self.diagonal} and specificity={self.specificity} need a Gram matrix, which a solver over "
+                "points does not make; leave them out, or use solver='admm'"
+            )
+        return replace(
+            problem,
+            trace=self.trace * problem.loss.pull_of_zero * max(largest_pull, 0.0),
+            ridge=self.ridge / problem.total_weight,
         )
 
 

@@ -64,6 +64,11 @@ class Problem:
     ridge: float = 0.0
     specificity: float = np.inf
 
+    @property
+    def n_objects(self) -> int:
+        """The number of objects n."""
+        return self.margins.n_objects
+
     @cached_property
     def total_weight(self) -> float:
         """The sum of the weights: the number of comparisons, if each has weight 1."""
@@ -148,9 +153,10 @@ def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> Fl
 
 def require_prox(problem: Problem, what: str) -> ProximableLoss:
     """Return the loss of the problem, or say that this cannot handle it."""
-    if not isinstance(problem.loss, ProximableLoss):
+    loss = problem.loss
+    if not isinstance(loss, ProximableLoss) or not loss.has_prox:
         raise ValueError(
-            f"{what} needs a loss with a prox in closed form (TwoSidedHinge or Hinge), "
-            f"got {type(problem.loss).__name__}; use solver='projected'"
+            f"{what} needs a loss with a prox in closed form (TwoSidedHinge or Hinge of power 1 or 2), "
+            f"got {loss}; use solver='factored' or 'projected'"
         )
-    return problem.loss
+    return loss

@@ -1,7 +1,7 @@
 """The estimators that the contract holds for; a new one joins this list and nothing else."""
 
 from nearer import Penalty
-from nearer.embedding import DMOE, GNMDS, STE, TSTE
+from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 
 ESTIMATORS = {
     "DMOE": DMOE(),
@@ -10,8 +10,15 @@ ESTIMATORS = {
     "DMOE-hinge": DMOE(power=1, nu=0.2),
     "DMOE-paper": DMOE(solver="paper"),
     "DMOE-closed": DMOE(solver="closed"),
-    "GNMDS": GNMDS(trace=0.05),
-    "GNMDS-hinge": GNMDS(trace=0.05, power=1),
-    "STE": STE(trace=0.05),
-    "TSTE": TSTE(trace=0.05),
+    "DMOE-factored": DMOE(solver="factored", nu=0.2),
+    "GNMDS": GNMDS(),
+    "GNMDS-steep": GNMDS(power=3.5),
+    "GNMDS-projected": GNMDS(trace=0.05, solver="projected"),
+    "GNMDS-projected-hinge": GNMDS(trace=0.05, power=1, solver="projected"),
+    "SOE": SOE(),
+    "STE": STE(),
+    "STE-projected": STE(trace=0.05, solver="projected"),
+    "TSTE": TSTE(),
+    "TSTE-projected": TSTE(trace=0.05, solver="projected"),
+    "CKL": CKL(),
 }

@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import SOE
 from nearer.metrics import comparison_error
 
 N = 15
@@ -34,6 +35,11 @@ def rows(kind):
     return quadruplets
 
 
+def gram(model):
+    """What predicts: the Gram matrix of a convex method, that of the map for the others."""
+    return model.gram_ if hasattr(model, "gram_") else model.embedding_ @ model.embedding_.T
+
+
 def swapped(rows):
     return rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
 
@@ -43,7 +49,6 @@ def test_learns_from_triplets_and_quadruplets_and_scores_both(estimator, rows):
     assert model.score(TEST) > 0.85
     assert model.score(rows) > 0.9
     assert model.embedding_.shape == (N, 2)
-    assert model.gram_.shape == (N, N)
     assert model.n_objects_ == N
     assert model.converged_
     assert model.n_iter_ >= 1
@@ -56,7 +61,7 @@ def test_swapping_near_and_far_against_an_answer_of_minus_one(estimator, rows):
     plain = clone(estimator).fit(rows)
     for answers in (np.where(flip, -1, 1), ~flip):
         model = clone(estimator).fit(turned, answers)
-        np.testing.assert_allclose(model.gram_, plain.gram_, atol=1e-8)
+        np.testing.assert_allclose(gram(model), gram(plain), atol=1e-8)
         np.testing.assert_allclose(model.score(turned, answers), plain.score(rows))
     assert plain.score(turned) == pytest.approx(1 - plain.score(swapped(turned)))
 
@@ -65,27 +70,27 @@ def test_a_repeated_row_is_a_row_of_weight_two(estimator, rows):
     repeated = np.concatenate([rows, rows[:30]])
     weights = np.where(np.arange(len(rows)) < 30, 2.0, 1.0)
     twice, weighted = clone(estimator).fit(repeated), clone(estimator).fit(rows, sample_weight=weights)
-    np.testing.assert_allclose(twice.gram_, weighted.gram_, atol=1e-8)
+    np.testing.assert_allclose(gram(twice), gram(weighted), atol=1e-8)
     assert twice.score(repeated) == pytest.approx(weighted.score(rows, sample_weight=weights))
 
 
 def test_relabelling_objects_changes_nothing(estimator, rows):
     order = np.random.default_rng(3).permutation(N)
     plain, relabelled = clone(estimator).fit(rows), clone(estimator).fit(order[rows])
-    np.testing.assert_allclose(relabelled.gram_[np.ix_(order, order)], plain.gram_, atol=1e-8)
+    np.testing.assert_allclose(gram(relabelled)[np.ix_(order, order)], gram(plain), atol=1e-8)
 
 
 def test_weight_zero_is_no_row(estimator, rows):
     weights = np.r_[np.ones(len(rows) - 50), np.zeros(50)]
     plain, weighted = clone(estimator).fit(rows[:-50]), clone(estimator).fit(rows, sample_weight=weights)
-    np.testing.assert_allclose(weighted.gram_, plain.gram_, atol=1e-8)
+    np.testing.assert_allclose(gram(weighted), gram(plain), atol=1e-8)
 
 
 def test_labels_in_labels_out(estimator):
     names = np.array([f"object {i:02d}" for i in range(N)])
     model, plain = clone(estimator).fit(names[TRIPLETS.rows]), clone(estimator).fit(TRIPLETS.rows)
     np.testing.assert_array_equal(model.objects_, names)
-    np.testing.assert_allclose(model.gram_, plain.gram_, atol=1e-8)
+    np.testing.assert_allclose(gram(model), gram(plain), atol=1e-8)
     label_rows = [tuple(row) for row in names[TEST.rows[:7]]]
     np.testing.assert_array_equal(model.predict(label_rows), plain.predict(TEST.rows[:7]))
     with pytest.raises(ValueError, match="nobody"):
@@ -101,7 +106,7 @@ def test_predictions_agree_with_each_other(estimator, rows):
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
     np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, margins >= 0)
     assert model.score(rows) == pytest.approx(np.mean(margins > 0) + 0.5 * np.mean(margins == 0))
-    assert model.score(rows) == pytest.approx(1 - comparison_error(rows, gram=model.gram_))
+    assert model.score(rows) == pytest.approx(1 - comparison_error(rows, gram=gram(model)))
 
 
 def test_answers_of_the_test_set_do_not_change_what_is_predicted(estimator):
@@ -166,6 +171,8 @@ def test_unknown_solvers_are_refused_by_name(estimator):
 def test_a_map_that_vanishes_says_so(estimator):
     if estimator.get_params()["solver"] == "closed":
         pytest.skip("the closed form has no trace penalty")
+    if isinstance(estimator, SOE):
+        pytest.skip("no trace makes a map of SOE vanish")
     too_much = {"penalty": Penalty(trace=1.01, ridge=0)} if "penalty" in estimator.get_params() else {"trace": 1.01}
     with pytest.warns(UserWarning, match="trace well below 1"):
         model = estimator.set_params(**too_much).fit(TRIPLETS)
@@ -185,4 +192,4 @@ def test_rotating_the_truth_changes_nothing(estimator):
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
     turned = sample_triplets(3 * POINTS @ rotation + 1, 300, random_state=1)
     np.testing.assert_array_equal(turned.rows, TRIPLETS.rows)
-    np.testing.assert_array_equal(estimator.fit(turned).gram_, clone(estimator).fit(TRIPLETS).gram_)
+    np.testing.assert_array_equal(gram(estimator.fit(turned)), gram(clone(estimator).fit(TRIPLETS)))

@@ -10,7 +10,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.margins import squared_distances
 from nearer.metrics import comparison_error
-from nearer.solvers import ADMM, Paper
+from nearer.solvers import ADMM, Paper, centred, embedding_from_gram
 
 POINTS = make_gaussian(30, 3, random_state=0)
 TRAIN = sample_triplets(POINTS, 500, random_state=0)
@@ -50,7 +50,8 @@ def test_the_default_is_the_papers_distance():
 @pytest.mark.parametrize("penalty", EXTENDED, ids=str)
 def test_specificities_are_squared_distances_that_predictions_use(penalty):
     model = DMOE(30, penalty=penalty).fit(TRAIN)
-    points = np.hstack([model.embedding_, np.diag(np.sqrt(model.specificities_))])
+    without = centred(model.gram_ - np.diag(model.specificities_))
+    points = np.hstack([embedding_from_gram(without, 30), np.diag(np.sqrt(model.specificities_))])
     np.testing.assert_allclose(squared_distances(points @ points.T), squared_distances(model.gram_), atol=1e-10)
     assert comparison_error(TEST, points) == pytest.approx(1 - model.score(TEST))
 
@@ -107,7 +108,7 @@ def test_answers_that_cancel_out_say_so(rows, penalty):
 
 def test_identifiers_taken_for_indices_are_refused():
     with pytest.raises(ValueError, match=r"np\.unique"):
-        DMOE().fit([[0, 1, 200_000]])
+        DMOE(solver="admm").fit([[0, 1, 200_000]])
 
 
 def test_running_out_of_iterations_warns_and_leaves_a_result():
@@ -130,7 +131,8 @@ def test_a_normal_fit_is_silent():
         ({"penalty": Penalty(0, 0)}, "above 0"),
         ({"penalty": Penalty(specificity=9), "solver": "paper"}, "admm"),
         ({"nu": -0.5}, "nu"),
-        ({"power": 3}, "power"),
+        ({"power": 0.5}, "power"),
+        ({"power": 3, "solver": "admm"}, "power 1 or 2"),
         ({"solver": "paper", "penalty": Penalty()}, "ridge=0"),
         ({"solver": "closed", "nu": 0.5}, "nu=1"),
         ({"solver": "closed", "penalty": Penalty()}, "trace=0"),

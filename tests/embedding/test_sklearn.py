@@ -49,7 +49,7 @@ EXCLUDED = dict.fromkeys(
 )
 ANY_WIDTH = "triplets and quadruplets are accepted alike, so no number of columns is kept"
 KEEPS_NO_WIDTH = {"check_n_features_in": ANY_WIDTH, "check_n_features_in_after_fitting": ANY_WIDTH}
-CLASSES = [clone(ESTIMATORS[name]) for name in ("DMOE", "GNMDS", "STE", "TSTE")]
+CLASSES = [clone(ESTIMATORS[name]) for name in ("DMOE", "GNMDS", "SOE", "STE", "TSTE", "CKL")]
 TRIPLETS = np.array(list(itertools.permutations(range(6), 3)))
 
 
@@ -62,6 +62,9 @@ class ReadsFeatures:
 
     def fit(self, X, y=None, sample_weight=None):
         return super().fit(self._rows(X), sample_weight=sample_weight)
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        return super().partial_fit(self._rows(X), sample_weight=sample_weight)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         return self.fit(X, sample_weight=sample_weight).embedding_

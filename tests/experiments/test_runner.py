@@ -73,7 +73,7 @@ def test_other_seeds_and_other_grids_are_run_again(make_run, ran, monkeypatch):
     monkeypatch.setattr(tuning, "candidates", lambda *_: [{"trace": 0.2}])
     (record,) = make_run(**small).execute()
     assert len(ran) == 3
-    assert record["settings"] == "STE(trace=0.2)"
+    assert record["settings"] == "STE(solver='projected', trace=0.2)"
 
 
 def test_an_interrupt_says_what_is_kept(make_run, monkeypatch):

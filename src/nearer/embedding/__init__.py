@@ -1,6 +1,7 @@
 """Estimators: fit comparisons, get a map. All share one interface, that of scikit-learn."""
 
-from nearer.embedding.classical import GNMDS, STE, TSTE
 from nearer.embedding.dmoe import DMOE
+from nearer.embedding.hinges import GNMDS, SOE
+from nearer.embedding.likelihoods import CKL, STE, TSTE
 
-__all__ = ["DMOE", "GNMDS", "STE", "TSTE"]
+__all__ = ["CKL", "DMOE", "GNMDS", "SOE", "STE", "TSTE"]

@@ -1,13 +1,14 @@
 """What every estimator has in common: comparisons in, a map and predictions out.
 
-An estimator stores its settings, and `fit` turns comparisons into a `Problem`, hands it to a solver and keeps the
-result. A subclass says only which loss, which penalties and which solver it stands for.
+An estimator stores its settings, and `fit` turns comparisons into a problem, hands it to a solver and keeps the
+result. A subclass says only which loss, which penalty and which solver it stands for.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,11 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._rows import are_indices, show
 from nearer.comparisons import Comparisons, as_comparisons
+from nearer.embedding.fitting import Fitted, fit_gram, fit_points
+from nearer.embedding.placing import place_points
+from nearer.factored import InMemory
 from nearer.losses import Loss
-from nearer.margins import FloatArray, MarginMap
-from nearer.metrics import clear_ties, error_from_margins
-from nearer.problem import Problem
-from nearer.solvers import Outcome, Solution, Solver, centred, embedding_from_gram, solve
+from nearer.margins import FloatArray
+from nearer.metrics import clear_ties, error_from_margins, pair_distances
+from nearer.penalty import Penalty
+from nearer.solvers import Outcome, Solver
+from nearer.solvers.driver import Callback
 from nearer.streams import RandomState, stream
 
 
@@ -33,16 +38,18 @@ class OrdinalEmbedding(BaseEstimator):
     ----------
     embedding_ : ndarray, shape (n_objects_, n_components)
         The map: one row for each object, axes in order of falling variance, the mean of all objects compared at 0.
-    gram_ : ndarray, shape (n_objects_, n_objects_)
-        The Gram matrix that predicts; for methods without a rank limit it says more than `embedding_`.
     objects_ : ndarray, shape (n_objects_,)
         Labels of the objects.
     n_objects_, n_iter_ : int
     converged_ : bool
     history_ : list of Progress
         Iteration, objective and duality gap at each check.
+    solver_ : solver object
+        The one that found the map.
     trace_ : float
-        The weight of tr(G) in the mean form of the problem (the paper's lambda divided by the number of comparisons).
+        The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
+    comparisons_ : Comparisons
+        What the map was fitted to; `partial_fit` adds to it.
     """
 
     n_components: int
@@ -54,43 +61,90 @@ class OrdinalEmbedding(BaseEstimator):
         """Return the loss with this estimator's settings."""
 
     @abstractmethod
-    def _penalized(self, problem: Problem) -> Problem:
-        """Return the problem with this estimator's penalties."""
+    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
+        """Return the penalty with this estimator's settings."""
 
     @abstractmethod
-    def _solver(self) -> Solver[Any]:
-        """Return the solver that the settings ask for."""
+    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
+        """Return the solver that the settings ask for, at this size."""
 
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
         """Fit a map to comparisons.
+
+        Ctrl-C during a fit leaves the best map so far on the estimator, says so, and goes on as an interrupt.
 
         Parameters
         ----------
-        X : Comparisons or array-like, shape (m, 3) or (m, 4)
+        X : Comparisons, ComparisonsFile, or array-like of shape (m, 3) or (m, 4)
             Triplets (anchor, near, far) or quadruplets (near pair, far pair), as indices or labels.
         y : array-like, shape (m,), optional
             Answers: +1 (or True) as written, -1 (or False) the other way round. All +1 if left out.
         sample_weight : array-like, shape (m,), optional
             Nonnegative weights; a row of weight 2 counts as two rows.
+        callback : callable, optional
+            Called with the `Progress` of each iteration.
 
         Returns
         -------
         self
         """
         self._check_settings()
-        solver = self._checked_solver()
         comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
-        _refuse_huge(comparisons.n_objects)
-        margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
-        margins, weights = margins.merged(comparisons.sample_weight)
-        margins, seen = margins.over_seen_objects()
-        problem = self._penalized(Problem(margins, self._loss(), weights))
-        solution = solve(problem, solver, stream(self.random_state, "start"))
-        self.embedding_ = np.zeros((comparisons.n_objects, self.n_components))
-        self.embedding_[seen] = embedding_from_gram(centred(solution.gram), self.n_components)
-        self._keep(problem, solution.among(seen, comparisons.n_objects), comparisons)
-        self._report(problem, solution, solver)
-        return self
+        return self._fit(comparisons, callback=callback)
+
+    def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Add comparisons to those fitted before and go on from the present map; the first call is a `fit`.
+
+        Objects that are new take part from where `place` puts them. Methods over Gram matrices start afresh, as their
+        solution does not depend on the start.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "embedding_"):
+            return self.fit(X, y, sample_weight)
+        self._check_settings()
+        added = self._with_new_objects(X, y, sample_weight)
+        if added.n_objects > self.n_objects_:
+            self._extend(added)
+        everything = Comparisons.concatenate([self.comparisons_, added]).over(self.objects_)
+        return self._fit(everything, start=self.embedding_)
+
+    def place(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
+        """Put new objects into the map without moving the old ones.
+
+        The map then has them as its last rows, in the order of `objects_`, and predicts comparisons with them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Comparisons that mention the new objects, as for `fit`; with old ones or with each other.
+
+        Returns
+        -------
+        ndarray, shape (k, n_components)
+            The points of the new objects.
+        """
+        check_is_fitted(self)
+        before = self.n_objects_
+        added = self._with_new_objects(X, y, sample_weight)
+        if added.n_objects == before:
+            raise ValueError("all objects of these comparisons are on the map already; partial_fit takes more of them")
+        self._extend(added)
+        return self.embedding_[before:]
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
         """Fit and return `embedding_`, shape (n_objects_, n_components)."""
@@ -128,38 +182,63 @@ class OrdinalEmbedding(BaseEstimator):
         if not whole or self.n_components < 1:
             raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
 
-    def _checked_solver(self) -> Solver[Any]:
-        solver = self._solver()
+    def _checked_solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
+        solver = self._solver(n_objects, n_comparisons)
         if isinstance(solver, type) or not hasattr(solver, "step"):
             raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
         return solver
 
-    def _keep(self, problem: Problem, solution: Solution, comparisons: Comparisons) -> None:
+    def _fit(self, comparisons: Comparisons, callback: Callback | None = None, start: FloatArray | None = None) -> Self:
+        solver = self._checked_solver(comparisons.n_objects, len(comparisons))
+        loss, penalty, rng = self._loss(), self._penalty(solver), stream(self.random_state, "start")
+        if solver.space == "gram":
+            fitted = fit_gram(comparisons, loss, penalty, solver, self.n_components, rng, callback)
+        else:
+            changes: dict[str, Any] = {"rank": self.n_components} | ({} if start is None else {"start": start})
+            solver = replace(solver, **changes)  # type: ignore[type-var]
+            fitted = fit_points(InMemory(comparisons), loss, penalty, solver, rng, callback)
+        fitted = self._finished(fitted, comparisons)
+        self._keep(fitted, comparisons)
+        self.solver_ = solver
+        self._report(fitted, solver)
+        return self
+
+    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        """Return the fit with what a method does after its solver."""
+        return fitted
+
+    def _keep(self, fitted: Fitted, comparisons: Comparisons) -> None:
+        self.embedding_ = fitted.embedding
+        self.comparisons_ = comparisons
         self.objects_ = comparisons.objects
         self.n_objects_ = comparisons.n_objects
         self.classes_ = np.array([-1, 1])
-        self.gram_ = solution.gram
-        self.n_iter_ = solution.n_iter
-        self.converged_ = solution.outcome.ok
-        self.history_ = solution.history
-        self.trace_ = problem.trace
+        self.n_iter_ = fitted.solution.n_iter
+        self.converged_ = fitted.solution.outcome.ok
+        self.history_ = fitted.solution.history
+        self.trace_ = fitted.problem.trace
+        self._total_weight = fitted.problem.total_weight
 
-    def _report(self, problem: Problem, solution: Solution, solver: Solver[Any]) -> None:
-        if solution.outcome is Outcome.MAX_ITER:
+    def _report(self, fitted: Fitted, solver: Solver[Any, Any]) -> None:
+        outcome, name = fitted.solution.outcome, type(self).__name__
+        if outcome is Outcome.INTERRUPTED:
+            advice = f"{outcome.value} after {self.n_iter_} iterations; the best map so far is on the estimator"
+        elif outcome is Outcome.MAX_ITER:
             advice = (
-                f"{solution.outcome.value}. The result is usable; for a better one pass solver="
-                f"{type(solver).__name__}(...) of nearer.solvers with max_iter above {solver.max_iter} or a larger "
-                "tol, or raise the penalty"
+                f"{outcome.value}. The result is usable; for a better one pass solver={type(solver).__name__}(...) of "
+                f"nearer.solvers with max_iter above {solver.max_iter} or a larger tol, or raise the penalty"
             )
-        elif problem.vanishing_trace == 0:
+        elif fitted.vanishing_trace <= 1e-12:
             advice = "the answers cancel each other out, so that no map is better than a single point; check the data"
-        elif problem.trace >= problem.vanishing_trace:
+        elif self.trace_ >= fitted.vanishing_trace:
             advice = f"{Outcome.VANISHED.value}; choose a trace well below 1"
-        elif not solution.gram.any():
+        elif not self.embedding_.any():
             advice = f"{Outcome.VANISHED.value}; choose a smaller trace or a larger specificity"
         else:
             return
-        warnings.warn(f"{type(self).__name__}: {advice}.", ConvergenceWarning, stacklevel=3)
+        warnings.warn(f"{name}: {advice}.", ConvergenceWarning, stacklevel=4)
+        if outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
 
     def _comparisons(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Comparisons:
         """Return comparisons over the objects of the fitted map."""
@@ -174,15 +253,34 @@ class OrdinalEmbedding(BaseEstimator):
             )
         return comparisons
 
+    def _with_new_objects(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Comparisons:
+        """Return comparisons over the objects of the map and those that it lacks, these last."""
+        if not isinstance(X, Comparisons) and are_indices(self.objects_):
+            with warnings.catch_warnings():
+                # Comparisons of new objects need not mention the first one.
+                warnings.filterwarnings("ignore", "index 0 never occurs")
+                comparisons = as_comparisons(X, y, sample_weight)
+        else:
+            comparisons = as_comparisons(X, y, sample_weight)
+        if are_indices(self.objects_) != are_indices(comparisons.objects):
+            raise ValueError(
+                f"the map was fitted to objects such as {show(self.objects_[0])}, but these comparisons are about "
+                f"{show(comparisons.objects[0])}; use the same labels, or indices, in both"
+            )
+        old = set(self.objects_.tolist())
+        new = [label for label in comparisons.objects.tolist() if label not in old]
+        if not new:
+            return comparisons.over(self.objects_)
+        return comparisons.over([*self.objects_.tolist(), *new])
+
+    def _extend(self, added: Comparisons) -> None:
+        """Place the objects that the map lacks."""
+        loss, trace = self._loss(), self.trace_ * self._total_weight
+        self.embedding_, solution = place_points(self.embedding_, added, loss, trace)
+        self.objects_, self.n_objects_ = added.objects, added.n_objects
+        if solution.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
-        return MarginMap.from_quadruplets(quadruplets, self.n_objects_).distances(self.gram_)
-
-
-def _refuse_huge(n_objects: int) -> None:
-    """Refuse what no (n, n) matrix can be made for: most often identifiers taken for indices."""
-    gigabytes = 8 * n_objects**2 / 1e9
-    if gigabytes > 50:
-        raise ValueError(
-            f"{n_objects} objects need a Gram matrix of {gigabytes:.0f} GB; if the rows hold identifiers, not indices "
-            "0..n-1, fit Comparisons.from_triplets(rows, objects=np.unique(rows))"
-        )
+        i, j, l, k = quadruplets.T  # noqa: E741
+        return pair_distances(self.embedding_, i, j), pair_distances(self.embedding_, l, k)

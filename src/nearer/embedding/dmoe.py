@@ -5,17 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.fitting import Fitted, refined
+from nearer.embedding.placing import place_points
+from nearer.factored import FactoredProblem
 from nearer.losses import TwoSidedHinge
+from nearer.margins import FloatArray, MarginMap
 from nearer.penalty import Penalty
-from nearer.problem import Problem, with_specificities
-from nearer.solvers import ADMM, ClosedForm, Paper, Solution, Solver
+from nearer.problem import with_specificities
+from nearer.solvers import ADMM, ClosedForm, Factored, Paper, Solver, embedding_from_gram
 from nearer.streams import RandomState
 
-_SOLVERS: dict[str, Solver[Any]] = {"admm": ADMM(), "paper": Paper(), "closed": ClosedForm()}
-_DEFAULT_PENALTIES = {Paper: Penalty(ridge=0.0), ClosedForm: Penalty(trace=0.0)}
+_SOLVERS: dict[str, Solver[Any, Any]] = {
+    "admm": ADMM(),
+    "paper": Paper(),
+    "closed": ClosedForm(),
+    "factored": Factored(),
+}
+_DEFAULT_PENALTIES = {Paper: Penalty(ridge=0.0), ClosedForm: Penalty(trace=0.0), Factored: Penalty(0.001, ridge=0.0)}
+# Beyond these the convex problem takes minutes, and the map over points seconds.
+MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 1000, 100_000
 
 
 class DMOE(OrdinalEmbedding):
@@ -32,27 +44,33 @@ class DMOE(OrdinalEmbedding):
     Parameters
     ----------
     n_components : int, default 2
-        Dimension p of `embedding_`. Predictions use `gram_`, which it does not limit, so that tuning it changes no
-        score; `nearer.metrics.comparison_error` scores the map itself.
+        Dimension p of `embedding_`. Where there is a `gram_`, predictions use that, which it does not limit, so that
+        tuning it changes no score; `nearer.metrics.comparison_error` scores the map itself.
     penalty : Penalty, optional
         Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. Left out:
-        ``Penalty()``, without ridge for ``solver="paper"`` and without trace for ``solver="closed"``.
+        ``Penalty()``, without ridge for ``solver="paper"``, without trace for ``solver="closed"``, and
+        ``Penalty(0.001, ridge=0)`` for ``solver="factored"``.
     nu : float >= 0, default 1
         The price of margins above the target, relative to those below it.
-    power : {1, 2}, default 2
-        The exponent a.
-    solver : {"admm", "paper", "closed"} or solver object, default "admm"
+    power : float >= 1, default 2
+        The exponent a; 1 or 2 for the convex solvers.
+    solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
-        ridge alone, without the cone. `ADMM(tol=1e-8)` and the like, from `nearer.solvers`, set more.
+        ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes ADMM up
+        to 1000 objects and 100 000 comparisons, and "factored" beyond; `solver_` tells which. `ADMM(tol=1e-8)` and
+        the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        Used by a solver with a random start only.
+        For random starts, and for the start of ``solver="factored"`` with more than 300 objects.
 
     Attributes
     ----------
-    embedding_, gram_, objects_, n_objects_, n_iter_, converged_, history_, trace_
-        As for every estimator: map, Gram matrix, labels, and how the solver got there.
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+        As for every estimator: the map, labels, and how the solver got there. After a convex solver the map is the
+        leading part of the Gram matrix, refined to a minimum of the same problem over points of dimension p.
+    gram_ : ndarray, shape (n_objects_, n_objects_)
+        The Gram matrix, which predicts; not with ``solver="factored"``.
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN for solvers without a certificate.
     specificities_ : ndarray, shape (n_objects_,)
@@ -76,14 +94,17 @@ class DMOE(OrdinalEmbedding):
     True
     """
 
+    gram_: FloatArray
+    specificities_: FloatArray
+
     def __init__(
         self,
         n_components: int = 2,
         *,
         penalty: Penalty | None = None,
         nu: float = 1.0,
-        power: int = 2,
-        solver: str | Solver[Any] = "admm",
+        power: float = 2,
+        solver: str | Solver[Any, Any] = "auto",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -98,28 +119,56 @@ class DMOE(OrdinalEmbedding):
     def _loss(self) -> TwoSidedHinge:
         return TwoSidedHinge(self.nu, self.power)
 
-    def _solver(self) -> Solver[Any]:
+    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
         if not isinstance(self.solver, str):
             return self.solver
-        if self.solver not in _SOLVERS:
-            raise ValueError(f"solver must be one of {sorted(_SOLVERS)} or a solver object, got {self.solver!r}")
-        return _SOLVERS[self.solver]
+        name = self.solver
+        if name == "auto":
+            small = n_objects <= MOST_OBJECTS_CONVEX and n_comparisons <= MOST_COMPARISONS_CONVEX
+            name = "admm" if small and self.power in (1, 2) else "factored"
+        if name not in _SOLVERS:
+            raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
+        return _SOLVERS[name]
 
-    def _penalized(self, problem: Problem) -> Problem:
-        solver, penalty = self._solver(), self.penalty
+    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
+        penalty = self.penalty
         if penalty is None:
             penalty = _DEFAULT_PENALTIES.get(type(solver), Penalty())
         if not isinstance(penalty, Penalty):
             raise ValueError(f"penalty must be a nearer.Penalty, such as Penalty(trace=0.2), got {penalty!r}")
-        problem = penalty.of(problem)
-        if problem.has_specificities and not isinstance(solver, ADMM):
+        if penalty.specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={penalty.specificity} needs solver='admm', got {self.solver!r}")
-        return problem
+        return penalty
 
-    def _keep(self, problem: Problem, solution: Solution, comparisons: Comparisons) -> None:
-        super()._keep(problem, solution, comparisons)
+    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        return refined(fitted, comparisons, self._loss()) if fitted.solution.gram is not None else fitted
+
+    def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+        if not hasattr(self, "gram_"):
+            return super()._distances(quadruplets)
+        return MarginMap.from_quadruplets(quadruplets, self.n_objects_).distances(self.gram_)
+
+    def _extend(self, added: Comparisons) -> None:
+        if hasattr(self, "gram_"):
+            # The old objects keep their block of the matrix; new ones get points in the space that it spans.
+            n = self.n_objects_
+            points = embedding_from_gram(self.gram_, n)
+            points, _ = place_points(points, added, self._loss(), self.trace_ * self._total_weight)
+            gram = points @ points.T
+            gram[:n, :n] = self.gram_
+            self.gram_, self.specificities_ = gram, np.pad(self.specificities_, (0, len(points) - n))
+        super()._extend(added)
+
+    def _keep(self, fitted: Fitted, comparisons: Comparisons) -> None:
+        super()._keep(fitted, comparisons)
+        solution, problem = fitted.solution, fitted.problem
         self.dual_gap_ = solution.dual_gap
         self.ridge_ = problem.ridge
+        if isinstance(problem, FactoredProblem):
+            if hasattr(self, "gram_"):  # of an earlier fit
+                del self.gram_, self.specificities_
+            return
+        assert solution.gram is not None
         # The diagonal that predicts, w (g_ii + s_i). A constant on the diagonal changes no margin; it is set such that
         # nothing is taken away from that of G, and gram_ stays in the cone.
         lengths = np.diagonal(solution.gram)

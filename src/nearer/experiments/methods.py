@@ -7,6 +7,7 @@ sizes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from nearer.embedding import DMOE, GNMDS, STE, TSTE
@@ -15,7 +16,13 @@ from nearer.penalty import Penalty
 
 Settings: TypeAlias = dict[str, Any]
 
-METHODS: dict[str, Callable[..., OrdinalEmbedding]] = {"DMOE": DMOE, "GNMDS": GNMDS, "STE": STE, "TSTE": TSTE}
+# The paper's competitors are the descents over Gram matrices of rank p.
+METHODS: dict[str, Callable[..., OrdinalEmbedding]] = {
+    "DMOE": DMOE,
+    "GNMDS": partial(GNMDS, solver="projected"),
+    "STE": partial(STE, solver="projected"),
+    "TSTE": partial(TSTE, solver="projected"),
+}
 
 
 def candidates(method: str, n_comparisons: int, n_objects: int) -> list[Settings]:

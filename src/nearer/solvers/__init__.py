@@ -3,6 +3,7 @@
 from nearer.solvers.admm import ADMM
 from nearer.solvers.closed_form import ClosedForm
 from nearer.solvers.driver import Outcome, Progress, Solution, Solver, solve
+from nearer.solvers.factored import Factored
 from nearer.solvers.paper import Paper
 from nearer.solvers.projected import Projected
 from nearer.solvers.psd import centred, embedding_from_gram, nearest_psd
@@ -10,6 +11,7 @@ from nearer.solvers.psd import centred, embedding_from_gram, nearest_psd
 __all__ = [
     "ADMM",
     "ClosedForm",
+    "Factored",
     "Outcome",
     "Paper",
     "Progress",

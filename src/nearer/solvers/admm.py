@@ -20,13 +20,14 @@ of phi* by construction, so each check of the gap costs one set of eigenvalues.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from nearer.margins import FloatArray
 from nearer.problem import Problem, require_prox, with_specificities
-from nearer.solvers.driver import Outcome, Progress
+from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.psd import penalty_prox
 
 
@@ -48,6 +49,7 @@ class ADMMState:
     rho: float
     theta: float
     iteration: int
+    points: None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class ADMM:
     max_iter: int = 5000
     relaxation: float = 1.6
     check_every: int = 5
+    space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
         """Refuse problems without a bounded solution or a prox."""

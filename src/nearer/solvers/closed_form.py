@@ -12,13 +12,14 @@ semidefinite: it ranks comparisons, and its positive part gives a map.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray
 from nearer.problem import Problem
-from nearer.solvers.driver import Outcome, Progress
+from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.normal import solve_normal_equations
 
 
@@ -29,6 +30,7 @@ class ClosedFormState:
     gram: FloatArray
     progress: Progress
     outcome: Outcome | None
+    points: None = None
     specificities: None = None
 
 
@@ -48,6 +50,8 @@ class ClosedForm:
     """
 
     tol: float = 1e-10
+
+    space: ClassVar[Space] = "gram"
 
     @property
     def max_iter(self) -> int:

@@ -11,7 +11,7 @@ import multiprocessing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from nearer.margins import FloatArray
-from nearer.problem import Problem
 
 
 class Outcome(Enum):
@@ -28,12 +27,14 @@ class Outcome(Enum):
     CONVERGED = "the stopping rule was met"
     VANISHED = "the penalty on the trace is so large that G = 0 is the solution"
     STALLED = "no step improves the objective any more, at the limit of floating-point numbers"
+    HELD_OUT = "the error on held-out comparisons no longer falls"
     MAX_ITER = "the iterations ran out before the stopping rule was met"
+    INTERRUPTED = "the fit was interrupted"
 
     @property
     def ok(self) -> bool:
         """Whether the result solves the problem as well as was asked."""
-        return self is not Outcome.MAX_ITER
+        return self not in (Outcome.MAX_ITER, Outcome.INTERRUPTED)
 
 
 class Progress(NamedTuple):
@@ -50,14 +51,16 @@ class Solution:
 
     Attributes
     ----------
-    gram : ndarray, shape (n, n)
+    gram : ndarray, shape (n, n), or None for a solver over points
+    points : ndarray, shape (n, p), or None for a solver over Gram matrices
     specificities : ndarray, shape (n,), or None for a problem without them
     outcome : Outcome
     n_iter : int
     history : list of Progress
     """
 
-    gram: FloatArray
+    gram: FloatArray | None
+    points: NDArray[Any] | None
     specificities: FloatArray | None
     outcome: Outcome
     n_iter: int
@@ -83,8 +86,13 @@ class State(Protocol):
     """What the driver reads of a solver's state."""
 
     @property
-    def gram(self) -> FloatArray:
-        """The Gram matrix to return if this state is the last."""
+    def gram(self) -> FloatArray | None:
+        """The Gram matrix to return if this state is the last, None for solvers over points."""
+        ...
+
+    @property
+    def points(self) -> NDArray[Any] | None:
+        """The points to return if this state is the last, None for solvers over Gram matrices."""
         ...
 
     @property
@@ -99,45 +107,61 @@ class State(Protocol):
 
 
 StateT = TypeVar("StateT", bound=State)
+ProblemT = TypeVar("ProblemT", bound="Sized", contravariant=True)
 Callback = Callable[[Progress], None]
+Space: TypeAlias = Literal["gram", "points"]
 
 
-class Solver(Protocol[StateT]):
+class Sized(Protocol):
+    """What the driver reads of a problem."""
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects."""
+        ...
+
+
+class Solver(Protocol[ProblemT, StateT]):
     """The settings and steps of an algorithm; the modules beside this one hold one each."""
+
+    space: ClassVar[Space]  # what it moves through
 
     @property
     def max_iter(self) -> int:
         """The most steps to take."""
         ...
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: ProblemT) -> None:
         """Raise ValueError, saying what to change, if the solver cannot handle the problem."""
         ...
 
-    def init(self, problem: Problem, rng: np.random.Generator) -> StateT:
+    def init(self, problem: ProblemT, rng: np.random.Generator) -> StateT:
         """Return the state before the first step."""
         ...
 
-    def step(self, problem: Problem, state: StateT) -> StateT:
+    def step(self, problem: ProblemT, state: StateT) -> StateT:
         """Return the state after one more step."""
         ...
 
-    def done(self, problem: Problem, state: StateT) -> Outcome | None:
+    def done(self, problem: ProblemT, state: StateT) -> Outcome | None:
         """Return how it ended, or None while it goes on."""
         ...
 
 
 def solve(
-    problem: Problem,
-    solver: Solver[StateT],
+    problem: ProblemT,
+    solver: Solver[ProblemT, StateT],
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Run a solver on a problem.
 
+    An interrupt (Ctrl-C) ends the loop with what it has; the outcome says so.
+
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or FactoredProblem
+        What the solver is made for.
     solver : Solver
     rng : numpy Generator, optional
         For solvers with a random start.
@@ -149,25 +173,29 @@ def solve(
     Solution
     """
     solver.check(problem)
-    state = solver.init(problem, rng if rng is not None else np.random.default_rng())
-    history = [state.progress]
-    outcome = solver.done(problem, state)
-    n_iter = 0
     # Steps alternate small vector operations with one eigendecomposition: below two thousand objects a second thread
     # costs more in waiting than it saves in work.
-    threads = 1 if problem.margins.n_objects < 2000 else None
+    threads = 1 if problem.n_objects < 2000 else None
     with threadpool_limits(threads, user_api="blas"), _bar(solver.max_iter) as bar:
-        while outcome is None and n_iter < solver.max_iter:
-            n_iter += 1
-            state = solver.step(problem, state)
-            if state.progress is not history[-1]:
-                history.append(state.progress)
-                bar.set_postfix_str(f"objective {state.progress.objective:.6g}", refresh=False)
-                if callback is not None:
-                    callback(state.progress)
-            bar.update()
-            outcome = solver.done(problem, state)
-    return Solution(state.gram, state.specificities, outcome or Outcome.MAX_ITER, n_iter, history)
+        state = solver.init(problem, rng if rng is not None else np.random.default_rng())
+        history = [state.progress]
+        outcome = solver.done(problem, state)
+        n_iter = 0
+        try:
+            while outcome is None and n_iter < solver.max_iter:
+                n_iter += 1
+                state = solver.step(problem, state)
+                if state.progress is not history[-1]:
+                    history.append(state.progress)
+                    bar.set_postfix_str(f"objective {state.progress.objective:.6g}", refresh=False)
+                    if callback is not None:
+                        callback(state.progress)
+                bar.update()
+                outcome = solver.done(problem, state)
+        except KeyboardInterrupt:
+            outcome = Outcome.INTERRUPTED
+    outcome = outcome or Outcome.MAX_ITER
+    return Solution(state.gram, state.points, state.specificities, outcome, n_iter, history)
 
 
 def _bar(total: int) -> tqdm[Any]:

@@ -14,14 +14,14 @@ stays behind in every direction that no comparison constrains. It is drawn on re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray
 from nearer.problem import Problem
-from nearer.solvers.driver import Outcome, Progress
+from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.normal import solve_normal_equations
 from nearer.solvers.psd import nearest_psd, shrink_spectrum
 
@@ -41,6 +41,7 @@ class PaperState:
     Z3: FloatArray
     Z4: FloatArray
     mu: float
+    points: None = None
     specificities: None = None
 
 
@@ -69,6 +70,7 @@ class Paper:
     tol: float = 1e-3
     max_iter: int = 1000
     start: Literal["zero", "random"] = "zero"
+    space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
         """Refuse what Algorithm 1 does not know."""
@@ -132,7 +134,7 @@ class Paper:
         return Outcome.CONVERGED if state.objective_change < self.tol else None
 
 
-def _shrink_positive(points: FloatArray, step: FloatArray, power: int) -> FloatArray:
+def _shrink_positive(points: FloatArray, step: FloatArray, power: float) -> FloatArray:
     """Return the prox of step * max(x, 0)^power: equation (solution_e1_1), for both powers."""
     if power == 1:
         return np.where(points > 0, np.maximum(points - step, 0), points)

@@ -14,13 +14,13 @@ one of them, short of a minimum.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from nearer.margins import FloatArray
 from nearer.problem import Problem
-from nearer.solvers.driver import Outcome, Progress
+from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.psd import nearest_psd
 
 SUFFICIENT_DECREASE = 1e-2
@@ -38,6 +38,7 @@ class ProjectedState:
     step_size: float
     small_changes: int  # consecutive steps that changed the objective by less than tol
     stalled: bool
+    points: None = None
     specificities: None = None
 
 
@@ -66,6 +67,7 @@ class Projected:
     tol: float = 1e-5
     max_iter: int = 2000
     start: Literal["zero", "random"] = "zero"
+    space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
         """Refuse a rank below 1 and penalties that do not bound the solution."""

@@ -1,0 +1,158 @@
+"""From comparisons, a loss, a penalty and a solver to a map: what happens inside every `fit`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.factored import FactoredProblem, InMemory, PointArray, Source, rows_of
+from nearer.losses import DistanceHinge, Loss
+from nearer.margins import FloatArray, MarginMap
+from nearer.penalty import Penalty
+from nearer.problem import Problem
+from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, centred, embedding_from_gram, solve
+from nearer.solvers.driver import Callback
+from nearer.solvers.start import leading_pull
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit leaves behind.
+
+    Attributes
+    ----------
+    embedding : ndarray, shape (n, p)
+    problem : Problem or FactoredProblem
+        As it was solved, over the objects that are compared.
+    solution : Solution
+        Over all objects.
+    vanishing_trace : float
+        The trace penalty from which on the map is a point; infinity for a loss without one.
+    """
+
+    embedding: FloatArray
+    problem: Problem | FactoredProblem
+    solution: Solution
+    vanishing_trace: float
+
+
+def fit_gram(
+    comparisons: Comparisons,
+    loss: Loss,
+    penalty: Penalty,
+    solver: Solver[Any, Any],
+    n_components: int,
+    rng: np.random.Generator,
+    callback: Callback | None = None,
+) -> Fitted:
+    """Solve for a Gram matrix; the map is its leading part."""
+    _refuse_huge(comparisons.n_objects)
+    margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
+    margins, weights = margins.merged(comparisons.sample_weight)
+    margins, seen = margins.over_seen_objects()
+    problem = penalty.of(Problem(margins, loss, weights))
+    solution = solve(problem, solver, rng, callback)
+    assert solution.gram is not None
+    embedding = np.zeros((comparisons.n_objects, n_components))
+    embedding[seen] = embedding_from_gram(centred(solution.gram), n_components)
+    return Fitted(embedding, problem, solution.among(seen, comparisons.n_objects), problem.vanishing_trace)
+
+
+def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss, callback: Callback | None = None) -> Fitted:
+    """Return a fit over Gram matrices with its map moved to a minimum of the same problem over points.
+
+    The leading part of a Gram matrix of high rank is a poor map of its own: what was cut away had its share in every
+    distance. Descent from there makes up for it.
+    """
+    if not fitted.embedding.any() or not fitted.solution.outcome.ok:
+        return fitted
+    problem = FactoredProblem(InMemory(comparisons), loss, fitted.problem.trace, fitted.problem.ridge)
+    solver = Factored(fitted.embedding.shape[1], start=fitted.embedding)
+    solution = solve(problem, solver, callback=callback)
+    assert solution.points is not None
+    outcome = Outcome.INTERRUPTED if solution.outcome is Outcome.INTERRUPTED else fitted.solution.outcome
+    return replace(
+        fitted,
+        embedding=principal(solution.points, problem.mentions > 0),
+        solution=replace(fitted.solution, outcome=outcome),
+    )
+
+
+def fit_points(
+    source: Source,
+    loss: Loss,
+    penalty: Penalty,
+    solver: Any,
+    rng: np.random.Generator,
+    callback: Callback | None = None,
+) -> Fitted:
+    """Solve for points; the map is these points, centred, axes in order of falling variance."""
+    held_out = None
+    if getattr(solver, "validation", 0):
+        if not isinstance(source, InMemory):
+            raise ValueError("validation needs comparisons in memory; pass solver settings without it")
+        train, judge = source.comparisons.split(solver.validation, random_state=rng)
+        source, held_out = InMemory(train), rows_of(judge)
+    problem = FactoredProblem(source, loss, held_out=held_out, n_threads=solver.n_threads)
+    solver.check(problem)
+    problem = replace(problem, spectrum=leading_pull(problem, solver.rank, rng))
+    assert problem.spectrum is not None
+    largest = float(problem.spectrum.eigenvalues[0])
+    problem = penalty.over_points(problem, largest)
+    # A distance has no slope at 0 that a finite penalty could hold against: its map never vanishes.
+    vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.pull_of_zero * largest
+    if vanishing <= max(problem.trace, 1e-12):
+        solution = _nothing(problem, solver.rank)
+    else:
+        solution = _best(problem, solver, rng, callback)
+    assert solution.points is not None
+    embedding = principal(np.asarray(solution.points, np.float64), problem.mentions > 0)
+    return Fitted(embedding, problem, solution, vanishing)
+
+
+def _nothing(problem: FactoredProblem, rank: int) -> Solution:
+    progress = Progress(0, problem.objective_at_zero, float("nan"))
+    return Solution(None, np.zeros((problem.n_objects, rank)), None, Outcome.VANISHED, 0, [progress])
+
+
+def _best(problem: FactoredProblem, solver: Any, rng: np.random.Generator, callback: Callback | None) -> Solution:
+    """Return the lowest of the solver's descents; an interrupt ends them all."""
+    solutions: list[Solution] = []
+    for descent in solver.descents():
+        solutions.append(solve(problem, descent, rng, callback))
+        if solutions[-1].outcome is Outcome.INTERRUPTED:
+            break
+    best = min(solutions, key=lambda solution: solution.history[-1].objective)
+    return replace(best, outcome=solutions[-1].outcome) if not solutions[-1].outcome.ok else best
+
+
+def principal(points: PointArray, seen: Any) -> FloatArray:
+    """Return points with the mean of those ``seen`` at 0 and their axes in order of falling variance; others at 0.
+
+    The sign of each axis is free; the entry of largest size is made positive.
+
+    Examples
+    --------
+    >>> principal(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
+    [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]
+    """
+    moved = points - points[seen].mean(axis=0)
+    moved[~seen] = 0
+    _, axes = np.linalg.eigh(moved.T @ moved)
+    turned = moved @ axes[:, ::-1]
+    largest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)
+    result: FloatArray = turned * np.where(largest < 0, -1.0, 1.0) + 0.0
+    return result
+
+
+def _refuse_huge(n_objects: int) -> None:
+    """Refuse what no (n, n) matrix can be made for: most often identifiers taken for indices."""
+    gigabytes = 8 * n_objects**2 / 1e9
+    if gigabytes > 50:
+        raise ValueError(
+            f"{n_objects} objects need a Gram matrix of {gigabytes:.0f} GB; take solver='factored', or, if the rows "
+            "hold identifiers and not indices 0..n-1, fit Comparisons.from_triplets(rows, objects=np.unique(rows))"
+        )

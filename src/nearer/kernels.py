@@ -1,0 +1,378 @@
+"""Compiled loops over comparisons: losses, gradients and distances on points. The only home of numba.
+
+One loop for each family of losses, all of one shape: for every comparison the squared distances of its near and far
+pair, what they cost, and what that adds to the gradient of the four points. Each takes triplets and quadruplets,
+answers, weights, 32 and 64 bit indices, float64 and float32 points, and holds nothing of size n^2.
+
+Threads. The comparisons are cut into blocks, each with a gradient of its own, and the blocks are added up in order.
+How many there are depends on the problem and not on the machine, so that any number of threads gives the same numbers
+to the last bit. The loops release the interpreter's lock; a pool of plain threads runs them. Numba's own parallel loops
+would take four times as long to compile and do not survive a fork.
+
+Importing this module takes numba's 0.4 seconds: callers import it where they need it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.losses import Compiled
+
+# Sums may be reordered (which lets them use vector instructions), but NaN and infinity keep their meaning.
+_FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
+_MOST_BLOCKS = 8
+_FEWEST_ROWS = 8192  # a smaller block costs more to hand to a thread than to do
+_pools: dict[int, ThreadPoolExecutor] = {}
+os.register_at_fork(after_in_child=_pools.clear)  # threads do not follow into a forked process
+
+
+_SETTINGS: dict[str, Any] = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
+
+
+def _loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile at first use, kept on disk for the next process where there is a folder to keep it in."""
+    try:
+        compiled: Callable[..., Any] = numba.njit(cache=True, **_SETTINGS)(function)
+    except RuntimeError:  # numba found no folder that it may write to
+        compiled = numba.njit(**_SETTINGS)(function)
+    return compiled
+
+
+def _part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put a piece into the loops that call it: as a call it would take half as long again."""
+    compiled: Callable[..., Any] = numba.njit(inline="always", **_SETTINGS)(function)
+    return compiled
+
+
+class Rows(NamedTuple):
+    """Comparisons as the loops take them.
+
+    Attributes
+    ----------
+    objects : ndarray of int32 or int64, shape (m, 3) or (m, 4)
+    answers : ndarray of int8, shape (m,), or (0,) if all are +1
+    weights : ndarray of float64, shape (m,), or (0,) if all are 1
+    """
+
+    objects: NDArray[Any]
+    answers: NDArray[np.int8]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, objects: NDArray[Any], answers: NDArray[Any] | None = None, weights: NDArray[Any] | None = None
+    ) -> Rows:
+        """Return rows in the one layout that the loops are compiled for, without a copy where it is theirs already."""
+        columns = (
+            np.ascontiguousarray(objects),
+            np.empty(0, np.int8) if answers is None else np.ascontiguousarray(answers, np.int8),
+            np.empty(0, np.float64) if weights is None else np.ascontiguousarray(weights, np.float64),
+        )
+        # Read-only arrays are another type to numba, and a second type another second of compiling.
+        views: list[Any] = [column.view() for column in columns]
+        for view in views:
+            view.flags.writeable = False
+        return cls(*views)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+
+def evaluate(
+    compiled: Compiled, points: NDArray[Any], rows: Rows, n_threads: int | None = None
+) -> tuple[float, NDArray[Any]]:
+    """Return the weighted sum of a loss over comparisons and its gradient with respect to the points.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        Which loop, and its numbers.
+    points : ndarray of float64 or float32, shape (n, p), in C order
+    rows : Rows
+    n_threads : int, optional
+        As many as the machine allows if left out.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray, shape (n, p)
+    """
+    loop = _FAMILIES[compiled.family]
+    bounds = _blocks(len(rows), len(points))
+    gradients = np.zeros((len(bounds) - 1, *points.shape), points.dtype)
+
+    def block(number: int) -> float:
+        start, stop = bounds[number], bounds[number + 1]
+        return float(loop(points, *rows, start, stop, compiled.parameters, gradients[number]))
+
+    values = _run(block, len(gradients), n_threads)
+    for other in gradients[1:]:
+        gradients[0] += other
+    return sum(values), gradients[0]
+
+
+def pull(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
+    """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons.
+
+    Its positive directions pull far pairs apart and near pairs together.
+    """
+    return evaluate(Compiled("linear"), points, rows, n_threads)[1] / 2  # type: ignore[arg-type]
+
+
+def squared_distances(
+    points: NDArray[Any], rows: Rows, n_threads: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the squared distances of the near and of the far pairs, answers applied, (m,) each."""
+    near, far = np.empty(len(rows)), np.empty(len(rows))
+    bounds = _blocks(len(rows), 0)
+
+    def block(number: int) -> None:
+        _distances(points, rows.objects, rows.answers, bounds[number], bounds[number + 1], near, far)
+
+    _run(block, len(bounds) - 1, n_threads)
+    return near, far
+
+
+def mentions(rows: Rows, n_objects: int) -> NDArray[np.float64]:
+    """Return the total weight of the comparisons that mention each object, (n,)."""
+    return np.asarray(_mentions(rows.objects, rows.weights, n_objects))
+
+
+def default_threads() -> int:
+    """Return how many threads the loops use: what NUMBA_NUM_THREADS says, or the number of cores.
+
+    Pools of processes, such as joblib's, set that variable for their workers.
+    """
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+
+def _blocks(n_rows: int, n_objects: int) -> list[int]:
+    """Return the bounds of the blocks; each block has at least twice as many rows as there are objects.
+
+    With fewer, adding up the gradients of the blocks would take as long as making them.
+    """
+    count = min(_MOST_BLOCKS, max(1, n_rows // max(_FEWEST_ROWS, 2 * n_objects)))
+    return [n_rows * number // count for number in range(count + 1)]
+
+
+def _run(block: Callable[[int], Any], count: int, n_threads: int | None) -> list[Any]:
+    threads = min(count, n_threads or default_threads())
+    if threads == 1:
+        return [block(number) for number in range(count)]
+    if threads not in _pools:
+        _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="nearer")
+    return list(_pools[threads].map(block, range(count)))
+
+
+# What the loops are made of. Unsigned indices: signed ones would be checked for negative values at every access.
+
+
+@_part
+def _pairs(objects, answers, q):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Return the objects (i, j) of the near pair and (l, k) of the far pair."""
+    i = np.uint64(objects[q, 0])
+    j = np.uint64(objects[q, 1])
+    if objects.shape[1] == 3:
+        l = i  # noqa: E741
+        k = np.uint64(objects[q, 2])
+    else:
+        l = np.uint64(objects[q, 2])  # noqa: E741
+        k = np.uint64(objects[q, 3])
+    if answers.size and answers[q] < 0:
+        i, j, l, k = l, k, i, j  # noqa: E741
+    return i, j, l, k
+
+
+@_part
+def _near_far(points, i, j, l, k):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, E741
+    """Return d2(i, j) and d2(l, k)."""
+    near = points.dtype.type(0)
+    far = points.dtype.type(0)
+    for c in range(points.shape[1]):
+        a = points[i, c] - points[j, c]
+        b = points[l, c] - points[k, c]
+        near += a * a
+        far += b * b
+    return near, far
+
+
+@_part
+def _push(points, gradient, i, j, l, k, near, far):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, E741
+    """Add the gradient of near * d2(i, j) + far * d2(l, k)."""
+    twice_near = points.dtype.type(2 * near)
+    twice_far = points.dtype.type(2 * far)
+    if i == l:
+        for c in range(points.shape[1]):
+            a = twice_near * (points[i, c] - points[j, c])
+            b = twice_far * (points[i, c] - points[k, c])
+            gradient[i, c] += a + b
+            gradient[j, c] -= a
+            gradient[k, c] -= b
+    else:
+        for c in range(points.shape[1]):
+            a = twice_near * (points[i, c] - points[j, c])
+            b = twice_far * (points[l, c] - points[k, c])
+            gradient[i, c] += a
+            gradient[j, c] -= a
+            gradient[l, c] += b
+            gradient[k, c] -= b
+
+
+# One loop for each family of losses, in the order of the arguments of `evaluate`.
+
+
+@_loop
+def _linear(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """d2(far) - d2(near): the margin itself. Its gradient is linear in the points, its value is not needed."""
+    for q in range(start, stop):
+        weight = weights[q] if weights.size else 1.0
+        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
+        _push(points, gradient, i, j, l, k, -weight, weight)
+    return 0.0
+
+
+@_loop
+def _hinge(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """max(1 - gamma, 0)^a + nu max(gamma - 1, 0)^a."""
+    nu, power = parameters
+    total = 0.0
+    for q in range(start, stop):
+        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
+        near, far = _near_far(points, i, j, l, k)
+        shortfall = 1.0 - (far - near)
+        if shortfall == 0 or (shortfall < 0 and nu == 0):
+            continue
+        weight = weights[q] if weights.size else 1.0
+        if shortfall < 0:
+            weight *= nu
+        if power == 2:
+            value = shortfall * shortfall
+            slope = 2 * shortfall
+        else:
+            size = abs(shortfall)
+            slope = size ** (power - 1)
+            value = slope * size
+            slope *= power if shortfall > 0 else -power
+        total += weight * value
+        slope *= weight
+        _push(points, gradient, i, j, l, k, slope, -slope)
+    return total
+
+
+# The likelihoods cost log(1 + t) with t in [0, 1] for every comparison. Without weights, factors 1 + t are multiplied
+# and the logarithm is taken of 512 at a time, at most 2^512: it is half the time of the loop otherwise.
+
+
+@_loop
+def _logistic(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """log(1 + exp(-gamma))."""
+    total = 0.0
+    product = 1.0
+    for q in range(start, stop):
+        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
+        near, far = _near_far(points, i, j, l, k)
+        gamma = np.float64(far - near)
+        t = np.exp(-abs(gamma))
+        slope = t / (1 + t) if gamma > 0 else 1 / (1 + t)
+        wrong = max(-gamma, 0.0)
+        if weights.size:
+            total += weights[q] * (wrong + np.log1p(t))
+            slope *= weights[q]
+        else:
+            total += wrong
+            product *= 1 + t
+            if q % 512 == 0:
+                total += np.log(product)
+                product = 1.0
+        _push(points, gradient, i, j, l, k, slope, -slope)
+    return total + np.log(product)
+
+
+@_loop
+def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """log(1 + ((offset + d2(near)) / (offset + d2(far)))^a)."""
+    offset, exponent = parameters
+    # Half-integer exponents, those of CKL and of t-STE with whole degrees of freedom, are products and a square root.
+    whole = int(exponent)
+    half = exponent - whole == 0.5
+    by_products = 1 <= exponent <= 64 and (half or exponent == whole)
+    total = 0.0
+    product = 1.0
+    for q in range(start, stop):
+        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
+        near, far = _near_far(points, i, j, l, k)
+        from_near = np.float64(near) + offset
+        from_far = np.float64(far) + offset
+        ratio = min(from_near, from_far) / max(from_near, from_far)
+        if by_products:
+            t = np.sqrt(ratio) if half else 1.0
+            for _ in range(whole):
+                t *= ratio
+        else:
+            t = ratio**exponent
+        wrong = 0.0
+        slope = t / (1 + t)
+        if from_near > from_far:
+            wrong = -exponent * np.log(ratio)
+            slope = 1 / (1 + t)
+        slope *= exponent
+        if weights.size:
+            total += weights[q] * (wrong + np.log1p(t))
+            slope *= weights[q]
+        else:
+            total += wrong
+            product *= 1 + t
+            if q % 512 == 0:
+                total += np.log(product)
+                product = 1.0
+        _push(points, gradient, i, j, l, k, slope / from_near, -slope / from_far)
+    return total + np.log(product)
+
+
+@_loop
+def _distance_hinge(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """max(1 + d(near) - d(far), 0)^2 with d the distance, not its square."""
+    total = 0.0
+    for q in range(start, stop):
+        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
+        near, far = _near_far(points, i, j, l, k)
+        d_near = np.sqrt(np.float64(near))
+        d_far = np.sqrt(np.float64(far))
+        shortfall = 1.0 + d_near - d_far
+        if shortfall > 0:
+            slope = weights[q] * shortfall if weights.size else shortfall
+            total += slope * shortfall
+            _push(points, gradient, i, j, l, k, slope / max(d_near, 1e-8), -slope / max(d_far, 1e-8))
+    return total
+
+
+@_loop
+def _distances(points, objects, answers, start, stop, near, far):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for q in range(start, stop):
+        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
+        near[q], far[q] = _near_far(points, i, j, l, k)
+
+
+@_loop
+def _mentions(objects, weights, n_objects):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    total = np.zeros(n_objects)
+    for q in range(objects.shape[0]):
+        for column in range(objects.shape[1]):
+            total[objects[q, column]] += weights[q] if weights.size else 1.0
+    return total
+
+
+_FAMILIES: dict[str, Callable[..., float]] = {
+    "linear": _linear,
+    "hinge": _hinge,
+    "logistic": _logistic,
+    "log_ratio": _log_ratio,
+    "distance_hinge": _distance_hinge,
+}
