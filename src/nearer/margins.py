@@ -17,6 +17,7 @@ Up to a constant that no margin sees, these are the squared distances of G + dia
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -100,6 +101,12 @@ class MarginMap:
 
     def __len__(self) -> int:
         return len(self.near)
+
+    @cached_property
+    def ends(self) -> NDArray[np.int32]:
+        """The objects (i, j, l, k) of each comparison, (m, 4)."""
+        pairs = (*np.divmod(self.near, self.n_objects), *np.divmod(self.far, self.n_objects))
+        return np.column_stack(pairs).astype(np.int32)
 
     def distances(self, gram: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the squared distances of the near and of the far pairs, diagonal weighted, (m,) each."""

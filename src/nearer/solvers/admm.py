@@ -23,11 +23,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from nearer.margins import FloatArray
 from nearer.problem import Problem, require_prox, with_specificities
 from nearer.solvers.driver import Outcome, Progress, Space
+from nearer.solvers.normal import Own, solve_normal_equations
 from nearer.solvers.psd import penalty_prox
 
 
@@ -162,36 +162,24 @@ def _theta(problem: Problem) -> float:
 
 def _solve_free_block(problem: Problem, state: ADMMState) -> tuple[FloatArray, FloatArray | None]:
     """Return the G and s that minimize the augmented Lagrangian."""
-    n = problem.margins.n_objects
-
-    def split(flat: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        return flat[: n * n].reshape(n, n), flat[n * n :] if problem.has_specificities else None
-
-    def join(gram: FloatArray, laplacian: FloatArray, specificities: FloatArray | None) -> FloatArray:
-        """Stack the equations of G and s, given A^T C of the margins."""
-        top = (laplacian + state.theta * gram).ravel()
-        if specificities is None:
-            return top
-        bottom = np.diagonal(laplacian) + problem.specificity / state.rho * specificities
-        return np.concatenate([top, bottom])
-
-    def apply(flat: FloatArray) -> FloatArray:
-        gram, specificities = split(flat)
-        margins = problem.margins(with_specificities(gram, specificities))
-        return join(gram, problem.margins.adjoint(problem.shares * margins), specificities)
-
-    start = state.free_gram.ravel()
-    none = None
-    if state.free_specificities is not None:
-        start, none = np.concatenate([start, state.free_specificities]), np.zeros(n)
     pull = problem.margins.adjoint(problem.shares * (state.margins - state.margin_multiplier))
-    target = join(state.cone_gram - state.cone_multiplier, pull, none)
-    # Inexact steps suffice while far from the solution: a fixed cut of the residual that the last block leaves.
-    residual = float(np.linalg.norm(target - apply(start)))
-    floor = 1e-12 * float(np.linalg.norm(target))
-    operator = LinearOperator((len(start), len(start)), matvec=apply, dtype=np.float64)
-    solution, _ = cg(operator, target, x0=start, rtol=0.0, atol=max(0.05 * residual, floor), maxiter=100)
-    return split(solution)
+    right = pull + state.theta * (state.cone_gram - state.cone_multiplier)
+    own = None
+    if state.free_specificities is not None:
+        own = Own(problem.specificity / state.rho, np.diagonal(pull).copy(), state.free_specificities)
+    solved = solve_normal_equations(
+        problem.margins,
+        problem.shares,
+        state.theta,
+        right,
+        state.free_gram,
+        # Inexact steps suffice while far from the solution: a fixed cut of the residual that the last block leaves.
+        cut=0.05,
+        rtol=1e-12,
+        own=own,
+        max_iter=100,
+    )
+    return solved.gram, solved.specificities if own is not None else None
 
 
 def _check_gap(problem: Problem, state: ADMMState) -> ADMMState:

@@ -74,8 +74,8 @@ class ClosedForm:
     def step(self, problem: Problem, state: ClosedFormState) -> ClosedFormState:
         """Solve the linear system."""
         right = problem.margins.adjoint(problem.shares)
-        gram, solved = solve_normal_equations(
-            problem.margins, problem.shares, problem.ridge / 2, right, state.gram, self.tol
+        gram, _, solved = solve_normal_equations(
+            problem.margins, problem.shares, problem.ridge / 2, right, state.gram, rtol=self.tol
         )
         outcome = Outcome.CONVERGED if solved else Outcome.MAX_ITER
         return ClosedFormState(gram, Progress(1, problem.objective(gram), float("nan")), outcome)

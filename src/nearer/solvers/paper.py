@@ -108,7 +108,7 @@ class Paper:
         # 2 (A^T A + I) G = -A^T (e1 + z1/mu - e2 - z2/mu - 2) + G1 - Z3/mu + G2 - Z4/mu
         right = problem.margins.adjoint(2 - e1 - state.z1 / mu + e2 + state.z2 / mu)
         right += state.G1 - state.Z3 / mu + state.gram - state.Z4 / mu
-        G, _ = solve_normal_equations(problem.margins, np.ones_like(e1), 1.0, right / 2, state.G, rtol=1e-8)
+        G, _, _ = solve_normal_equations(problem.margins, np.ones_like(e1), 1.0, right / 2, state.G, rtol=1e-8)
         G1 = shrink_spectrum(G + state.Z3 / mu, problem.trace * problem.total_weight / mu)
         G2 = nearest_psd(G + state.Z4 / mu)
         e = 1 - problem.margins(G)
