@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
 from nearer.losses import Loss, ProximableLoss
 from nearer.margins import FloatArray, MarginMap
@@ -118,7 +117,7 @@ class Problem:
         G = 0 is optimal exactly when the gradient there plus trace * I is positive semidefinite. Specificities take
         over part of the pull and lower this value.
         """
-        limit = float(eigvalsh(self.pull_at_zero)[-1])
+        limit = float(np.linalg.eigvalsh(self.pull_at_zero)[-1])
         # Answers that cancel each other leave rounding of a pull of 0.
         return limit if limit > 1e-12 else 0.0
 
@@ -127,7 +126,7 @@ class Problem:
         loss = require_prox(self, "the duality gap")
         slopes = loss.clip_slopes(slopes)
         pull = -self.margins.adjoint(self.shares * slopes)
-        eigenvalues = eigvalsh(pull)
+        eigenvalues = np.linalg.eigvalsh(pull)
         conjugate_penalty, shrink = 0.0, 1.0
         if self.ridge > 0:
             conjugate_penalty += float(np.sum(np.maximum(eigenvalues - self.trace, 0) ** 2)) / (2 * self.ridge)

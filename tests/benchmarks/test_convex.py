@@ -69,7 +69,7 @@ def test_both_solvers_are_close_to_the_minimum_and_the_ratio_is_theirs_to_ours(s
     assert len(theirs) == len(FORMS)
     for row in theirs:
         assert row["ratio"] == row["seconds"] / ours["seconds"]
-        assert row["eps"] in convex.SCS_EPS
+        assert row["eps"] in convex.TOLERANCES
     assert all(-1e-7 < row["excess"] <= 1e-4 for row in found.rows)
 
 

@@ -7,9 +7,11 @@ from nearer.solvers.factored import Factored
 from nearer.solvers.paper import Paper
 from nearer.solvers.projected import Projected
 from nearer.solvers.psd import centred, embedding_from_gram, nearest_psd
+from nearer.solvers.svrg import SVRG
 
 __all__ = [
     "ADMM",
+    "SVRG",
     "ClosedForm",
     "Factored",
     "Outcome",

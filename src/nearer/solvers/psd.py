@@ -25,7 +25,7 @@ def leading_spectrum(matrix: FloatArray, max_rank: int | None = None) -> tuple[F
     symmetric = (matrix + matrix.T) / 2
     n = len(symmetric)
     if max_rank is None or max_rank >= n:
-        eigenvalues, vectors = eigh(symmetric, driver="evd")
+        eigenvalues, vectors = np.linalg.eigh(symmetric)
     else:
         eigenvalues, vectors = eigh(symmetric, subset_by_index=(n - max_rank, n - 1))
     return np.maximum(eigenvalues, 0), vectors
@@ -41,13 +41,13 @@ def from_spectrum(eigenvalues: FloatArray, vectors: FloatArray) -> FloatArray:
 
 def penalty_prox(matrix: FloatArray, trace: float, ridge: float, step: float) -> FloatArray:
     """Return argmin over G >= 0 of trace * tr(G) + ridge / 2 * ||G||^2 + ||G - matrix||^2 / (2 step)."""
-    eigenvalues, vectors = eigh((matrix + matrix.T) / 2, driver="evd")
+    eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return from_spectrum(np.maximum(eigenvalues - step * trace, 0) / (1 + step * ridge), vectors)
 
 
 def shrink_spectrum(matrix: FloatArray, amount: float) -> FloatArray:
     """Return argmin of amount * ||G||_* + ||G - matrix||^2 / 2 over symmetric G: eigenvalues drawn towards 0."""
-    eigenvalues, vectors = eigh((matrix + matrix.T) / 2, driver="evd")
+    eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     shrunk = np.sign(eigenvalues) * np.maximum(np.abs(eigenvalues) - amount, 0)
     product: FloatArray = (vectors * shrunk) @ vectors.T
     return product
