@@ -2,10 +2,21 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from nearer.losses import Hinge, Logistic, MarginLoss, MeanVariance, StudentT, TwoSidedHinge
+from nearer.losses import (
+    CrowdKernel,
+    DistanceHinge,
+    Hinge,
+    Logistic,
+    MarginLoss,
+    MeanVariance,
+    StudentT,
+    TwoSidedHinge,
+)
 
 PROXIMABLE = [TwoSidedHinge(nu, power) for power in (1, 2) for nu in (0.0, 0.3, 1.0, 2.5)] + [Hinge(1), Hinge(2)]
-ALL = [*PROXIMABLE, Logistic(), StudentT(1.0), StudentT(7.5), MeanVariance(), MeanVariance(0.4, 0.7)]
+LOG_RATIOS = [StudentT(1.0), StudentT(7.5), CrowdKernel(0.2), CrowdKernel(3.0)]
+SUMS = [*PROXIMABLE, Hinge(3.5), TwoSidedHinge(0.5, 1.5), Logistic(), *LOG_RATIOS, DistanceHinge()]
+ALL = [*SUMS, MeanVariance(), MeanVariance(0.4, 0.7)]
 MARGINS = np.linspace(-3.1, 4.2, 37)  # avoids the kink at 1
 STEPS = [0.1, 1.0, 4.0]
 
@@ -117,6 +128,47 @@ def test_student_t_is_the_kernel_ratio_and_tends_to_the_logistic():
     )
 
 
+def test_crowd_kernel_is_its_formula():
+    near, far = np.array([0.4, 2.0]), np.array([1.0, 0.5])
+    probability = (0.3 + far) / (2 * 0.3 + near + far)
+    np.testing.assert_allclose(CrowdKernel(0.3).probability_of(near, far), probability)
+    assert CrowdKernel(0.3).evaluate(near, far, np.array([0.25, 0.75])).value == pytest.approx(
+        -0.25 * np.log(probability[0]) - 0.75 * np.log(probability[1])
+    )
+
+
+def test_distance_hinge_is_its_formula():
+    """Distances, not their squares: 3 and 5 fall short of nothing, 2 and 2.5 by a half."""
+    value, *slopes = DistanceHinge().evaluate(np.array([9.0, 4.0]), np.array([25.0, 6.25]), np.array([0.5, 0.5]))
+    assert value == pytest.approx(0.5 * 0.5**2)
+    np.testing.assert_allclose(slopes, [[0, 0.25 / 2.0], [0, -0.25 / 2.5]])
+
+
+def test_distance_hinge_is_finite_where_points_coincide():
+    zero = np.zeros(1)
+    for near, far in ((zero, zero), (zero, zero + 0.5), (zero + 0.5, zero)):
+        assert np.isfinite(np.concatenate(DistanceHinge().evaluate(near, far, np.ones(1))[1:])).all()
+
+
+@pytest.mark.parametrize("loss", SUMS, ids=str)
+def test_the_pull_of_zero_is_the_slope_of_the_loss_there(loss):
+    if isinstance(loss, DistanceHinge):
+        assert loss.pull_of_zero == Hinge(2).pull_of_zero
+        return
+    zero, one, step = np.zeros(1), np.ones(1), 1e-7
+    fall = loss.evaluate(zero, zero, one).value - loss.evaluate(zero, zero + step, one).value
+    assert loss.pull_of_zero == pytest.approx(fall / step, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ALL, ids=str)
+def test_a_sum_over_comparisons_names_its_compiled_loop(loss):
+    if isinstance(loss, MeanVariance):
+        with pytest.raises(ValueError, match="MeanVariance is no sum"):
+            _ = loss.compiled
+    else:
+        assert all(isinstance(number, float) for number in loss.compiled.parameters)
+
+
 def test_squared_loss_estimates_the_expected_answer():
     """With 80% of answers as written the best constant margin is 0.6, which stands for a probability of 0.8."""
     loss = TwoSidedHinge(nu=1.0, power=2)
@@ -124,7 +176,7 @@ def test_squared_loss_estimates_the_expected_answer():
     assert loss.probability(np.array([best]))[0] == pytest.approx(0.8)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), StudentT(2.0), TwoSidedHinge()], ids=str)
+@pytest.mark.parametrize("loss", [Logistic(), *LOG_RATIOS, TwoSidedHinge(), DistanceHinge()], ids=str)
 def test_probabilities_of_the_two_answers_sum_to_one(loss):
     near, far, _ = problem(5)
     np.testing.assert_allclose(loss.probability_of(near, far) + loss.probability_of(far, near), 1)
@@ -137,6 +189,8 @@ def test_probabilities_of_the_two_answers_sum_to_one(loss):
         (lambda: TwoSidedHinge(nu=np.nan), "nu"),
         (lambda: TwoSidedHinge(power=0.5), "power"),
         (lambda: StudentT(0.0), "alpha"),
+        (lambda: CrowdKernel(0.0), "mu"),
+        (lambda: CrowdKernel(np.inf), "mu"),
         (lambda: MeanVariance(variance_weight=-1), "variance_weight"),
     ],
 )

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from conftest import random_quadruplets
 
-from nearer import Penalty
-from nearer.losses import TwoSidedHinge
+from nearer import Comparisons, Penalty
+from nearer.factored import FactoredProblem, InMemory
+from nearer.losses import CrowdKernel, Hinge, Logistic, TwoSidedHinge
 from nearer.margins import MarginMap
 from nearer.problem import Problem
 
@@ -27,6 +28,31 @@ def test_the_vanishing_trace_is_that_of_the_weighted_diagonal():
 
 def test_infinite_specificity_is_none():
     assert not Penalty().of(problem()).has_specificities
+
+
+@pytest.mark.parametrize("loss", [TwoSidedHinge(0.5, 2), Hinge(1), Logistic(), CrowdKernel(0.5)], ids=str)
+def test_the_units_over_points_are_those_over_gram_matrices(loss):
+    rows = random_quadruplets(np.random.default_rng(0), 8, 40, "quadruplets")
+    comparisons = Comparisons.from_quadruplets(rows, weights=np.full(40, 2.0), n_objects=8)
+    points = FactoredProblem(InMemory(comparisons), loss)
+    largest = np.linalg.eigvalsh(points.pull(np.eye(8)))[-1]
+    over_points = Penalty(trace=0.3, ridge=4.0).over_points(points, largest)
+    gram = Problem(MarginMap.from_quadruplets(rows, 8), loss, np.full(40, 2.0))
+    over_gram = Penalty(trace=0.3, ridge=4.0).of(gram)
+    assert over_points.trace == pytest.approx(over_gram.trace)
+    assert over_points.ridge == pytest.approx(over_gram.ridge)
+
+
+def test_a_pull_of_rounding_gives_no_negative_trace():
+    comparisons = Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]])
+    assert Penalty().over_points(FactoredProblem(InMemory(comparisons), Hinge()), -1e-18).trace == 0
+
+
+@pytest.mark.parametrize("penalty", [Penalty(diagonal=0.5), Penalty(specificity=10)], ids=str)
+def test_what_needs_a_gram_matrix_is_refused_over_points(penalty):
+    problem = FactoredProblem(InMemory(Comparisons.from_triplets([[0, 1, 2]])), Hinge())
+    with pytest.raises(ValueError, match="Gram matrix"):
+        penalty.over_points(problem, 1.0)
 
 
 @pytest.mark.parametrize(

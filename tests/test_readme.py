@@ -9,7 +9,7 @@ from nearer.datasets import load_colors, sample_triplets
 README = Path(__file__).parents[1] / "README.md"
 
 
-SHORT, LONG = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+SHORT, LONG, LARGE = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def test_the_short_example_prints_what_it_says(capsys):
@@ -36,6 +36,16 @@ def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
     assert "400 triplets" in summary
     assert float(errors.split()[0]) < 0.25
     assert (tmp_path / "map.png").stat().st_size > 10_000
+
+
+def test_the_large_example_places_continues_and_streams(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(LARGE, "README.md", "exec"), {})
+    continued, careful, streamed = capsys.readouterr().out.splitlines()
+    assert continued.startswith("(200, 3) ")
+    assert float(continued.split()[-1]) > 0.95
+    assert float(careful) > 0.95
+    assert float(streamed) > 0.9
 
 
 def test_everything_it_links_to_is_there():

@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from nearer.comparisons import Comparisons
 from nearer.penalty import Penalty
+from nearer.streaming import ComparisonsFile
 
-__all__ = ["Comparisons", "Penalty", "__version__"]
+__all__ = ["Comparisons", "ComparisonsFile", "Penalty", "__version__"]
 __version__ = version("nearer")

@@ -154,12 +154,12 @@ def default_threads() -> int:
 
 
 def _blocks(n_rows: int, n_objects: int) -> list[int]:
-    """Return the bounds of the blocks: 1, 2, 4 or 8 of them, each with at least twice as many rows as objects.
+    """Return the bounds of the blocks: 1, 2, 4 or 8 of them, each with at least four times as many rows as objects.
 
     With fewer rows, adding up the gradients of the blocks would take as long as making them; another number of blocks
     would leave some of two or four threads waiting for the last one.
     """
-    possible = n_rows // max(_FEWEST_ROWS, 2 * n_objects)
+    possible = n_rows // max(_FEWEST_ROWS, 4 * n_objects)
     count = next(number for number in (_MOST_BLOCKS, 4, 2, 1) if number <= max(possible, 1))
     return [n_rows * number // count for number in range(count + 1)]
 

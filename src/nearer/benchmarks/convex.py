@@ -201,7 +201,7 @@ def scs_text(found: ScsComparison) -> str:
     ]
     lines.append(
         f"eps: the loosest tolerance at which a solver is within {CLOSE:g} of the minimum. Seconds: setup and solve; "
-        "building the\nmodel is left out of both. Ratio: divided by nearer. Hinges: the problem as it is, for any nu; "
-        "residuals: a sum of\nsquares, for nu = 1; eliminated: the same with the margins put into a dense quadratic form."
+        "building the model\nis left out of both. Ratio: divided by nearer. Hinges: the problem as it is, for any nu; "
+        "residuals: a sum of squares, for nu = 1;\neliminated: the same, the margins put into a dense quadratic form."
     )
     return "\n".join(lines) + "\n"

@@ -28,6 +28,7 @@ from nearer.metrics import clear_ties, error_from_margins, pair_distances
 from nearer.penalty import Penalty
 from nearer.solvers import Outcome, Solver
 from nearer.solvers.driver import Callback
+from nearer.streaming import ComparisonsFile
 from nearer.streams import RandomState, stream
 
 
@@ -48,7 +49,7 @@ class OrdinalEmbedding(BaseEstimator):
         The one that found the map.
     trace_ : float
         The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
-    comparisons_ : Comparisons
+    comparisons_ : Comparisons or ComparisonsFile
         What the map was fitted to; `partial_fit` adds to it.
     """
 
@@ -96,6 +97,9 @@ class OrdinalEmbedding(BaseEstimator):
         self
         """
         self._check_settings()
+        if isinstance(X, ComparisonsFile):
+            self._check_file(X, y, sample_weight)
+            return self._fit(X, callback=callback)
         comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
         return self._fit(comparisons, callback=callback)
 
@@ -116,6 +120,11 @@ class OrdinalEmbedding(BaseEstimator):
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
+        if isinstance(self.comparisons_, ComparisonsFile):
+            raise ValueError(
+                f"the map was fitted to {self.comparisons_.path.name}, to which partial_fit cannot add; write all "
+                "comparisons to one file and fit that, or put new objects on the map with place"
+            )
         self._check_settings()
         added = self._with_new_objects(X, y, sample_weight)
         if added.n_objects > self.n_objects_:
@@ -168,7 +177,8 @@ class OrdinalEmbedding(BaseEstimator):
         map that fits its training answers too closely is also too sure of itself: nothing here is calibrated on
         held-out answers.
         """
-        holds = self._loss().probability_of(*self._distances(self._comparisons(X).quadruplets))
+        distances = self._distances(self._comparisons(X).quadruplets)
+        holds = self._loss().probability_of(*distances)
         return np.column_stack([1 - holds, holds])
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
@@ -188,26 +198,50 @@ class OrdinalEmbedding(BaseEstimator):
             raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
         return solver
 
-    def _fit(self, comparisons: Comparisons, callback: Callback | None = None, start: FloatArray | None = None) -> Self:
+    def _check_file(self, file: ComparisonsFile, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        if y is not None or sample_weight is not None:
+            raise ValueError("a ComparisonsFile brings its own answers and weights; pass it alone")
+        if self.n_objects not in (None, file.n_objects):
+            raise ValueError(
+                f"n_objects={self.n_objects}, but the file has {file.n_objects}; leave it out here and make "
+                "ComparisonsFile(path, n_objects=...)"
+            )
+
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> Self:
+        self._settle(comparisons)
         solver = self._checked_solver(comparisons.n_objects, len(comparisons))
         loss, penalty, rng = self._loss(), self._penalty(solver), stream(self.random_state, "start")
         if solver.space == "gram":
+            if isinstance(comparisons, ComparisonsFile):
+                raise ValueError(
+                    f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
+                    "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"
+                )
             fitted = fit_gram(comparisons, loss, penalty, solver, self.n_components, rng, callback)
         else:
             changes: dict[str, Any] = {"rank": self.n_components} | ({} if start is None else {"start": start})
             solver = replace(solver, **changes)  # type: ignore[type-var]
-            fitted = fit_points(InMemory(comparisons), loss, penalty, solver, rng, callback)
+            source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
+            fitted = fit_points(source, loss, penalty, solver, rng, callback)
         fitted = self._finished(fitted, comparisons)
         self._keep(fitted, comparisons)
         self.solver_ = solver
         self._report(fitted, solver)
         return self
 
-    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+    def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
+        """Set what is left open in the settings and depends on the comparisons."""
+
+    def _finished(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> Fitted:
         """Return the fit with what a method does after its solver."""
         return fitted
 
-    def _keep(self, fitted: Fitted, comparisons: Comparisons) -> None:
+    def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
         self.embedding_ = fitted.embedding
         self.comparisons_ = comparisons
         self.objects_ = comparisons.objects

@@ -17,6 +17,7 @@ from nearer.margins import FloatArray, MarginMap
 from nearer.penalty import Penalty
 from nearer.problem import with_specificities
 from nearer.solvers import ADMM, ClosedForm, Factored, Paper, Solver, embedding_from_gram
+from nearer.streaming import ComparisonsFile
 from nearer.streams import RandomState
 
 _SOLVERS: dict[str, Solver[Any, Any]] = {
@@ -25,9 +26,11 @@ _SOLVERS: dict[str, Solver[Any, Any]] = {
     "closed": ClosedForm(),
     "factored": Factored(),
 }
-_DEFAULT_PENALTIES = {Paper: Penalty(ridge=0.0), ClosedForm: Penalty(trace=0.0), Factored: Penalty(0.001, ridge=0.0)}
+_DEFAULT_PENALTIES = {Paper: Penalty(ridge=0.0), ClosedForm: Penalty(trace=0.0), Factored: Penalty(0.01, ridge=0.0)}
 # Beyond these the convex problem takes minutes, and the map over points seconds.
-MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 1000, 100_000
+MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
+FEW_COMPARISONS = 15  # for each object
+_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
 class DMOE(OrdinalEmbedding):
@@ -49,15 +52,16 @@ class DMOE(OrdinalEmbedding):
     penalty : Penalty, optional
         Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. Left out:
         ``Penalty()``, without ridge for ``solver="paper"``, without trace for ``solver="closed"``, and
-        ``Penalty(0.001, ridge=0)`` for ``solver="factored"``.
-    nu : float >= 0, default 1
-        The price of margins above the target, relative to those below it.
+        ``Penalty(0.01, ridge=0)`` for ``solver="factored"``.
+    nu : float >= 0, optional
+        The price of margins above the target, relative to those below it. Left out: 1 up to 15 comparisons for each
+        object; beyond, where a large margin is no accident and the upper side fights geometry, 0.
     power : float >= 1, default 2
         The exponent a; 1 or 2 for the convex solvers.
     solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
         ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes ADMM up
-        to 1000 objects and 100 000 comparisons, and "factored" beyond; `solver_` tells which. `ADMM(tol=1e-8)` and
+        to 500 objects and 50 000 comparisons, and "factored" beyond; `solver_` tells which. `ADMM(tol=1e-8)` and
         the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
@@ -78,6 +82,8 @@ class DMOE(OrdinalEmbedding):
         and the specificities of the penalty; all 0 for the default one.
     ridge_ : float
         kappa, the weight of the ridge.
+    nu_ : float
+        The price of large margins that was used.
 
     See Also
     --------
@@ -102,7 +108,7 @@ class DMOE(OrdinalEmbedding):
         n_components: int = 2,
         *,
         penalty: Penalty | None = None,
-        nu: float = 1.0,
+        nu: float | None = None,
         power: float = 2,
         solver: str | Solver[Any, Any] = "auto",
         n_objects: int | None = None,
@@ -117,7 +123,15 @@ class DMOE(OrdinalEmbedding):
         self.random_state = random_state
 
     def _loss(self) -> TwoSidedHinge:
-        return TwoSidedHinge(self.nu, self.power)
+        return TwoSidedHinge(self.nu_, self.power)
+
+    def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
+        if self.nu is not None:
+            self.nu_ = self.nu
+        elif self.solver == "closed" or isinstance(self.solver, ClosedForm):
+            self.nu_ = 1.0  # the only one that it has
+        else:
+            self.nu_ = float(len(comparisons) <= FEW_COMPARISONS * _compared(comparisons))
 
     def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
         if not isinstance(self.solver, str):
@@ -140,8 +154,10 @@ class DMOE(OrdinalEmbedding):
             raise ValueError(f"specificity={penalty.specificity} needs solver='admm', got {self.solver!r}")
         return penalty
 
-    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
-        return refined(fitted, comparisons, self._loss()) if fitted.solution.gram is not None else fitted
+    def _finished(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> Fitted:
+        if isinstance(comparisons, ComparisonsFile) or fitted.solution.gram is None:
+            return fitted
+        return refined(fitted, comparisons, self._loss())
 
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         if not hasattr(self, "gram_"):
@@ -159,7 +175,7 @@ class DMOE(OrdinalEmbedding):
             self.gram_, self.specificities_ = gram, np.pad(self.specificities_, (0, len(points) - n))
         super()._extend(added)
 
-    def _keep(self, fitted: Fitted, comparisons: Comparisons) -> None:
+    def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
         super()._keep(fitted, comparisons)
         solution, problem = fitted.solution, fitted.problem
         self.dual_gap_ = solution.dual_gap
@@ -175,3 +191,13 @@ class DMOE(OrdinalEmbedding):
         weighted = problem.margins.diagonal * np.diagonal(with_specificities(solution.gram, solution.specificities))
         self.specificities_ = weighted - lengths - (weighted - lengths).min()
         self.gram_ = with_specificities(solution.gram, self.specificities_)
+
+
+def _compared(comparisons: Comparisons | ComparisonsFile) -> int:
+    """Return the number of objects that comparisons mention; of a file, the number of all objects."""
+    if isinstance(comparisons, ComparisonsFile):
+        return comparisons.n_objects
+    seen = np.zeros(comparisons.n_objects, dtype=bool)
+    for start in range(0, len(comparisons), _BLOCK):
+        seen[comparisons.rows[start : start + _BLOCK]] = True
+    return int(seen.sum())

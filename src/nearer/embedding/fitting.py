@@ -14,6 +14,7 @@ from nearer.margins import FloatArray, MarginMap
 from nearer.penalty import Penalty
 from nearer.problem import Problem
 from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, centred, embedding_from_gram, solve
+from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
 from nearer.solvers.start import leading_pull
 
@@ -98,7 +99,8 @@ def fit_points(
         source, held_out = InMemory(train), rows_of(judge)
     problem = FactoredProblem(source, loss, held_out=held_out, n_threads=solver.n_threads)
     solver.check(problem)
-    problem = replace(problem, spectrum=leading_pull(problem, solver.rank, rng))
+    with limited_blas("points", problem.n_objects):
+        problem = replace(problem, spectrum=leading_pull(problem, solver.rank, rng))
     assert problem.spectrum is not None
     largest = float(problem.spectrum.eigenvalues[0])
     problem = penalty.over_points(problem, largest)

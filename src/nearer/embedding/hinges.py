@@ -25,13 +25,14 @@ class GNMDS(RankLimited):
     power : float >= 1, default 2
         The exponent of the hinge. 1 is the original, whose kinks can hold the descent short of a minimum; 2 is smooth,
         descends further, and predicts better in all but the smallest samples.
-    solver : {"factored", "projected"} or solver object, default "factored"
-        L-BFGS over points, or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)` and the like, from
-        `nearer.solvers`, set more.
+    solver : {"factored", "svrg", "projected"} or solver object, default "factored"
+        L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
+        `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
+        and the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, and for the start of more than 300 objects.
+        For random starts, for the start of more than 300 objects, and for the batches of ``solver="svrg"``.
 
     Attributes
     ----------
@@ -79,13 +80,14 @@ class SOE(RankLimited):
     trace : float >= 0, default 0.0001
         Penalty on the trace of the Gram matrix. In the unit of GNMDS, the value at which its map is a point: that of
         SOE is never one.
-    solver : {"factored", "projected"} or solver object, default "factored"
-        L-BFGS over points, or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)` and the like, from
-        `nearer.solvers`, set more.
+    solver : {"factored", "svrg", "projected"} or solver object, default "factored"
+        L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
+        `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
+        and the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, and for the start of more than 300 objects.
+        For random starts, for the start of more than 300 objects, and for the batches of ``solver="svrg"``.
 
     Attributes
     ----------

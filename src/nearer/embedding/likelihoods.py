@@ -22,13 +22,14 @@ class STE(RankLimited):
     trace : float >= 0, default 0.001
         Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. A little of it
         keeps noise-free answers from growing the map without bound.
-    solver : {"factored", "projected"} or solver object, default "factored"
-        L-BFGS over points, or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)` and the like, from
-        `nearer.solvers`, set more.
+    solver : {"factored", "svrg", "projected"} or solver object, default "factored"
+        L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
+        `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
+        and the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, and for the start of more than 300 objects.
+        For random starts, for the start of more than 300 objects, and for the batches of ``solver="svrg"``.
 
     Attributes
     ----------
@@ -75,13 +76,14 @@ class TSTE(RankLimited):
         Degrees of freedom; n_components - 1, at least 1, if left out.
     trace : float >= 0, default 0.0003
         Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
-    solver : {"factored", "projected"} or solver object, default "factored"
-        L-BFGS over points, or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)` and the like, from
-        `nearer.solvers`, set more.
+    solver : {"factored", "svrg", "projected"} or solver object, default "factored"
+        L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
+        `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
+        and the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, and for the start of more than 300 objects.
+        For random starts, for the start of more than 300 objects, and for the batches of ``solver="svrg"``.
 
     Attributes
     ----------
@@ -131,13 +133,14 @@ class CKL(RankLimited):
         in. The smaller it is, the more only the ratio of two distances counts.
     trace : float >= 0, default 0.003
         Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
-    solver : {"factored", "projected"} or solver object, default "factored"
-        L-BFGS over points, or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)` and the like, from
-        `nearer.solvers`, set more.
+    solver : {"factored", "svrg", "projected"} or solver object, default "factored"
+        L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
+        `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
+        and the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, and for the start of more than 300 objects.
+        For random starts, for the start of more than 300 objects, and for the batches of ``solver="svrg"``.
 
     Attributes
     ----------

@@ -6,14 +6,15 @@ from typing import Any
 
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.penalty import Penalty
-from nearer.solvers import Factored, Projected, Solver
+from nearer.solvers import SVRG, Factored, Projected, Solver
 
 
 class RankLimited(OrdinalEmbedding):
     """Base of the classical methods.
 
-    ``solver="factored"`` moves the points themselves, by L-BFGS on compiled loops. ``solver="projected"`` is the
-    descent over Gram matrices of rank p that gives the paper's GNMDS-p, STE-p and TSTE-p.
+    ``solver="factored"`` moves the points themselves, by L-BFGS on compiled loops; ``solver="svrg"`` does so by
+    stochastic descent, which reads the comparisons fewer times. ``solver="projected"`` is the descent over Gram
+    matrices of rank p that gives the paper's GNMDS-p, STE-p and TSTE-p.
     """
 
     trace: float
@@ -25,7 +26,11 @@ class RankLimited(OrdinalEmbedding):
     def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
         if not isinstance(self.solver, str):
             return self.solver
-        solvers: dict[str, Solver[Any, Any]] = {"factored": Factored(), "projected": Projected(self.n_components)}
+        solvers: dict[str, Solver[Any, Any]] = {
+            "factored": Factored(),
+            "svrg": SVRG(),
+            "projected": Projected(self.n_components),
+        }
         if self.solver not in solvers:
             raise ValueError(f"solver must be one of {[*solvers]} or a solver object, got {self.solver!r}")
         return solvers[self.solver]

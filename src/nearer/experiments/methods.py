@@ -10,18 +10,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from nearer.embedding import DMOE, GNMDS, STE, TSTE
+from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.penalty import Penalty
 
 Settings: TypeAlias = dict[str, Any]
 
-# The paper's competitors are the descents over Gram matrices of rank p.
+# The paper's competitors are the descents over Gram matrices of rank p; those over points have an X.
 METHODS: dict[str, Callable[..., OrdinalEmbedding]] = {
     "DMOE": DMOE,
     "GNMDS": partial(GNMDS, solver="projected"),
     "STE": partial(STE, solver="projected"),
     "TSTE": partial(TSTE, solver="projected"),
+    "GNMDS-X": GNMDS,
+    "STE-X": STE,
+    "TSTE-X": TSTE,
+    "CKL-X": CKL,
+    "SOE-X": SOE,
 }
 
 
@@ -41,7 +46,11 @@ def candidates(method: str, n_comparisons: int, n_objects: int) -> list[Settings
     {'trace': 0.03}
     """
     if method == "DMOE":
-        return _few() if n_comparisons < 5 * n_objects else _few() + _many()
+        if n_comparisons < 5 * n_objects:
+            return _few()
+        return _few() + _many() if n_comparisons < 30 * n_objects else _plenty()
+    if method.endswith("-X"):
+        return _over_points(method)
     if method == "GNMDS":
         return [{"trace": trace} for trace in [0.0, 0.03, 0.1, 0.2]] + [{"trace": 0.1, "power": 1}]
     if method == "STE":
@@ -76,3 +85,26 @@ def _many() -> list[Settings]:
         {"penalty": Penalty(trace=0.06, ridge=0.1), "nu": 0.1},
         {"penalty": Penalty(trace=0.06, ridge=0.01), "nu": 0.0},
     ]
+
+
+def _plenty() -> list[Settings]:
+    """Return settings of DMOE for many comparisons an object, where the dimension is what has to be used.
+
+    A high power weighs the comparisons that are hardest to satisfy, as the tail of a likelihood does.
+    """
+    return [
+        {"penalty": Penalty(trace, ridge=0.0), "solver": "factored", "nu": 0.0, "power": power}
+        for power in (2, 4, 12)
+        for trace in (0.001, 0.002, 0.004)
+    ]
+
+
+def _over_points(method: str) -> list[Settings]:
+    """Return settings of the descents over points: a path of penalties, and what shape the loss can take."""
+    traces = [0.0, 0.001, 0.002, 0.004, 0.01, 0.03, 0.1]
+    if method == "SOE-X":
+        traces = [trace / 30 for trace in traces]
+    settings: list[Settings] = [{"trace": trace} for trace in traces]
+    if method == "TSTE-X":
+        settings += [{"trace": trace, "alpha": alpha} for trace in (0.001, 0.01) for alpha in (1.0, 30.0)]
+    return settings

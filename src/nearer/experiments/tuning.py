@@ -25,6 +25,8 @@ Record: TypeAlias = dict[str, Any]
 
 #: Raised whenever the same seed and grid would give other figures than before: old records then no longer count.
 PROTOCOL_VERSION = 1
+#: The same for single methods.
+METHOD_VERSIONS = {"DMOE": 2}  # its map is refined
 
 
 class Unit(NamedTuple):
@@ -47,6 +49,7 @@ def fingerprint(experiment: Experiment, method: str, size: int, n_objects: int) 
     """Return a short hash of everything but seed and trial that decides a record."""
     grid = candidates(method, size, n_objects)
     what = [PROTOCOL_VERSION, n_folds(size), experiment.name, experiment.n_components, method, grid]
+    what += [METHOD_VERSIONS[method]] if method in METHOD_VERSIONS else []
     return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
 
 

@@ -42,7 +42,8 @@ def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Row
         for first in rng.permutation(n_chunks):
             of_chunk = np.arange(first, len(rows), n_chunks)
             rng.shuffle(of_chunk)
-            chunk = Rows.of(*(part[of_chunk] if part.size else part for part in rows))
+            # take: a third of the time of rows[of_chunk]
+            chunk = Rows.of(*(part.take(of_chunk, axis=0) if part.size else part for part in rows))
             count = max(1, round(len(of_chunk) / size))
             for number in range(count):
                 cut = slice(len(of_chunk) * number // count, len(of_chunk) * (number + 1) // count)

@@ -11,15 +11,14 @@ import multiprocessing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
 from nearer.margins import FloatArray
+from nearer.solvers.blas import limited_blas
 
 
 class Outcome(Enum):
@@ -174,10 +173,7 @@ def solve(
     Solution
     """
     solver.check(problem)
-    # Steps alternate small vector operations with one eigendecomposition: below two thousand objects a second thread
-    # costs more in waiting than it saves in work.
-    threads = 1 if problem.n_objects < 2000 else None
-    with _threadpools().limit(limits=threads, user_api="blas"), _bar(solver.max_iter) as bar:
+    with limited_blas(solver.space, problem.n_objects), _bar(solver.max_iter) as bar:
         state = solver.init(problem, rng if rng is not None else np.random.default_rng())
         history = [state.progress]
         outcome = solver.done(problem, state)
@@ -197,12 +193,6 @@ def solve(
             outcome = Outcome.INTERRUPTED
     outcome = outcome or Outcome.MAX_ITER
     return Solution(state.gram, state.points, state.specificities, outcome, n_iter, history)
-
-
-@cache
-def _threadpools() -> Any:
-    # Finding the libraries takes most of a millisecond, a tenth of a small fit.
-    return ThreadpoolController()
 
 
 def _bar(total: int) -> tqdm[Any]:

@@ -39,14 +39,19 @@ def leading_pull(problem: FactoredProblem, rank: int, rng: np.random.Generator) 
 
 
 def _krylov_space(problem: FactoredProblem, width: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return an orthonormal basis of the space and its image under the pull, (n, k) each."""
+    bases: list[FloatArray] = []
+    images: list[FloatArray] = []
     block = rng.normal(size=(problem.n_objects, width))
-    blocks = []
     for _ in range(_KRYLOV_BLOCKS):
-        block = np.linalg.qr(block)[0]
-        blocks.append(block)
+        for _ in range(2):  # once leaves rounding errors as large as what remains of a block
+            for basis in bases:
+                block = block - basis @ (basis.T @ block)
+            block = np.linalg.qr(block)[0]
+        bases.append(block)
         block = problem.pull(block)
-    basis = np.linalg.qr(np.concatenate(blocks, axis=1))[0]
-    return basis, problem.pull(np.ascontiguousarray(basis))
+        images.append(block)
+    return np.concatenate(bases, axis=1), np.concatenate(images, axis=1)
 
 
 def spectral_start(problem: FactoredProblem, rank: int, rng: np.random.Generator) -> PointArray:
