@@ -135,6 +135,16 @@ class FactoredProblem:
         return np.asarray(sum(kernels.mentions(rows, self.n_objects) for rows in self.source.blocks()))
 
     @cached_property
+    def n_groups(self) -> int:
+        """The number of groups of objects that no comparison connects; objects in none of them do not count."""
+        from nearer import kernels
+
+        parents = np.arange(self.n_objects)
+        for rows in self.source.blocks():
+            kernels.unite(rows, parents)
+        return int(np.sum((parents == np.arange(self.n_objects)) & (self.mentions > 0)))
+
+    @cached_property
     def total_weight(self) -> float:
         """The sum of the weights: the number of comparisons, if each has weight 1."""
         return float(sum(rows.weights.sum() if rows.weights.size else len(rows) for rows in self.source.blocks()))

@@ -145,6 +145,11 @@ def mentions(rows: Rows, n_objects: int) -> NDArray[np.float64]:
     return np.asarray(_mentions(rows.objects, rows.weights, n_objects))
 
 
+def unite(rows: Rows, parents: NDArray[np.intp]) -> None:
+    """Join the objects of each pair in the forest ``parents``, (n,): its trees are groups, a root is its own parent."""
+    _unite(rows.objects, rows.weights, parents)
+
+
 def default_threads() -> int:
     """Return how many threads the loops use: what NUMBA_NUM_THREADS says, or the number of cores.
 
@@ -369,6 +374,31 @@ def _mentions(objects, weights, n_objects):  # type: ignore[no-untyped-def] # no
         for column in range(objects.shape[1]):
             total[objects[q, column]] += weights[q] if weights.size else 1.0
     return total
+
+
+@_part
+def _join(parents, a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    while parents[a] != a:
+        parents[a] = parents[parents[a]]
+        a = parents[a]
+    while parents[b] != b:
+        parents[b] = parents[parents[b]]
+        b = parents[b]
+    # The smaller number becomes the root, so that groups do not depend on the order of rows.
+    if a < b:
+        parents[b] = a
+    else:
+        parents[a] = b
+
+
+@_loop
+def _unite(objects, weights, parents):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    for q in range(objects.shape[0]):
+        if weights.size and weights[q] == 0:
+            continue
+        _join(parents, np.int64(objects[q, 0]), np.int64(objects[q, 1]))
+        first = 0 if objects.shape[1] == 3 else 2
+        _join(parents, np.int64(objects[q, first]), np.int64(objects[q, objects.shape[1] - 1]))
 
 
 # Over Gram matrices: conjugate gradients in one piece, as each of their steps is shorter than a call from Python.

@@ -173,14 +173,12 @@ def test_at_full_rank_there_are_no_spurious_minima(loss):
         assert above_the_convex_minimum(loss, "random", seed) == pytest.approx(0, abs=1e-5)
 
 
-@pytest.mark.xfail(reason="columns of eigenvalues below 0 start at 0, where their gradient is 0, and stay there")
 @pytest.mark.parametrize("loss", [Hinge(2), TwoSidedHinge(0.5, 2), TwoSidedHinge(1.0, 2)], ids=str)
 def test_the_spectral_start_uses_all_dimensions(loss):
     for seed in range(3):
         assert above_the_convex_minimum(loss, "spectral", seed) == pytest.approx(0, abs=1e-3)
 
 
-@pytest.mark.xfail(reason="the spectral start leaves groups flat, and a flat group stays flat")
 @pytest.mark.parametrize("estimator", [GNMDS(), STE(), TSTE()], ids=str)
 def test_groups_that_no_comparison_connects_are_fitted_as_well_as_one(estimator):
     one = easy(20, 700)

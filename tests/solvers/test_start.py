@@ -134,7 +134,6 @@ def test_the_size_suits_the_loss(loss):
         assert cost <= 1.02 * problem.loss_and_gradient(points * np.sqrt(margin / typical))[0]
 
 
-@pytest.mark.xfail(reason="the leading eigenvectors of all objects are one for each group")
 def test_groups_that_no_comparison_connects_each_get_all_dimensions():
     """Their eigenvectors are separate: the leading ones of all may leave a group flat, and its descent with it."""
     judgments = gaussian(20, 500)

@@ -56,6 +56,9 @@ class OrdinalEmbedding(BaseEstimator):
     n_components: int
     n_objects: int | None
     random_state: RandomState
+    embedding_: FloatArray
+    comparisons_: Comparisons | ComparisonsFile
+    n_objects_: int
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -120,17 +123,15 @@ class OrdinalEmbedding(BaseEstimator):
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
-        if isinstance(self.comparisons_, ComparisonsFile):
-            raise ValueError(
-                f"the map was fitted to {self.comparisons_.path.name}, to which partial_fit cannot add; write all "
-                "comparisons to one file and fit that, or put new objects on the map with place"
-            )
         self._check_settings()
         added = self._with_new_objects(X, y, sample_weight)
+        everything = self._joined(added)
         if added.n_objects > self.n_objects_:
             self._extend(added)
-        everything = Comparisons.concatenate([self.comparisons_, added]).over(self.objects_)
-        return self._fit(everything, start=self.embedding_)
+        # A map with a flat dimension, or a point, has no gradient there and would stay so: better start afresh.
+        same = self.embedding_.shape[1] == self.n_components
+        flat = np.linalg.matrix_rank(self.embedding_) < min(self.n_components, self.n_objects_ - 1)
+        return self._fit(everything, start=self.embedding_ if same and not flat else None)
 
     def place(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
         """Put new objects into the map without moving the old ones.
@@ -152,7 +153,10 @@ class OrdinalEmbedding(BaseEstimator):
         added = self._with_new_objects(X, y, sample_weight)
         if added.n_objects == before:
             raise ValueError("all objects of these comparisons are on the map already; partial_fit takes more of them")
+        everything = added if isinstance(self.comparisons_, ComparisonsFile) else self._joined(added)
         self._extend(added)
+        if not isinstance(self.comparisons_, ComparisonsFile):
+            self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
@@ -262,7 +266,7 @@ class OrdinalEmbedding(BaseEstimator):
                 f"{outcome.value}. The result is usable; for a better one pass solver={type(solver).__name__}(...) of "
                 f"nearer.solvers with max_iter above {solver.max_iter} or a larger tol, or raise the penalty"
             )
-        elif fitted.vanishing_trace <= 1e-12:
+        elif fitted.vanishing_trace == 0:
             advice = "the answers cancel each other out, so that no map is better than a single point; check the data"
         elif self.trace_ >= fitted.vanishing_trace:
             advice = f"{Outcome.VANISHED.value}; choose a trace well below 1"
@@ -270,9 +274,11 @@ class OrdinalEmbedding(BaseEstimator):
             advice = f"{Outcome.VANISHED.value}; choose a smaller trace or a larger specificity"
         else:
             return
-        warnings.warn(f"{name}: {advice}.", ConvergenceWarning, stacklevel=4)
-        if outcome is Outcome.INTERRUPTED:
-            raise KeyboardInterrupt
+        try:
+            warnings.warn(f"{name}: {advice}.", ConvergenceWarning, stacklevel=4)
+        finally:
+            if outcome is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
 
     def _comparisons(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Comparisons:
         """Return comparisons over the objects of the fitted map."""
@@ -289,31 +295,62 @@ class OrdinalEmbedding(BaseEstimator):
 
     def _with_new_objects(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Comparisons:
         """Return comparisons over the objects of the map and those that it lacks, these last."""
-        if not isinstance(X, Comparisons) and are_indices(self.objects_):
+        old = self.objects_
+        if not isinstance(X, Comparisons) and are_indices(old):
             with warnings.catch_warnings():
                 # Comparisons of new objects need not mention the first one.
                 warnings.filterwarnings("ignore", "index 0 never occurs")
                 comparisons = as_comparisons(X, y, sample_weight)
+        elif not isinstance(X, Comparisons) and old.dtype.kind in "iu":
+            # Integers that are labels: without the list of objects they would be read as indices.
+            named = [*old.tolist(), *np.setdiff1d(np.asarray(X), old).tolist()]
+            comparisons = as_comparisons(X, y, sample_weight, objects=named)
         else:
             comparisons = as_comparisons(X, y, sample_weight)
-        if are_indices(self.objects_) != are_indices(comparisons.objects):
+        if are_indices(old) != are_indices(comparisons.objects):
             raise ValueError(
-                f"the map was fitted to objects such as {show(self.objects_[0])}, but these comparisons are about "
+                f"the map was fitted to objects such as {show(old[0])}, but these comparisons are about "
                 f"{show(comparisons.objects[0])}; use the same labels, or indices, in both"
             )
-        old = set(self.objects_.tolist())
-        new = [label for label in comparisons.objects.tolist() if label not in old]
+        known = set(old.tolist())
+        new = [label for label in comparisons.objects.tolist() if label not in known]
         if not new:
-            return comparisons.over(self.objects_)
-        return comparisons.over([*self.objects_.tolist(), *new])
+            return comparisons.over(old)
+        comparisons = comparisons.over([*old.tolist(), *new])
+        unheard = np.setdiff1d(np.arange(len(old), comparisons.n_objects), comparisons.rows)
+        if len(unheard):
+            raise ValueError(
+                f"object {show(comparisons.objects[unheard[0]])} is not on the map, and no comparison says where it "
+                f"belongs; the map has {len(old)} objects, so new indices go on from {len(old)}"
+                if are_indices(old)
+                else f"object {show(comparisons.objects[unheard[0]])} is neither on the map nor in a comparison; "
+                "leave it out of the objects"
+            )
+        return comparisons
+
+    def _joined(self, added: Comparisons) -> Comparisons:
+        """Return the comparisons of the fit and the added ones, over the objects of these."""
+        if isinstance(self.comparisons_, ComparisonsFile):
+            raise ValueError(
+                f"the map was fitted to {self.comparisons_.path.name}, to which partial_fit cannot add; write all "
+                "comparisons to one file and fit that, or put new objects on the map with place"
+            )
+        return Comparisons.concatenate([self.comparisons_, added]).over(added.objects)
 
     def _extend(self, added: Comparisons) -> None:
         """Place the objects that the map lacks."""
-        loss, trace = self._loss(), self.trace_ * self._total_weight
-        self.embedding_, solution = place_points(self.embedding_, added, loss, trace)
+        self.embedding_ = self._placed(self.embedding_, added)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
-        if solution.outcome is Outcome.INTERRUPTED:
+
+    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
+        """Return the given points and those of the objects beyond them."""
+        placed, outcome = place_points(points, added, self._loss(), self.trace_ * self._total_weight)
+        if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
+        if not outcome.ok:
+            message = f"{type(self).__name__}: new objects may not be at their best places: {outcome.value}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        return placed
 
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         i, j, l, k = quadruplets.T  # noqa: E741

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import Fitted, refined
-from nearer.embedding.placing import place_points
 from nearer.factored import FactoredProblem
 from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray, MarginMap
@@ -55,7 +54,8 @@ class DMOE(OrdinalEmbedding):
         ``Penalty(0.01, ridge=0)`` for ``solver="factored"``.
     nu : float >= 0, optional
         The price of margins above the target, relative to those below it. Left out: 1 up to 15 comparisons for each
-        object; beyond, where a large margin is no accident and the upper side fights geometry, 0.
+        object, and for "closed" and "paper"; beyond, where a large margin is no accident and the upper side fights
+        geometry, 0.
     power : float >= 1, default 2
         The exponent a; 1 or 2 for the convex solvers.
     solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
@@ -123,15 +123,15 @@ class DMOE(OrdinalEmbedding):
         self.random_state = random_state
 
     def _loss(self) -> TwoSidedHinge:
-        return TwoSidedHinge(self.nu_, self.power)
+        return TwoSidedHinge(self._nu, self.power)
 
     def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
         if self.nu is not None:
-            self.nu_ = self.nu
-        elif self.solver == "closed" or isinstance(self.solver, ClosedForm):
-            self.nu_ = 1.0  # the only one that it has
+            self._nu = self.nu
+        elif self.solver in ("closed", "paper") or isinstance(self.solver, ClosedForm | Paper):
+            self._nu = 1.0  # there is no other in the closed form and in Algorithm 1
         else:
-            self.nu_ = float(len(comparisons) <= FEW_COMPARISONS * _compared(comparisons))
+            self._nu = float(len(comparisons) <= FEW_COMPARISONS * _compared(comparisons))
 
     def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
         if not isinstance(self.solver, str):
@@ -166,20 +166,24 @@ class DMOE(OrdinalEmbedding):
 
     def _extend(self, added: Comparisons) -> None:
         if hasattr(self, "gram_"):
-            # The old objects keep their block of the matrix; new ones get points in the space that it spans.
+            # The old objects keep their block of the matrix; new ones get points in the space that it spans. A
+            # constant on the diagonal changes no margin; this one brings the matrix of the closed form into the cone.
             n = self.n_objects_
-            points = embedding_from_gram(self.gram_, n)
-            points, _ = place_points(points, added, self._loss(), self.trace_ * self._total_weight)
-            gram = points @ points.T
+            lift = max(0.0, -float(np.linalg.eigvalsh(self.gram_)[0]))
+            points = self._placed(embedding_from_gram(self.gram_ + lift * np.eye(n), n), added)
+            gram = points @ points.T - lift * np.eye(len(points))
             gram[:n, :n] = self.gram_
+            super()._extend(added)
             self.gram_, self.specificities_ = gram, np.pad(self.specificities_, (0, len(points) - n))
-        super()._extend(added)
+        else:
+            super()._extend(added)
 
     def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
         super()._keep(fitted, comparisons)
         solution, problem = fitted.solution, fitted.problem
         self.dual_gap_ = solution.dual_gap
         self.ridge_ = problem.ridge
+        self.nu_ = self._nu
         if isinstance(problem, FactoredProblem):
             if hasattr(self, "gram_"):  # of an earlier fit
                 del self.gram_, self.specificities_

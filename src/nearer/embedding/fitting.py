@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.factored import FactoredProblem, InMemory, PointArray, Source, rows_of
@@ -91,6 +92,41 @@ def fit_points(
     callback: Callback | None = None,
 ) -> Fitted:
     """Solve for points; the map is these points, centred, axes in order of falling variance."""
+    seen = None
+    if isinstance(source, InMemory):
+        seen = _few_of_many(source.comparisons)
+        if seen is not None:
+            comparisons = source.comparisons
+            source = InMemory(replace(comparisons, rows=seen.rows, objects=comparisons.objects[seen.objects]))
+            if np.shape(solver.start) == (seen.n_objects, solver.rank):
+                solver = replace(solver, start=solver.start[seen.objects])
+    fitted = _fit_seen(source, loss, penalty, solver, rng, callback)
+    if seen is None:
+        return fitted
+    embedding = np.zeros((seen.n_objects, solver.rank))
+    embedding[seen.objects] = fitted.embedding
+    return replace(fitted, embedding=embedding)
+
+
+class _Seen(NamedTuple):
+    """The objects that comparisons mention, of how many, and the rows as positions among them."""
+
+    objects: NDArray[np.integer]
+    n_objects: int
+    rows: NDArray[np.intp]
+
+
+def _few_of_many(comparisons: Comparisons) -> _Seen | None:
+    """Return what is mentioned if that is less than half of all objects, which need not be carried along then."""
+    if comparisons.rows.size >= comparisons.n_objects // 2:
+        return None
+    objects, rows = np.unique(comparisons.rows, return_inverse=True)
+    return _Seen(objects, comparisons.n_objects, rows.reshape(comparisons.rows.shape))
+
+
+def _fit_seen(
+    source: Source, loss: Loss, penalty: Penalty, solver: Any, rng: np.random.Generator, callback: Callback | None
+) -> Fitted:
     held_out = None
     if getattr(solver, "validation", 0):
         if not isinstance(source, InMemory):
@@ -99,17 +135,18 @@ def fit_points(
         source, held_out = InMemory(train), rows_of(judge)
     problem = FactoredProblem(source, loss, held_out=held_out, n_threads=solver.n_threads)
     solver.check(problem)
+    if problem.total_weight == 0:
+        raise ValueError("all comparisons that are left to fit have weight 0; hold out others, or fewer")
     with limited_blas("points", problem.n_objects):
         problem = replace(problem, spectrum=leading_pull(problem, solver.rank, rng))
     assert problem.spectrum is not None
     largest = float(problem.spectrum.eigenvalues[0])
+    # Answers that cancel each other leave rounding of a pull of 0.
+    largest = largest if largest > 1e-12 else 0.0
     problem = penalty.over_points(problem, largest)
     # A distance has no slope at 0 that a finite penalty could hold against: its map never vanishes.
     vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.pull_of_zero * largest
-    if vanishing <= max(problem.trace, 1e-12):
-        solution = _nothing(problem, solver.rank)
-    else:
-        solution = _best(problem, solver, rng, callback)
+    solution = _nothing(problem, solver.rank) if vanishing <= problem.trace else _best(problem, solver, rng, callback)
     assert solution.points is not None
     embedding = principal(np.asarray(solution.points, np.float64), problem.mentions > 0)
     return Fitted(embedding, problem, solution, vanishing)
@@ -121,14 +158,21 @@ def _nothing(problem: FactoredProblem, rank: int) -> Solution:
 
 
 def _best(problem: FactoredProblem, solver: Any, rng: np.random.Generator, callback: Callback | None) -> Solution:
-    """Return the lowest of the solver's descents; an interrupt ends them all."""
+    """Return the best of the solver's descents: of least held-out error, or lowest. An interrupt ends them all."""
     solutions: list[Solution] = []
     for descent in solver.descents():
         solutions.append(solve(problem, descent, rng, callback))
         if solutions[-1].outcome is Outcome.INTERRUPTED:
             break
-    best = min(solutions, key=lambda solution: solution.history[-1].objective)
-    return replace(best, outcome=solutions[-1].outcome) if not solutions[-1].outcome.ok else best
+
+    def badness(solution: Solution) -> float:
+        if problem.held_out is None or solution.points is None:
+            return solution.history[-1].objective
+        return problem.held_out_error(solution.points)
+
+    best = min(solutions, key=badness)
+    interrupted = solutions[-1].outcome is Outcome.INTERRUPTED
+    return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
 
 
 def principal(points: PointArray, seen: Any) -> FloatArray:

@@ -6,16 +6,18 @@ same loss and the same trace penalty as in the fit. It starts at the mean of the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nearer.comparisons import Comparisons
 from nearer.factored import FactoredProblem, InMemory
 from nearer.losses import Loss
 from nearer.margins import FloatArray
-from nearer.solvers import Factored, Solution, solve
+from nearer.solvers import Factored, Outcome, solve
 
 
-def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> tuple[FloatArray, Solution]:
+def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> tuple[FloatArray, Outcome]:
     """Return the points of all objects of the comparisons, the first of which are given, and how they were found.
 
     Parameters
@@ -31,7 +33,7 @@ def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace
     Returns
     -------
     points : ndarray, shape (n + k, p)
-    solution : Solution
+    outcome : Outcome
 
     Examples
     --------
@@ -46,12 +48,12 @@ def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace
     everything[n:] = _near_means(everything, comparisons, n)
     movable = np.arange(n + k) >= n
     problem = FactoredProblem(InMemory(comparisons), loss, movable=movable)
-    problem = FactoredProblem(problem.source, loss, trace=trace / problem.total_weight, movable=movable)
+    problem = replace(problem, trace=trace / problem.total_weight)
     solver = Factored(points.shape[1], tol=1e-8, start=everything)
     solution = solve(problem, solver)
     assert solution.points is not None
     # The old points come back as they were, to the last bit.
-    return np.concatenate([points, solution.points[n:]]), solution
+    return np.concatenate([points, solution.points[n:]]), solution.outcome
 
 
 def _near_means(everything: FloatArray, comparisons: Comparisons, n: int) -> FloatArray:

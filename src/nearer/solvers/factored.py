@@ -116,9 +116,18 @@ class Factored:
         """Refuse settings that make no sense, and losses without a compiled loop."""
         if not isinstance(problem, FactoredProblem):
             raise ValueError("solver='factored' works on a FactoredProblem; see nearer.factored")
-        for name in ("rank", "n_init", "memory"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("rank", "n_init", "memory", "max_iter", "patience"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}")
+        if self.n_threads is not None and not (isinstance(self.n_threads, int | np.integer) and self.n_threads >= 1):
+            raise ValueError(f"n_threads must be a whole number, 1 or more, or None, got {self.n_threads!r}")
+        if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
+            raise ValueError(f"validation must be a share below 1 or a number of comparisons, got {self.validation!r}")
+        if not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
+        if not all(0 <= share < np.inf for share in self.path):
+            raise ValueError(f"path must hold finite numbers >= 0, got {self.path!r}")
         if self.dtype not in ("float64", "float32"):
             raise ValueError(f"dtype must be 'float64' or 'float32', got {self.dtype!r}")
         if isinstance(self.start, str) and self.start not in ("spectral", "random"):
@@ -128,6 +137,8 @@ class Factored:
                 f"start must have shape {(problem.n_objects, self.rank)}, one row for each object, "
                 f"got {np.shape(self.start)}"
             )
+        if not isinstance(self.start, str) and not np.isfinite(self.start).all():
+            raise ValueError("start holds NaN or infinity; pass finite points")
         _ = problem.loss.compiled
 
     def init(self, problem: FactoredProblem, rng: np.random.Generator) -> FactoredState:

@@ -17,9 +17,10 @@ from nearer.factored import FactoredProblem, PointArray, Spectrum
 from nearer.margins import FloatArray
 
 _MOST_FOR_EXACT = 300
-_KRYLOV_BLOCKS = 4
-_EXTRA_COLUMNS = 5
+_KRYLOV_BLOCKS = 8
+_EXTRA_COLUMNS = 2
 _SAMPLE = 20_000
+_SMALLEST_SIZE = 0.01  # of a dimension, against the largest eigenvalue
 
 
 def leading_pull(problem: FactoredProblem, rank: int, rng: np.random.Generator) -> Spectrum:
@@ -43,6 +44,7 @@ def _krylov_space(problem: FactoredProblem, width: int, rng: np.random.Generator
     bases: list[FloatArray] = []
     images: list[FloatArray] = []
     block = rng.normal(size=(problem.n_objects, width))
+    block[problem.mentions == 0] = 0
     for _ in range(_KRYLOV_BLOCKS):
         for _ in range(2):  # once leaves rounding errors as large as what remains of a block
             for basis in bases:
@@ -59,7 +61,13 @@ def spectral_start(problem: FactoredProblem, rank: int, rng: np.random.Generator
     eigenvalues, vectors = leading_pull(problem, rank, rng)
     points = np.zeros((problem.n_objects, rank))
     kept = min(rank, len(eigenvalues))
-    points[:, :kept] = (vectors * np.sqrt(np.maximum(eigenvalues, 0)))[:, :kept]
+    # A dimension that starts at 0 has no gradient and would stay there: those of eigenvalues below 0 start small.
+    sizes = np.sqrt(np.maximum(eigenvalues, _SMALLEST_SIZE * max(eigenvalues[0], 0.0)))
+    points[:, :kept] = (vectors * sizes)[:, :kept]
+    if problem.n_groups > 1:
+        # The eigenvectors of separate groups are separate, and those that lead would leave each group flat.
+        points += rng.normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
+    points[problem.mentions == 0] = 0
     return _scaled(problem, points)
 
 
