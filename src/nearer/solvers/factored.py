@@ -20,7 +20,7 @@ import numpy as np
 
 from nearer.factored import FactoredProblem, PointArray
 from nearer.solvers.driver import Outcome, Progress, Space
-from nearer.solvers.start import leading_pull, random_start, spectral_start
+from nearer.solvers.start import Start, begin, check_begin, check_counts
 
 SUFFICIENT_DECREASE = 1e-4
 SMALLEST_STEP = 2.0**-30
@@ -99,7 +99,7 @@ class Factored:
     tol: float = 1e-4
     max_iter: int = 1000
     memory: int = 8
-    start: Literal["spectral", "random"] | PointArray = "spectral"
+    start: Start = "spectral"
     path: tuple[float, ...] = (0.3, 0.03, 0.003)
     n_init: int = 1
     validation: float = 0.0
@@ -114,45 +114,16 @@ class Factored:
 
     def check(self, problem: FactoredProblem) -> None:
         """Refuse settings that make no sense, and losses without a compiled loop."""
-        if not isinstance(problem, FactoredProblem):
-            raise ValueError("solver='factored' works on a FactoredProblem; see nearer.factored")
-        for name in ("rank", "n_init", "memory", "max_iter", "patience"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}")
-        if self.n_threads is not None and not (isinstance(self.n_threads, int | np.integer) and self.n_threads >= 1):
-            raise ValueError(f"n_threads must be a whole number, 1 or more, or None, got {self.n_threads!r}")
+        check_begin(problem, self.start, self.rank, self.path, self.dtype, self.n_threads)
+        check_counts(n_init=self.n_init, memory=self.memory, max_iter=self.max_iter, patience=self.patience)
         if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
             raise ValueError(f"validation must be a share below 1 or a number of comparisons, got {self.validation!r}")
         if not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
-        if not all(0 <= share < np.inf for share in self.path):
-            raise ValueError(f"path must hold finite numbers >= 0, got {self.path!r}")
-        if self.dtype not in ("float64", "float32"):
-            raise ValueError(f"dtype must be 'float64' or 'float32', got {self.dtype!r}")
-        if isinstance(self.start, str) and self.start not in ("spectral", "random"):
-            raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {self.start!r}")
-        if not isinstance(self.start, str) and np.shape(self.start) != (problem.n_objects, self.rank):
-            raise ValueError(
-                f"start must have shape {(problem.n_objects, self.rank)}, one row for each object, "
-                f"got {np.shape(self.start)}"
-            )
-        if not isinstance(self.start, str) and not np.isfinite(self.start).all():
-            raise ValueError("start holds NaN or infinity; pass finite points")
-        _ = problem.loss.compiled
 
     def init(self, problem: FactoredProblem, rng: np.random.Generator) -> FactoredState:
         """Evaluate the start, at the penalty where the path begins."""
-        path: tuple[float, ...] = (problem.trace,)
-        if not isinstance(self.start, str):
-            points = np.array(self.start)
-        else:
-            spectrum = leading_pull(problem, self.rank, rng)
-            vanishing = problem.loss.pull_of_zero * float(spectrum.eigenvalues[0])
-            path = (*(share * vanishing for share in self.path if share * vanishing > problem.trace), *path)
-            make = spectral_start if self.start == "spectral" else random_start
-            points = make(replace(problem, spectrum=spectrum), self.rank, rng)
-        points = np.ascontiguousarray(points, self.dtype)
+        points, path = begin(problem, self.start, self.rank, self.path, self.dtype, rng)
         value, gradient = problem.objective_and_gradient(points, path[0])
         progress = Progress(0, value, float("nan"))
         return self._judged(problem, FactoredState(points, gradient, progress, (), (value,), path))

@@ -10,11 +10,17 @@ products of the Laplacian with thin matrices, each as cheap as a gradient.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
+
 import numpy as np
 from scipy.linalg import eigh
 
 from nearer.factored import FactoredProblem, PointArray, Spectrum
 from nearer.margins import FloatArray
+
+Start: TypeAlias = Literal["spectral", "random"] | PointArray
 
 _MOST_FOR_EXACT = 300
 _KRYLOV_BLOCKS = 8
@@ -69,6 +75,73 @@ def spectral_start(problem: FactoredProblem, rank: int, rng: np.random.Generator
         points += rng.normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
     points[problem.mentions == 0] = 0
     return _scaled(problem, points)
+
+
+class Beginning(NamedTuple):
+    """The points that a descent starts from, and the trace penalties from the first to the one asked for."""
+
+    points: PointArray
+    path: tuple[float, ...]
+
+
+def begin(
+    problem: FactoredProblem,
+    start: Start,
+    rank: int,
+    path: Sequence[float],
+    dtype: str,
+    rng: np.random.Generator,
+) -> Beginning:
+    """Return the start of a descent: its name made into points, and the path's shares into penalties.
+
+    A map to go on from is not taken apart: no path leads there.
+    """
+    penalties: tuple[float, ...] = (problem.trace,)
+    if not isinstance(start, str):
+        points = np.array(start)
+    else:
+        spectrum = leading_pull(problem, rank, rng)
+        vanishing = problem.loss.pull_of_zero * float(spectrum.eigenvalues[0])
+        penalties = (*(share * vanishing for share in path if share * vanishing > problem.trace), *penalties)
+        make = spectral_start if start == "spectral" else random_start
+        points = make(replace(problem, spectrum=spectrum), rank, rng)
+    return Beginning(np.ascontiguousarray(points, dtype), penalties)
+
+
+def check_begin(
+    problem: FactoredProblem, start: Start, rank: int, path: Sequence[float], dtype: str, n_threads: int | None
+) -> None:
+    """Refuse what no descent can begin with, and losses without a compiled loop."""
+    if not isinstance(problem, FactoredProblem):
+        raise ValueError("this solver moves points and works on a FactoredProblem; see nearer.factored")
+    check_counts(rank=rank, n_threads=1 if n_threads is None else n_threads)
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    if not all(0 <= share < np.inf for share in path):
+        raise ValueError(f"path must hold finite numbers >= 0, got {path!r}")
+    if isinstance(start, str) and start not in ("spectral", "random"):
+        raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {start!r}")
+    if not isinstance(start, str) and np.shape(start) != (problem.n_objects, rank):
+        raise ValueError(
+            f"start must have shape {(problem.n_objects, rank)}, one row for each object, got {np.shape(start)}"
+        )
+    if not isinstance(start, str) and not np.isfinite(start).all():
+        raise ValueError("start holds NaN or infinity; pass finite points")
+    _ = problem.loss.compiled
+
+
+def check_counts(**counts: object) -> None:
+    """Refuse settings that are no whole numbers from 1.
+
+    Examples
+    --------
+    >>> check_counts(rank=0)
+    Traceback (most recent call last):
+    ValueError: rank must be a whole number, 1 or more, got 0
+    """
+    for name, value in counts.items():
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}")
 
 
 def random_start(problem: FactoredProblem, rank: int, rng: np.random.Generator) -> PointArray:

@@ -35,7 +35,7 @@ import numpy as np
 from nearer.factored import FactoredProblem, PointArray
 from nearer.solvers.batches import batches, default_batch_size, sampled
 from nearer.solvers.driver import Outcome, Progress, Space
-from nearer.solvers.start import leading_pull, random_start, spectral_start
+from nearer.solvers.start import Start, begin, check_begin, check_counts
 
 if TYPE_CHECKING:
     from nearer.kernels import Rows
@@ -107,7 +107,7 @@ class SVRG:
     max_iter: int = 200
     batch_size: int | None = None
     epsilon: float = 1e-3
-    start: Literal["spectral", "random"] | PointArray = "spectral"
+    start: Start = "spectral"
     path: tuple[float, ...] = (0.3, 0.03, 0.003)
     dtype: Literal["float64", "float32"] = "float64"
     n_threads: int | None = None
@@ -119,37 +119,16 @@ class SVRG:
 
     def check(self, problem: FactoredProblem) -> None:
         """Refuse settings that make no sense, and losses without a compiled loop."""
-        if not isinstance(problem, FactoredProblem):
-            raise ValueError("solver='svrg' works on a FactoredProblem; see nearer.factored")
-        if self.rank < 1:
-            raise ValueError(f"rank must be at least 1, got {self.rank}")
-        if self.batch_size is not None and self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, or None, got {self.batch_size}")
+        check_begin(problem, self.start, self.rank, self.path, self.dtype, self.n_threads)
+        check_counts(max_iter=self.max_iter, batch_size=1 if self.batch_size is None else self.batch_size)
         if not 0 < self.epsilon < np.inf:
             raise ValueError(f"epsilon must be a finite number > 0, got {self.epsilon!r}")
-        if self.dtype not in ("float64", "float32"):
-            raise ValueError(f"dtype must be 'float64' or 'float32', got {self.dtype!r}")
-        if isinstance(self.start, str) and self.start not in ("spectral", "random"):
-            raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {self.start!r}")
-        if not isinstance(self.start, str) and np.shape(self.start) != (problem.n_objects, self.rank):
-            raise ValueError(
-                f"start must have shape {(problem.n_objects, self.rank)}, one row for each object, "
-                f"got {np.shape(self.start)}"
-            )
-        _ = problem.loss.compiled
+        if not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
 
     def init(self, problem: FactoredProblem, rng: np.random.Generator) -> SVRGState:
         """Evaluate the start, at the penalty where the path begins, and find a first step."""
-        path: tuple[float, ...] = (problem.trace,)
-        if not isinstance(self.start, str):
-            points = np.array(self.start)
-        else:
-            spectrum = leading_pull(problem, self.rank, rng)
-            vanishing = problem.loss.pull_of_zero * float(spectrum.eigenvalues[0])
-            path = (*(share * vanishing for share in self.path if share * vanishing > problem.trace), *path)
-            make = spectral_start if self.start == "spectral" else random_start
-            points = make(replace(problem, spectrum=spectrum), self.rank, rng)
-        points = np.ascontiguousarray(points, self.dtype)
+        points, path = begin(problem, self.start, self.rank, self.path, self.dtype, rng)
         sample = None if len(path) == 1 else sampled(problem, ROWS_PER_COORDINATE * points.size, rng)
         value, gradient = (sample or problem).objective_and_gradient(points, path[0])
         curvature = _curvature(problem, points, gradient, path[0])
