@@ -40,6 +40,11 @@ def gram(model):
     return model.gram_ if hasattr(model, "gram_") else model.embedding_ @ model.embedding_.T
 
 
+def tolerance(model):
+    """Another order of rows or objects is another rounding, which descent on a problem that is not convex magnifies."""
+    return 1e-8 if model.solver_.space == "gram" else 1e-5
+
+
 def swapped(rows):
     return rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
 
@@ -70,20 +75,20 @@ def test_a_repeated_row_is_a_row_of_weight_two(estimator, rows):
     repeated = np.concatenate([rows, rows[:30]])
     weights = np.where(np.arange(len(rows)) < 30, 2.0, 1.0)
     twice, weighted = clone(estimator).fit(repeated), clone(estimator).fit(rows, sample_weight=weights)
-    np.testing.assert_allclose(gram(twice), gram(weighted), atol=1e-8)
+    np.testing.assert_allclose(gram(twice), gram(weighted), atol=tolerance(twice))
     assert twice.score(repeated) == pytest.approx(weighted.score(rows, sample_weight=weights))
 
 
 def test_relabelling_objects_changes_nothing(estimator, rows):
     order = np.random.default_rng(3).permutation(N)
     plain, relabelled = clone(estimator).fit(rows), clone(estimator).fit(order[rows])
-    np.testing.assert_allclose(gram(relabelled)[np.ix_(order, order)], gram(plain), atol=1e-8)
+    np.testing.assert_allclose(gram(relabelled)[np.ix_(order, order)], gram(plain), atol=tolerance(plain))
 
 
 def test_weight_zero_is_no_row(estimator, rows):
     weights = np.r_[np.ones(len(rows) - 50), np.zeros(50)]
     plain, weighted = clone(estimator).fit(rows[:-50]), clone(estimator).fit(rows, sample_weight=weights)
-    np.testing.assert_allclose(gram(weighted), gram(plain), atol=1e-8)
+    np.testing.assert_allclose(gram(weighted), gram(plain), atol=tolerance(plain))
 
 
 def test_labels_in_labels_out(estimator):
@@ -184,7 +189,9 @@ def test_objects_in_no_comparison_stay_at_the_origin(estimator):
     order = np.r_[0:5, 8:18]  # objects 5, 6 and 7 are never mentioned
     model, plain = clone(estimator).set_params(n_objects=20).fit(order[TRIPLETS.rows]), clone(estimator).fit(TRIPLETS)
     np.testing.assert_allclose(model.embedding_[[5, 6, 7, 18, 19]], 0, atol=1e-12)
-    np.testing.assert_allclose(model.decision_function(order[TEST.rows]), plain.decision_function(TEST), atol=1e-8)
+    np.testing.assert_allclose(
+        model.decision_function(order[TEST.rows]), plain.decision_function(TEST), atol=tolerance(plain)
+    )
     assert model.decision_function([[0, 5, 18]])[0] == 0
 
 

@@ -64,7 +64,10 @@ def run(problem, solver, seed=0, callback=None):
 @pytest.mark.parametrize("loss", [*SMOOTH, *KINKED], ids=str)
 def test_the_objective_never_rises_within_a_stage(loss, start, kind):
     """Progress and gradient are those of the iterate at the penalty of its stage, also where the stage changes."""
-    problem, solver = over_points(noisy(kind), loss, 1e-5, ridge=0.002), Factored(rank=2, start=start)
+    problem, solver = (
+        over_points(noisy(kind), loss, 1e-5, ridge=0.002),
+        Factored(rank=2, start=start, path=(0.3, 0.03, 0.003)),
+    )
     state = solver.init(problem, np.random.default_rng(0))
     stages = [state.path]
     for _ in range(60):
@@ -318,7 +321,8 @@ def test_a_stage_above_the_penalty_asked_for_is_left_out():
     problem = over_points(easy(), Hinge(), 0.02)
     vanishing = problem.loss.pull_of_zero * fitting.leading_pull(problem, 2, np.random.default_rng(0)).eigenvalues[0]
     above = [share * vanishing for share in (0.3, 0.03, 0.003) if share * vanishing > 0.02]
-    assert Factored(rank=2).init(problem, np.random.default_rng(0)).path == (*above, 0.02)
+    solver = Factored(rank=2, path=(0.3, 0.03, 0.003))
+    assert solver.init(problem, np.random.default_rng(0)).path == (*above, 0.02)
     assert 0 < len(above) < 3
     assert len(Factored(rank=2, path=()).init(problem, np.random.default_rng(0)).path) == 1
 

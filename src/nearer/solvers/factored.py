@@ -98,9 +98,9 @@ class Factored:
     rank: int = 2
     tol: float = 1e-4
     max_iter: int = 1000
-    memory: int = 8
+    memory: int = 5
     start: Start = "spectral"
-    path: tuple[float, ...] = (0.3, 0.03, 0.003)
+    path: tuple[float, ...] = (0.15, 0.015)
     n_init: int = 1
     validation: float = 0.0
     patience: int = 10
