@@ -177,7 +177,7 @@ def test_missing_values_and_other_types_are_refused(parquet):
     columns = columns_of(TRIPLETS)
     with pytest.raises(ValueError, match="row 700: 'far' is missing"):
         ComparisonsFile(parquet(**{**columns, "far": far}))
-    with pytest.raises(ValueError, match=r"column 'far' holds double, not integers"):
+    with pytest.raises(ValueError, match=r"column 'far' holds double, not indices"):
         ComparisonsFile(parquet(**{**columns, "far": TRIPLETS[:, 2] / 2}))
     with pytest.raises(ValueError, match=r"column 'answer' holds string"):
         ComparisonsFile(parquet(**columns, answer=["yes"] * 3000))
@@ -190,8 +190,8 @@ def test_missing_values_and_other_types_are_refused(parquet):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (TRIPLETS / 1.0, "float64, not integers"),
-        (TRIPLETS > 3, "bool, not integers"),
+        (TRIPLETS / 1.0, "float64, not indices"),
+        (TRIPLETS > 3, "bool, not indices"),
         (TRIPLETS[:, :2], r"shape \(3000, 2\)"),
         (TRIPLETS.ravel(), r"shape \(9000,\)"),
         (TRIPLETS[:0], "no comparisons"),

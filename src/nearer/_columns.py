@@ -18,8 +18,11 @@ def read_answers(y: Any, m: int) -> NDArray[np.int8]:
         return np.where(answers, np.int8(1), np.int8(-1))
     bad = (answers != 1) & (answers != -1)
     zeros_and_ones = bad.any() and bool(((answers == 0) | (answers == 1)).all())
-    codes = "0 and 1" if zeros_and_ones else "other codes"
-    remedy = f"pass +1 and -1, or bools; for {codes}: np.where(np.asarray(y) == 1, 1, -1) if 1 means as written"
+    remedy = "pass +1 and -1, or bools"
+    if zeros_and_ones:
+        remedy += "; for 0 and 1: np.where(np.asarray(y) == 1, 1, -1) if 1 means as written"
+    elif bad.any():
+        remedy += "; drop the rows of other codes, such as 'cannot tell', first"
     refuse(bad, lambda row: f"y is {show(answers[row])}", remedy)
     return answers.astype(np.int8, copy=False)
 
@@ -56,7 +59,8 @@ def _read_numbers(values: Any, name: str, m: int, remedy: str) -> NDArray[Any]:
         first = show(numbers.flat[0]) if numbers.size else "nothing"
         raise ValueError(
             f"{name} holds text or other values that are no numbers (first: {first}), expected numbers for {m} rows; "
-            f"{remedy}; text from a file becomes numbers with [float(v) for v in {name}]"
+            f"{remedy}; numbers read as text: [float(v) for v in {name}]"
+            + (f"; words: [v == {first} for v in y]" if name == "y" else "")
         )
     check_length(numbers, name, m)
     if numbers.dtype.kind == "f":

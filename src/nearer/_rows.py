@@ -323,7 +323,7 @@ def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
     refuse(
         unknown,
         lambda row: f"object {show(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects",
-        "add it to the objects, or drop such rows",
+        "add it to the objects (on a fitted map: with place or partial_fit), or drop such rows",
     )
     return translated
 

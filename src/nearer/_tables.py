@@ -52,6 +52,9 @@ def open_table(path: Path, columns: Sequence[str] | None) -> Table:
     raise ValueError(f"{path} is neither a .npy nor a .parquet file; write one with np.save(path, rows)")
 
 
+_NUMBERING = "labels, rows = np.unique(names, return_inverse=True) numbers names; whole numbers: rows.astype(np.int32)"
+
+
 @dataclass(frozen=True)
 class NpyTable:
     """An array on disk."""
@@ -62,7 +65,7 @@ class NpyTable:
     def __post_init__(self) -> None:
         rows = self._rows()
         if rows.dtype.kind not in "iu":
-            raise ValueError(f"{self.path} holds {rows.dtype}, not integers; save rows.astype(np.int32)")
+            raise ValueError(f"{self.path} holds {rows.dtype}, not indices 0..n-1; {_NUMBERING}")
         if rows.ndim != 2 or rows.shape[1] not in (3, 4):
             wanted = "(m, 3) for triplets or (m, 4) for quadruplets"
             raise ValueError(f"{self.path} holds an array of shape {rows.shape}; it must be {wanted}")
@@ -76,7 +79,9 @@ class NpyTable:
         try:
             mapped = np.lib.format.open_memmap(self.path, mode="r")
         except (ValueError, EOFError) as error:
-            raise ValueError(f"{self.path} is not a whole .npy file of integers: {error}") from error
+            raise ValueError(
+                f"{self.path} is not a whole .npy file of integers: {error}; write it with np.save"
+            ) from error
         return np.asarray(mapped)  # a plain array on the same memory
 
     def __len__(self) -> int:
@@ -120,8 +125,7 @@ class ParquetTable:
         for name in columns:
             if not kinds.is_integer(schema.field(name).type):
                 raise ValueError(
-                    f"{self.path}: column {name!r} holds {schema.field(name).type}, not integers; "
-                    "number the objects 0..n-1"
+                    f"{self.path}: column {name!r} holds {schema.field(name).type}, not indices 0..n-1; {_NUMBERING}"
                 )
         others = tuple(name for name in ("answer", "weight") if name in schema.names and name not in columns)
         for name in others:

@@ -97,7 +97,7 @@ class ComparisonsFile:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise TypeError(
             "a ComparisonsFile is read a block at a time, and only fit takes it; "
-            "load the rows that you need, for example np.load(path, mmap_mode='r')[:1000]"
+            "load the rows that you need, for example np.load('rows.npy', mmap_mode='r')[:1000]"
         )
 
     @property

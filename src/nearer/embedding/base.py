@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._rows import are_indices, show
 from nearer.comparisons import Comparisons, as_comparisons
-from nearer.embedding.fitting import Fitted, fit_gram, fit_points
+from nearer.embedding.fitting import Fitted, aligned, fit_gram, fit_points
 from nearer.embedding.placing import place_points
 from nearer.factored import InMemory
 from nearer.losses import Loss
@@ -27,6 +27,7 @@ from nearer.margins import FloatArray
 from nearer.metrics import clear_ties, error_from_margins, pair_distances
 from nearer.penalty import Penalty
 from nearer.solvers import Outcome, Solver
+from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
 from nearer.streaming import ComparisonsFile
 from nearer.streams import RandomState, stream
@@ -110,7 +111,7 @@ class OrdinalEmbedding(BaseEstimator):
         """Add comparisons to those fitted before and go on from the present map; the first call is a `fit`.
 
         Objects that are new take part from where `place` puts them. Methods over Gram matrices start afresh, as their
-        solution does not depend on the start.
+        solution does not depend on the start. The map is turned to lie on the one before as well as it can.
 
         Parameters
         ----------
@@ -128,10 +129,8 @@ class OrdinalEmbedding(BaseEstimator):
         everything = self._joined(added)
         if added.n_objects > self.n_objects_:
             self._extend(added)
-        # A map with a flat dimension, or a point, has no gradient there and would stay so: better start afresh.
-        same = self.embedding_.shape[1] == self.n_components
-        flat = np.linalg.matrix_rank(self.embedding_) < min(self.n_components, self.n_objects_ - 1)
-        return self._fit(everything, start=self.embedding_ if same and not flat else None)
+        same_dimension = self.embedding_.shape[1] == self.n_components
+        return self._fit(everything, start=self.embedding_ if same_dimension else None)
 
     def place(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
         """Put new objects into the map without moving the old ones.
@@ -219,30 +218,52 @@ class OrdinalEmbedding(BaseEstimator):
     ) -> Self:
         self._settle(comparisons)
         solver = self._checked_solver(comparisons.n_objects, len(comparisons))
-        loss, penalty, rng = self._loss(), self._penalty(solver), stream(self.random_state, "start")
-        if solver.space == "gram":
-            if isinstance(comparisons, ComparisonsFile):
-                raise ValueError(
-                    f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
-                    "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"
-                )
-            fitted = fit_gram(comparisons, loss, penalty, solver, self.n_components, rng, callback)
-        else:
-            changes: dict[str, Any] = {"rank": self.n_components} | ({} if start is None else {"start": start})
-            solver = replace(solver, **changes)  # type: ignore[type-var]
-            source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
-            fitted = fit_points(source, loss, penalty, solver, rng, callback)
-        fitted = self._finished(fitted, comparisons)
+        if solver.space == "points":
+            solver = replace(solver, rank=self.n_components)  # type: ignore[type-var]
+            if start is not None and np.linalg.matrix_rank(start) >= min(self.n_components, len(start) - 1):
+                # A flat map, or a point, has no gradient out of it and would stay so: only others are gone on from.
+                solver = replace(solver, start=start)  # type: ignore[type-var]
+        try:
+            with limited_blas(solver.space, comparisons.n_objects):
+                fitted = self._solved(comparisons, solver, callback)
+        except KeyboardInterrupt:
+            warnings.warn(
+                f"{type(self).__name__}: the fit was interrupted before its first iteration; there is no new map.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            raise
+        if start is not None:
+            fitted = replace(fitted, embedding=aligned(fitted.embedding, start))
         self._keep(fitted, comparisons)
         self.solver_ = solver
         self._report(fitted, solver)
         return self
 
+    def _solved(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        solver: Solver[Any, Any],
+        callback: Callback | None,
+    ) -> Fitted:
+        loss, penalty, rng = self._loss(), self._penalty(solver), stream(self.random_state, "start")
+        if solver.space == "points":
+            source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
+            return fit_points(source, loss, penalty, solver, rng, callback)
+        if isinstance(comparisons, ComparisonsFile):
+            raise ValueError(
+                f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
+                "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"
+            )
+        return self._finished(
+            fit_gram(comparisons, loss, penalty, solver, self.n_components, rng, callback), comparisons
+        )
+
     def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
         """Set what is left open in the settings and depends on the comparisons."""
 
-    def _finished(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> Fitted:
-        """Return the fit with what a method does after its solver."""
+    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        """Return a fit over Gram matrices with what the method does after its solver."""
         return fitted
 
     def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
@@ -317,6 +338,10 @@ class OrdinalEmbedding(BaseEstimator):
         if not new:
             return comparisons.over(old)
         comparisons = comparisons.over([*old.tolist(), *new])
+        if not (comparisons.rows[(comparisons.rows >= len(old)).any(axis=1)] < len(old)).any():
+            raise ValueError(
+                f"no comparison links {show(new[0])} to an object of the map; add some, or fit all comparisons together"
+            )
         unheard = np.setdiff1d(np.arange(len(old), comparisons.n_objects), comparisons.rows)
         if len(unheard):
             raise ValueError(

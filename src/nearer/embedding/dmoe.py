@@ -154,9 +154,7 @@ class DMOE(OrdinalEmbedding):
             raise ValueError(f"specificity={penalty.specificity} needs solver='admm', got {self.solver!r}")
         return penalty
 
-    def _finished(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> Fitted:
-        if isinstance(comparisons, ComparisonsFile) or fitted.solution.gram is None:
-            return fitted
+    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
         return refined(fitted, comparisons, self._loss())
 
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:

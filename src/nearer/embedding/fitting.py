@@ -15,7 +15,6 @@ from nearer.margins import FloatArray, MarginMap
 from nearer.penalty import Penalty
 from nearer.problem import Problem
 from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, centred, embedding_from_gram, solve
-from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
 from nearer.solvers.start import leading_pull
 
@@ -137,8 +136,7 @@ def _fit_seen(
     solver.check(problem)
     if problem.total_weight == 0:
         raise ValueError("all comparisons that are left to fit have weight 0; hold out others, or fewer")
-    with limited_blas("points", problem.n_objects):
-        problem = replace(problem, spectrum=leading_pull(problem, solver.rank, rng))
+    problem = replace(problem, spectrum=leading_pull(problem, solver.rank))
     assert problem.spectrum is not None
     largest = float(problem.spectrum.eigenvalues[0])
     # Answers that cancel each other leave rounding of a pull of 0.
@@ -192,6 +190,20 @@ def principal(points: PointArray, seen: Any) -> FloatArray:
     largest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)
     result: FloatArray = turned * np.where(largest < 0, -1.0, 1.0) + 0.0
     return result
+
+
+def aligned(points: FloatArray, onto: FloatArray) -> FloatArray:
+    """Return points turned and mirrored, but neither moved nor scaled, to lie on others as well as they can.
+
+    Examples
+    --------
+    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> aligned(line, onto=np.array([[0.0, 2.0], [0.0, -2.0]])).round(6).tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    left, _, right = np.linalg.svd(points.T @ (onto - onto.mean(axis=0)))
+    turned: FloatArray = points @ (left @ right) + 0.0
+    return turned
 
 
 def _refuse_huge(n_objects: int) -> None:

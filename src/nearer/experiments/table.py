@@ -117,7 +117,7 @@ def table_text(experiment: Experiment, rows: Sequence[Row]) -> str:
 
 
 _LEGEND = (
-    "here: error of the Gram matrix, ties counted half;\n"
+    "here: error of what predict uses, the Gram matrix of a convex fit or the map, ties counted half;\n"
     "strict: ties taken as satisfied, as in the paper; map: error of the p-dimensional embedding."
 )
 

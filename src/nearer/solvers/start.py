@@ -19,6 +19,7 @@ from scipy.linalg import eigh
 
 from nearer.factored import FactoredProblem, PointArray, Spectrum
 from nearer.margins import FloatArray
+from nearer.streams import stream
 
 Start: TypeAlias = Literal["spectral", "random"] | PointArray
 
@@ -29,7 +30,7 @@ _SAMPLE = 20_000
 _SMALLEST_SIZE = 0.01  # of a dimension, against the largest eigenvalue
 
 
-def leading_pull(problem: FactoredProblem, rank: int, rng: np.random.Generator) -> Spectrum:
+def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
     """Return the ``rank`` leading eigenpairs of A^T c; fewer if there are fewer objects."""
     if problem.spectrum is not None and len(problem.spectrum.eigenvalues) >= min(rank, problem.n_objects):
         return problem.spectrum
@@ -38,15 +39,16 @@ def leading_pull(problem: FactoredProblem, rank: int, rng: np.random.Generator) 
         basis: FloatArray = np.eye(n)
         image = problem.pull(basis)
     else:
-        basis, image = _krylov_space(problem, rank + _EXTRA_COLUMNS, rng)
+        basis, image = _krylov_space(problem, rank + _EXTRA_COLUMNS)
     small = basis.T @ image
     eigenvalues, vectors = eigh((small + small.T) / 2)
     leading = slice(None, -rank - 1, -1)
     return Spectrum(eigenvalues[leading], basis @ vectors[:, leading])
 
 
-def _krylov_space(problem: FactoredProblem, width: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _krylov_space(problem: FactoredProblem, width: int) -> tuple[FloatArray, FloatArray]:
     """Return an orthonormal basis of the space and its image under the pull, (n, k) each."""
+    rng = stream(0, "start")  # any block will do, and one and the same makes fits repeat without a seed
     bases: list[FloatArray] = []
     images: list[FloatArray] = []
     block = rng.normal(size=(problem.n_objects, width))
@@ -62,9 +64,9 @@ def _krylov_space(problem: FactoredProblem, width: int, rng: np.random.Generator
     return np.concatenate(bases, axis=1), np.concatenate(images, axis=1)
 
 
-def spectral_start(problem: FactoredProblem, rank: int, rng: np.random.Generator) -> PointArray:
+def spectral_start(problem: FactoredProblem, rank: int) -> PointArray:
     """Return the points of the leading pull, (n, p), as large as suits the loss best."""
-    eigenvalues, vectors = leading_pull(problem, rank, rng)
+    eigenvalues, vectors = leading_pull(problem, rank)
     points = np.zeros((problem.n_objects, rank))
     kept = min(rank, len(eigenvalues))
     # A dimension that starts at 0 has no gradient and would stay there: those of eigenvalues below 0 start small.
@@ -72,7 +74,7 @@ def spectral_start(problem: FactoredProblem, rank: int, rng: np.random.Generator
     points[:, :kept] = (vectors * sizes)[:, :kept]
     if problem.n_groups > 1:
         # The eigenvectors of separate groups are separate, and those that lead would leave each group flat.
-        points += rng.normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
+        points += stream(0, "start").normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
     points[problem.mentions == 0] = 0
     return _scaled(problem, points)
 
@@ -100,11 +102,11 @@ def begin(
     if not isinstance(start, str):
         points = np.array(start)
     else:
-        spectrum = leading_pull(problem, rank, rng)
+        spectrum = leading_pull(problem, rank)
         vanishing = problem.loss.pull_of_zero * float(spectrum.eigenvalues[0])
         penalties = (*(share * vanishing for share in path if share * vanishing > problem.trace), *penalties)
-        make = spectral_start if start == "spectral" else random_start
-        points = make(replace(problem, spectrum=spectrum), rank, rng)
+        problem = replace(problem, spectrum=spectrum)
+        points = spectral_start(problem, rank) if start == "spectral" else random_start(problem, rank, rng)
     return Beginning(np.ascontiguousarray(points, dtype), penalties)
 
 
