@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--jobs", type=_natural, default=None, metavar="N", help="fits side by side (one on each core)")
     again.add_argument(
         "--methods", type=_names, default=("DMOE", "GNMDS", "STE", "TSTE"), metavar="NAME,...",
-        help="which of DMOE,GNMDS,STE,TSTE (all)",
+        help="which of DMOE,GNMDS,STE,TSTE (all), and of the descents over points GNMDS-X,STE-X,TSTE-X,CKL-X,SOE-X",
     )  # fmt: skip
     again.add_argument("--out", type=Path, default=None, metavar="DIR", help="folder of the results (results/NAME)")
     again.set_defaults(command=_reproduce)

@@ -187,7 +187,10 @@ def convex_text(rows: list[Row], repeats: int) -> str:
         f"{row['iterations']:6d} {row['relative_gap']:13.1e}"
         for row in rows
     ]
-    return "\n".join([*lines, f"Medians of {repeats} fits."]) + "\n"
+    lines.append(
+        f"Medians of {repeats}, of whole fits to a relative duality gap of 1e-4; limit: the seconds to stay below."
+    )
+    return "\n".join(lines) + "\n"
 
 
 def scs_text(found: ScsComparison) -> str:

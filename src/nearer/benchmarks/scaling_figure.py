@@ -25,6 +25,8 @@ def plot_scaling(rows: Sequence[Row], axis: Axis, ax: Axes | None = None) -> Axe
     >>> plot_scaling([row], "objects").get_xlabel()
     'objects'
     """
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
     ax = new_figure(5, 4).add_subplot() if ax is None else ax
     for loss in dict.fromkeys(row["loss"] for row in rows):
         line = [row for row in rows if (row["grows"], row["loss"]) == (axis, loss)]
@@ -38,6 +40,9 @@ def plot_scaling(rows: Sequence[Row], axis: Axis, ax: Axes | None = None) -> Axe
             ax.plot(sizes, scale * sizes**slope, "-", color=color, linewidth=1.2, alpha=0.6)
     ax.set(xscale="log", yscale="log", xlabel=axis, ylabel="seconds of a fit")
     ax.legend(frameon=False, fontsize=8, title="exponent", title_fontsize=8)
+    for axis_of_ticks in (ax.xaxis, ax.yaxis):
+        axis_of_ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace(",", " ")))
+        axis_of_ticks.set_minor_formatter(NullFormatter())
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(FAINT)

@@ -122,7 +122,7 @@ def speed_notes(speed: Speed, rows: Sequence[Row]) -> list[str]:
         return [*notes, "cblearn was not measured (--no-peer).", *_warned("nearer", [row["warnings"] for row in rows])]
     notes.append(
         f"Ratio: cblearn {speed.peer.version} (SciPy backend, its defaults; SOE with n_init=1: one start, as here) "
-        "divided by nearer."
+        "divided by nearer.\nEach stops by its own rule: compare the errors too."
     )
     if any(row["peer_repeats"] < min(speed.repeats, speed.peer_repeats or speed.repeats) for row in rows):
         fewer = [f"{row['loss']} {row['objects']}x{row['comparisons']}" for row in rows if row["peer_repeats"] == 1]
