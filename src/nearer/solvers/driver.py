@@ -173,7 +173,7 @@ def solve(
     Solution
     """
     solver.check(problem)
-    with limited_blas(solver.space, problem.n_objects), _bar(solver.max_iter) as bar:
+    with limited_blas(solver.space, problem.n_objects), progress_bar("fit", solver.max_iter) as bar:
         state = solver.init(problem, rng if rng is not None else np.random.default_rng())
         history = [state.progress]
         outcome = solver.done(problem, state)
@@ -195,7 +195,7 @@ def solve(
     return Solution(state.gram, state.points, state.specificities, outcome, n_iter, history)
 
 
-def _bar(total: int) -> tqdm[Any]:
-    # Shown on terminals only, after a second; workers of a pool stay silent, their parent has a bar of its own.
+def progress_bar(what: str, total: int) -> tqdm[Any]:
+    """Return a bar for terminals, shown after a second; workers of a pool stay silent, their parent has its own."""
     worker = multiprocessing.current_process().name != "MainProcess"
-    return tqdm(total=total, desc="fit", delay=1, leave=False, disable=True if worker else None)
+    return tqdm(total=total, desc=what, delay=1, leave=False, disable=True if worker else None)

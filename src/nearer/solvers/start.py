@@ -19,6 +19,7 @@ from scipy.linalg import eigh
 
 from nearer.factored import FactoredProblem, PointArray, Spectrum
 from nearer.margins import FloatArray
+from nearer.solvers.driver import progress_bar
 from nearer.streams import stream
 
 Start: TypeAlias = Literal["spectral", "random"] | PointArray
@@ -53,14 +54,16 @@ def _krylov_space(problem: FactoredProblem, width: int) -> tuple[FloatArray, Flo
     images: list[FloatArray] = []
     block = rng.normal(size=(problem.n_objects, width))
     block[problem.mentions == 0] = 0
-    for _ in range(_KRYLOV_BLOCKS):
-        for _ in range(2):  # once leaves rounding errors as large as what remains of a block
-            for basis in bases:
-                block = block - basis @ (basis.T @ block)
-            block = np.linalg.qr(block)[0]
-        bases.append(block)
-        block = problem.pull(block)
-        images.append(block)
+    with progress_bar("start", _KRYLOV_BLOCKS) as bar:
+        for _ in range(_KRYLOV_BLOCKS):
+            for _ in range(2):  # once leaves rounding errors as large as what remains of a block
+                for basis in bases:
+                    block = block - basis @ (basis.T @ block)
+                block = np.linalg.qr(block)[0]
+            bases.append(block)
+            block = problem.pull(block)
+            images.append(block)
+            bar.update()
     return np.concatenate(bases, axis=1), np.concatenate(images, axis=1)
 
 
