@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, FAINT = "#2b2b2b", "#9a9a9a"
-PALETTE = {"DMOE": "#b5403a", "GNMDS": "#3d6a8a", "STE": "#5f8f7a", "TSTE": "#8a7aa8"}
+PALETTE = {
+    "DMOE": "#b5403a",
+    "GNMDS": "#3d6a8a",
+    "STE": "#5f8f7a",
+    "TSTE": "#8a7aa8",
+    "SOE": "#c28a2e",
+    "CKL": "#7a5c4a",
+}
 _ACCENT, _SECOND = PALETTE["DMOE"], PALETTE["GNMDS"]
 # Lets a white dot be seen on white paper, and two dots of one colour be told apart.
 _OUTLINE = (0.0, 0.0, 0.0, 0.25)
@@ -238,7 +245,7 @@ def plot_errors(
     )  # fmt: skip
     # Pale boxes, full medians: the median of a single trial, whose box has no height, is still seen.
     for method, box, median in zip(errors, boxes["boxes"], boxes["medians"], strict=True):
-        color = PALETTE.get(method, INK)
+        color = PALETTE.get(method.removesuffix("-X"), INK)
         box.set(facecolor=(*to_rgb(color), 0.35), edgecolor=color)
         median.set_color(color)
     reported = [(place, paper[method]) for place, method in enumerate(errors, start=1) if paper and method in paper]

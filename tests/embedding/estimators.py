@@ -18,7 +18,7 @@ ESTIMATORS = {
     "SOE": SOE(),
     "STE": STE(),
     "STE-projected": STE(trace=0.05, solver="projected"),
-    "TSTE": TSTE(),
+    "TSTE": TSTE(trace=0.01),
     "TSTE-projected": TSTE(trace=0.05, solver="projected"),
     "CKL": CKL(),
 }

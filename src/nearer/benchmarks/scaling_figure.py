@@ -25,7 +25,7 @@ def plot_scaling(rows: Sequence[Row], axis: Axis, ax: Axes | None = None) -> Axe
     >>> plot_scaling([row], "objects").get_xlabel()
     'objects'
     """
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax = new_figure(5, 4).add_subplot() if ax is None else ax
     for loss in dict.fromkeys(row["loss"] for row in rows):
@@ -41,6 +41,8 @@ def plot_scaling(rows: Sequence[Row], axis: Axis, ax: Axes | None = None) -> Axe
     ax.set(xscale="log", yscale="log", xlabel=axis, ylabel="seconds of a fit")
     ax.legend(frameon=False, fontsize=8, title="exponent", title_fontsize=8)
     for axis_of_ticks in (ax.xaxis, ax.yaxis):
+        low, high = axis_of_ticks.get_view_interval()
+        axis_of_ticks.set_major_locator(LogLocator(subs=(1.0,) if high > 30 * low else (1.0, 2.0, 5.0)))
         axis_of_ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace(",", " ")))
         axis_of_ticks.set_minor_formatter(NullFormatter())
     for side, spine in ax.spines.items():

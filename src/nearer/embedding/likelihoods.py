@@ -74,8 +74,9 @@ class TSTE(RankLimited):
         Dimension p of the map.
     alpha : float > 0, optional
         Degrees of freedom; n_components - 1, at least 1, if left out.
-    trace : float >= 0, default 0.0003
-        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
+    trace : float >= 0, default 0
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. With noisy answers
+        0.01 or 0.03 is often better.
     solver : {"factored", "svrg", "projected"} or solver object, default "factored"
         L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
         `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
@@ -103,7 +104,7 @@ class TSTE(RankLimited):
         n_components: int = 2,
         *,
         alpha: float | None = None,
-        trace: float = 0.0003,
+        trace: float = 0.0,
         solver: str | Solver[Any, Any] = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
