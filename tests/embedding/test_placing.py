@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
@@ -327,3 +327,18 @@ def test_a_partial_fit_that_fails_changes_nothing():
         model.partial_fit(PLACE)
     assert model.n_objects_ == N_OLD
     assert len(model.embedding_) == N_OLD
+
+
+def test_an_interrupted_partial_fit_keeps_what_placed_the_new_objects(monkeypatch):
+    model = STE().fit(FIT)
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(STE, "_solved", interrupt)
+        with pytest.raises(KeyboardInterrupt), pytest.warns(ConvergenceWarning, match="no new map"):
+            model.partial_fit(PLACE)
+    assert model.n_objects_ == N
+    model.partial_fit(PLACE[:3])
+    assert model.score(PLACE) > 0.8

@@ -129,6 +129,7 @@ class OrdinalEmbedding(BaseEstimator):
         everything = self._joined(added)
         if added.n_objects > self.n_objects_:
             self._extend(added)
+            self.comparisons_ = everything  # an interrupt from here on leaves objects on the map: keep what placed them
         same_dimension = self.embedding_.shape[1] == self.n_components
         return self._fit(everything, start=self.embedding_ if same_dimension else None)
 
