@@ -42,7 +42,7 @@ def gram(model):
 
 def tolerance(model):
     """Another order of rows or objects is another rounding, which descent on a problem that is not convex magnifies."""
-    return 1e-8 if model.solver_.space == "gram" else 1e-5
+    return 1e-8 if model.solver_.space == "gram" else 1e-6
 
 
 def swapped(rows):

@@ -26,7 +26,7 @@ _SOLVERS: dict[str, Solver[Any, Any]] = {
     "factored": Factored(),
 }
 _DEFAULT_PENALTIES = {Paper: Penalty(ridge=0.0), ClosedForm: Penalty(trace=0.0), Factored: Penalty(0.01, ridge=0.0)}
-# Beyond these the convex problem takes minutes, and the map over points seconds.
+# Beyond these the convex problem takes half a minute, and the map over points less than a second.
 MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 FEW_COMPARISONS = 15  # for each object
 _BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
@@ -66,7 +66,7 @@ class DMOE(OrdinalEmbedding):
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, and for the start of ``solver="factored"`` with more than 300 objects.
+        For random starts and for drawing held-out comparisons; a fit with the defaults needs none.
 
     Attributes
     ----------

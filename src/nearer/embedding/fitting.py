@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import orthogonal_procrustes
 
 from nearer.comparisons import Comparisons
 from nearer.factored import FactoredProblem, InMemory, PointArray, Source, rows_of
@@ -16,6 +17,7 @@ from nearer.penalty import Penalty
 from nearer.problem import Problem
 from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, centred, embedding_from_gram, solve
 from nearer.solvers.driver import Callback
+from nearer.solvers.psd import with_fixed_signs
 from nearer.solvers.start import leading_pull
 
 
@@ -62,7 +64,7 @@ def fit_gram(
     return Fitted(embedding, problem, solution.among(seen, comparisons.n_objects), problem.vanishing_trace)
 
 
-def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss, callback: Callback | None = None) -> Fitted:
+def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
     """Return a fit over Gram matrices with its map moved to a minimum of the same problem over points.
 
     The leading part of a Gram matrix of high rank is a poor map of its own: what was cut away had its share in every
@@ -72,7 +74,7 @@ def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss, callback: Call
         return fitted
     problem = FactoredProblem(InMemory(comparisons), loss, fitted.problem.trace, fitted.problem.ridge)
     solver = Factored(fitted.embedding.shape[1], start=fitted.embedding)
-    solution = solve(problem, solver, callback=callback)
+    solution = solve(problem, solver)
     assert solution.points is not None
     outcome = Outcome.INTERRUPTED if solution.outcome is Outcome.INTERRUPTED else fitted.solution.outcome
     return replace(
@@ -186,10 +188,7 @@ def principal(points: PointArray, seen: Any) -> FloatArray:
     moved = points - points[seen].mean(axis=0)
     moved[~seen] = 0
     _, axes = np.linalg.eigh(moved.T @ moved)
-    turned = moved @ axes[:, ::-1]
-    largest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)
-    result: FloatArray = turned * np.where(largest < 0, -1.0, 1.0) + 0.0
-    return result
+    return with_fixed_signs(moved @ axes[:, ::-1]) + 0.0
 
 
 def aligned(points: FloatArray, onto: FloatArray) -> FloatArray:
@@ -201,8 +200,8 @@ def aligned(points: FloatArray, onto: FloatArray) -> FloatArray:
     >>> aligned(line, onto=np.array([[0.0, 2.0], [0.0, -2.0]])).round(6).tolist()
     [[0.0, 1.0], [0.0, -1.0]]
     """
-    left, _, right = np.linalg.svd(points.T @ (onto - onto.mean(axis=0)))
-    turned: FloatArray = points @ (left @ right) + 0.0
+    rotation, _ = orthogonal_procrustes(points, onto - onto.mean(axis=0))
+    turned: FloatArray = points @ rotation + 0.0
     return turned
 
 

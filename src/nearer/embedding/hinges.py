@@ -32,7 +32,7 @@ class GNMDS(RankLimited):
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, for the start of more than 300 objects, and for the batches of ``solver="svrg"``.
+        For random starts, held-out comparisons and the batches of ``solver="svrg"``; the default solver needs none.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class SOE(RankLimited):
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, for the start of more than 300 objects, and for the batches of ``solver="svrg"``.
+        For random starts, held-out comparisons and the batches of ``solver="svrg"``; the default solver needs none.
 
     Attributes
     ----------

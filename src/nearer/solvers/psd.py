@@ -73,7 +73,17 @@ def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
     """
     eigenvalues, vectors = leading_spectrum(gram, n_components)
     points = (vectors * np.sqrt(eigenvalues))[:, ::-1]
-    points = np.pad(points, ((0, 0), (0, n_components - points.shape[1])))
+    return with_fixed_signs(np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
+
+
+def with_fixed_signs(points: FloatArray) -> FloatArray:
+    """Return points with the entry of largest size in each column positive.
+
+    Examples
+    --------
+    >>> with_fixed_signs(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist()
+    [[-1.0, 2.0], [3.0, 0.0]]
+    """
     largest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)
     result: FloatArray = points * np.where(largest < 0, -1.0, 1.0)
     return result
