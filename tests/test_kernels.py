@@ -16,7 +16,7 @@ import nearer
 from nearer import kernels
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import GNMDS
-from nearer.kernels import Rows
+from nearer.kernels import Rows, compiling
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, StudentT, TwoSidedHinge
 from nearer.margins import MarginMap
 from nearer.solvers import Factored
@@ -135,9 +135,9 @@ def test_gradient_matches_finite_differences(loss, kind):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", ONE_OF_EACH, ids=str)
 def test_rows_over_several_blocks_match_numpy(loss, weighted):
-    points, objects, answers, weights = many(m=4 * kernels._FEWEST_ROWS + 17)
+    points, objects, answers, weights = many(m=4 * compiling.FEWEST_ROWS + 17)
     weights = weights if weighted else None
-    assert len(kernels._blocks(len(objects), len(points))) > 3
+    assert len(compiling.blocks(len(objects), len(points))) > 3
     value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects, answers, weights))
     expected, expected_gradient = twin(loss, points, objects, answers, weights)
     assert value == pytest.approx(expected, rel=1e-11)
@@ -223,9 +223,9 @@ def test_any_number_of_threads_gives_the_same_bits(loss, columns):
 
 
 def test_the_number_of_blocks_depends_on_the_problem_only(monkeypatch):
-    before = kernels._blocks(100_000, 40)
-    monkeypatch.setattr(kernels, "default_threads", lambda: 64)
-    assert kernels._blocks(100_000, 40) == before
+    before = compiling.blocks(100_000, 40)
+    monkeypatch.setattr(compiling, "default_threads", lambda: 64)
+    assert compiling.blocks(100_000, 40) == before
     assert before[0] == 0
     assert before[-1] == 100_000
 
@@ -234,7 +234,7 @@ def test_many_objects_share_few_blocks():
     """Each block has a gradient of its own, which must not cost more than its rows."""
     for n_rows in (1, 100, 8192, 100_000, 1_000_003):
         for n_objects in (3, 1000, 100_000, 10_000_000):
-            bounds = kernels._blocks(n_rows, n_objects)
+            bounds = compiling.blocks(n_rows, n_objects)
             assert bounds[0] == 0
             assert bounds[-1] == n_rows
             assert len(bounds) == 2 or np.diff(bounds).min() >= max(n_objects, 4096)
@@ -322,7 +322,7 @@ def _value_in_child(connection):
 def test_a_forked_process_can_use_threads_again():
     points, objects, *_ = many()
     expected = kernels.evaluate(Hinge().compiled, points, Rows.of(objects), n_threads=2)[0]
-    assert 2 in kernels._pools
+    assert 2 in compiling.pools
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
     child = context.Process(target=_value_in_child, args=(theirs,), daemon=True)
@@ -339,13 +339,14 @@ def test_without_a_folder_for_the_cache_the_loops_are_compiled_each_time(tmp_pat
     """Where the package, the home and NUMBA_CACHE_DIR cannot be written to; permission bits would not stop root."""
     package = tmp_path / "nearer"
     shutil.copytree(Path(nearer.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "__pycache__").write_text("no folder")
+    for folder in (package, package / "kernels"):
+        (folder / "__pycache__").write_text("no folder")
     nowhere = str(package / "__pycache__" / "below a file")
     places = dict.fromkeys(("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"), nowhere)
     code = (
         "import numpy as np; from nearer import kernels; from nearer.losses import Hinge\n"
         "value, _ = kernels.evaluate(Hinge().compiled, np.zeros((3, 1)), kernels.Rows.of(np.array([[0, 1, 2]])))\n"
-        "print(value, type(kernels._hinge._cache).__name__, kernels.__file__)"
+        "print(value, type(kernels.points._hinge._cache).__name__, kernels.__file__)"
     )
     environment = {**os.environ, **places, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
@@ -353,7 +354,7 @@ def test_without_a_folder_for_the_cache_the_loops_are_compiled_each_time(tmp_pat
     value, cache, where = done.stdout.split(maxsplit=2)
     assert float(value) == 1.0
     assert cache == "NullCache"
-    assert where.strip() == str(package / "kernels.py")
+    assert where.strip() == str(package / "kernels" / "__init__.py")
 
 
 def test_nothing_of_size_n_squared_is_made():

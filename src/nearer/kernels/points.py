@@ -1,54 +1,19 @@
-"""Compiled loops over comparisons: losses, gradients and distances on points. The only home of numba.
+"""Losses and distances on points: one loop for each family of losses, all of one shape.
 
-One loop for each family of losses, all of one shape: for every comparison the squared distances of its near and far
-pair, what they cost, and what that adds to the gradient of the four points. Each takes triplets and quadruplets,
-answers, weights, 32 and 64 bit indices, float64 and float32 points, and holds nothing of size n^2.
-
-Threads. The comparisons are cut into blocks, each with a gradient of its own, and the blocks are added up in order.
-How many there are depends on the problem and not on the machine, so that any number of threads gives the same numbers
-to the last bit. The loops release the interpreter's lock; a pool of plain threads runs them. Numba's own parallel loops
-would take four times as long to compile and do not survive a fork.
-
-Importing this module takes numba's 0.4 seconds: callers import it where they need it.
+For every comparison the squared distances of its near and far pair, what they cost, and what that adds to the gradient
+of the four points.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.kernels.compiling import blocks, loop, part, run
 from nearer.losses import Compiled
-
-# Sums may be reordered (which lets them use vector instructions), but NaN and infinity keep their meaning.
-_FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
-_MOST_BLOCKS = 8
-_FEWEST_ROWS = 8192  # a smaller block costs more to hand to a thread than to do
-_pools: dict[int, ThreadPoolExecutor] = {}
-os.register_at_fork(after_in_child=_pools.clear)  # threads do not follow into a forked process
-
-
-_SETTINGS: dict[str, Any] = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
-
-
-def _loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at first use, kept on disk for the next process where there is a folder to keep it in."""
-    try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, **_SETTINGS)(function)
-    except RuntimeError:  # numba found no folder that it may write to
-        compiled = numba.njit(**_SETTINGS)(function)
-    return compiled
-
-
-def _part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put a piece into the loops that call it: as a call it would take half as long again."""
-    compiled: Callable[..., Any] = numba.njit(inline="always", **_SETTINGS)(function)
-    return compiled
 
 
 class Rows(NamedTuple):
@@ -105,14 +70,14 @@ def evaluate(
     gradient : ndarray, shape (n, p)
     """
     loop = _FAMILIES[compiled.family]
-    bounds = _blocks(len(rows), len(points))
+    bounds = blocks(len(rows), len(points))
     gradients = np.zeros((len(bounds) - 1, *points.shape), points.dtype)
 
     def block(number: int) -> float:
         start, stop = bounds[number], bounds[number + 1]
         return float(loop(points, *rows, start, stop, compiled.parameters, gradients[number]))
 
-    values = _run(block, len(gradients), n_threads)
+    values = run(block, len(gradients), n_threads)
     for other in gradients[1:]:
         gradients[0] += other
     return sum(values), gradients[0]
@@ -131,12 +96,12 @@ def squared_distances(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the squared distances of the near and of the far pairs, answers applied, (m,) each."""
     near, far = np.empty(len(rows)), np.empty(len(rows))
-    bounds = _blocks(len(rows), 0)
+    bounds = blocks(len(rows), 0)
 
     def block(number: int) -> None:
         _distances(points, rows.objects, rows.answers, bounds[number], bounds[number + 1], near, far)
 
-    _run(block, len(bounds) - 1, n_threads)
+    run(block, len(bounds) - 1, n_threads)
     return near, far
 
 
@@ -150,39 +115,11 @@ def unite(rows: Rows, parents: NDArray[np.intp]) -> None:
     _unite(rows.objects, rows.weights, parents)
 
 
-def default_threads() -> int:
-    """Return how many threads the loops use: what NUMBA_NUM_THREADS says, or the number of cores.
-
-    Pools of processes, such as joblib's, set that variable for their workers.
-    """
-    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-
-
-def _blocks(n_rows: int, n_objects: int) -> list[int]:
-    """Return the bounds of the blocks: 1, 2, 4 or 8 of them, each with at least four times as many rows as objects.
-
-    With fewer rows, adding up the gradients of the blocks would take as long as making them; another number of blocks
-    would leave some of two or four threads waiting for the last one.
-    """
-    possible = n_rows // max(_FEWEST_ROWS, 4 * n_objects)
-    count = next(number for number in (_MOST_BLOCKS, 4, 2, 1) if number <= max(possible, 1))
-    return [n_rows * number // count for number in range(count + 1)]
-
-
-def _run(block: Callable[[int], Any], count: int, n_threads: int | None) -> list[Any]:
-    threads = min(count, n_threads or default_threads())
-    if threads == 1:
-        return [block(number) for number in range(count)]
-    if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="nearer")
-    return list(_pools[threads].map(block, range(count)))
-
-
 # What the loops are made of. Unsigned indices: signed ones would be checked for negative values at every access.
 
 
-@_part
-def _pairs(objects, answers, q):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@part
+def pairs(objects, answers, q):
     """Return the objects (i, j) of the near pair and (l, k) of the far pair."""
     i = np.uint64(objects[q, 0])
     j = np.uint64(objects[q, 1])
@@ -197,8 +134,8 @@ def _pairs(objects, answers, q):  # type: ignore[no-untyped-def] # noqa: ANN001,
     return i, j, l, k
 
 
-@_part
-def _near_far(points, i, j, l, k):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, E741
+@part
+def near_far(points, i, j, l, k):  # noqa: E741
     """Return d2(i, j) and d2(l, k)."""
     near = points.dtype.type(0)
     far = points.dtype.type(0)
@@ -210,8 +147,8 @@ def _near_far(points, i, j, l, k):  # type: ignore[no-untyped-def] # noqa: ANN00
     return near, far
 
 
-@_part
-def _push(points, gradient, i, j, l, k, near, far):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, E741
+@part
+def push(points, gradient, i, j, l, k, near, far):  # noqa: E741
     """Add the gradient of near * d2(i, j) + far * d2(l, k)."""
     twice_near = points.dtype.type(2 * near)
     twice_far = points.dtype.type(2 * far)
@@ -235,24 +172,24 @@ def _push(points, gradient, i, j, l, k, near, far):  # type: ignore[no-untyped-d
 # One loop for each family of losses, in the order of the arguments of `evaluate`.
 
 
-@_loop
-def _linear(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _linear(points, objects, answers, weights, start, stop, parameters, gradient):
     """d2(far) - d2(near): the margin itself. Its gradient is linear in the points, its value is not needed."""
     for q in range(start, stop):
         weight = weights[q] if weights.size else 1.0
-        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
-        _push(points, gradient, i, j, l, k, -weight, weight)
+        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
+        push(points, gradient, i, j, l, k, -weight, weight)
     return 0.0
 
 
-@_loop
-def _hinge(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _hinge(points, objects, answers, weights, start, stop, parameters, gradient):
     """max(1 - gamma, 0)^a + nu max(gamma - 1, 0)^a."""
     nu, power = parameters
     total = 0.0
     for q in range(start, stop):
-        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
-        near, far = _near_far(points, i, j, l, k)
+        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
+        near, far = near_far(points, i, j, l, k)
         shortfall = 1.0 - (far - near)
         if shortfall == 0 or (shortfall < 0 and nu == 0):
             continue
@@ -269,7 +206,7 @@ def _hinge(points, objects, answers, weights, start, stop, parameters, gradient)
             slope *= power if shortfall > 0 else -power
         total += weight * value
         slope *= weight
-        _push(points, gradient, i, j, l, k, slope, -slope)
+        push(points, gradient, i, j, l, k, slope, -slope)
     return total
 
 
@@ -277,14 +214,14 @@ def _hinge(points, objects, answers, weights, start, stop, parameters, gradient)
 # and the logarithm is taken of 512 at a time, at most 2^512: it is half the time of the loop otherwise.
 
 
-@_loop
-def _logistic(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _logistic(points, objects, answers, weights, start, stop, parameters, gradient):
     """log(1 + exp(-gamma))."""
     total = 0.0
     product = 1.0
     for q in range(start, stop):
-        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
-        near, far = _near_far(points, i, j, l, k)
+        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
+        near, far = near_far(points, i, j, l, k)
         gamma = np.float64(far - near)
         t = np.exp(-abs(gamma))
         slope = t / (1 + t) if gamma > 0 else 1 / (1 + t)
@@ -298,12 +235,12 @@ def _logistic(points, objects, answers, weights, start, stop, parameters, gradie
             if q % 512 == 0:
                 total += np.log(product)
                 product = 1.0
-        _push(points, gradient, i, j, l, k, slope, -slope)
+        push(points, gradient, i, j, l, k, slope, -slope)
     return total + np.log(product)
 
 
-@_loop
-def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradient):
     """log(1 + ((offset + d2(near)) / (offset + d2(far)))^a)."""
     offset, exponent = parameters
     # Half-integer exponents, those of CKL and of t-STE with whole degrees of freedom, are products and a square root.
@@ -313,8 +250,8 @@ def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradi
     total = 0.0
     product = 1.0
     for q in range(start, stop):
-        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
-        near, far = _near_far(points, i, j, l, k)
+        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
+        near, far = near_far(points, i, j, l, k)
         from_near = np.float64(near) + offset
         from_far = np.float64(far) + offset
         ratio = min(from_near, from_far) / max(from_near, from_far)
@@ -339,36 +276,36 @@ def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradi
             if q % 512 == 0:
                 total += np.log(product)
                 product = 1.0
-        _push(points, gradient, i, j, l, k, slope / from_near, -slope / from_far)
+        push(points, gradient, i, j, l, k, slope / from_near, -slope / from_far)
     return total + np.log(product)
 
 
-@_loop
-def _distance_hinge(points, objects, answers, weights, start, stop, parameters, gradient):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _distance_hinge(points, objects, answers, weights, start, stop, parameters, gradient):
     """max(1 + d(near) - d(far), 0)^2 with d the distance, not its square."""
     total = 0.0
     for q in range(start, stop):
-        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
-        near, far = _near_far(points, i, j, l, k)
+        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
+        near, far = near_far(points, i, j, l, k)
         d_near = np.sqrt(np.float64(near))
         d_far = np.sqrt(np.float64(far))
         shortfall = 1.0 + d_near - d_far
         if shortfall > 0:
             slope = weights[q] * shortfall if weights.size else shortfall
             total += slope * shortfall
-            _push(points, gradient, i, j, l, k, slope / max(d_near, 1e-8), -slope / max(d_far, 1e-8))
+            push(points, gradient, i, j, l, k, slope / max(d_near, 1e-8), -slope / max(d_far, 1e-8))
     return total
 
 
-@_loop
-def _distances(points, objects, answers, start, stop, near, far):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _distances(points, objects, answers, start, stop, near, far):
     for q in range(start, stop):
-        i, j, l, k = _pairs(objects, answers, q)  # noqa: E741
-        near[q], far[q] = _near_far(points, i, j, l, k)
+        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
+        near[q], far[q] = near_far(points, i, j, l, k)
 
 
-@_loop
-def _mentions(objects, weights, n_objects):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _mentions(objects, weights, n_objects):
     total = np.zeros(n_objects)
     for q in range(objects.shape[0]):
         for column in range(objects.shape[1]):
@@ -376,8 +313,8 @@ def _mentions(objects, weights, n_objects):  # type: ignore[no-untyped-def] # no
     return total
 
 
-@_part
-def _join(parents, a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@part
+def _join(parents, a, b):
     while parents[a] != a:
         parents[a] = parents[parents[a]]
         a = parents[a]
@@ -391,98 +328,14 @@ def _join(parents, a, b):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
         parents[a] = b
 
 
-@_loop
-def _unite(objects, weights, parents):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+@loop
+def _unite(objects, weights, parents):
     for q in range(objects.shape[0]):
         if weights.size and weights[q] == 0:
             continue
         _join(parents, np.int64(objects[q, 0]), np.int64(objects[q, 1]))
         first = 0 if objects.shape[1] == 3 else 2
         _join(parents, np.int64(objects[q, first]), np.int64(objects[q, objects.shape[1] - 1]))
-
-
-# Over Gram matrices: conjugate gradients in one piece, as each of their steps is shorter than a call from Python.
-
-
-@_part
-def _normal(ends, weights, diagonal, gram, own, laplacian):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Set ``laplacian`` to A^T diag(weights) A (gram + diag(own))."""
-    laplacian[:] = 0
-    for q in range(ends.shape[0]):
-        i = np.uint64(ends[q, 0])
-        j = np.uint64(ends[q, 1])
-        l = np.uint64(ends[q, 2])  # noqa: E741
-        k = np.uint64(ends[q, 3])
-        far = diagonal * (gram[l, l] + gram[k, k] + own[l] + own[k]) - 2 * gram[l, k]
-        near = diagonal * (gram[i, i] + gram[j, j] + own[i] + own[j]) - 2 * gram[i, j]
-        v = weights[q] * (far - near)
-        laplacian[l, l] += diagonal * v
-        laplacian[k, k] += diagonal * v
-        laplacian[l, k] -= v
-        laplacian[k, l] -= v
-        laplacian[i, i] -= diagonal * v
-        laplacian[j, j] -= diagonal * v
-        laplacian[i, j] += v
-        laplacian[j, i] += v
-
-
-@_loop
-def normal_cg(ends, weights, diagonal, shift, own_shift, right, own_right, gram, own, cut, rtol, max_iter):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
-    """Solve for G (in ``gram``) and s (in ``own``), both of which hold the start, and return whether that was done.
-
-    (A^T W A + shift I) G + A^T W A diag(s) = right and, unless own_shift is infinite and s stays 0,
-    diag(A^T W A (G + diag(s))) + own_shift s = own_right.
-    """
-    n = gram.shape[0]
-    with_own = np.isfinite(own_shift)
-    image = np.empty((n, n))
-    _normal(ends, weights, diagonal, gram, own, image)
-    residual = np.empty((n, n))
-    own_residual = np.zeros(n)
-    size = 0.0
-    wanted = 0.0
-    for a in range(n):
-        for b in range(n):
-            residual[a, b] = right[a, b] - image[a, b] - shift * gram[a, b]
-            size += residual[a, b] * residual[a, b]
-            wanted += right[a, b] * right[a, b]
-        if with_own:
-            own_residual[a] = own_right[a] - image[a, a] - own_shift * own[a]
-            size += own_residual[a] * own_residual[a]
-            wanted += own_right[a] * own_right[a]
-    goal = max(cut * cut * size, rtol * rtol * wanted)
-    direction = residual.copy()
-    own_direction = own_residual.copy()
-    for _ in range(max_iter):
-        if size <= goal:
-            return True
-        _normal(ends, weights, diagonal, direction, own_direction, image)
-        curvature = 0.0
-        for a in range(n):
-            own_image = image[a, a] + own_shift * own_direction[a] if with_own else 0.0
-            curvature += own_direction[a] * own_image
-            for b in range(n):
-                image[a, b] += shift * direction[a, b]
-                curvature += direction[a, b] * image[a, b]
-        step = size / curvature
-        before = size
-        size = 0.0
-        for a in range(n):
-            if with_own:
-                own_image = image[a, a] - shift * direction[a, a] + own_shift * own_direction[a]
-                own[a] += step * own_direction[a]
-                own_residual[a] -= step * own_image
-                size += own_residual[a] * own_residual[a]
-            for b in range(n):
-                gram[a, b] += step * direction[a, b]
-                residual[a, b] -= step * image[a, b]
-                size += residual[a, b] * residual[a, b]
-        share = size / before
-        for a in range(n):
-            own_direction[a] = own_residual[a] + share * own_direction[a]
-            for b in range(n):
-                direction[a, b] = residual[a, b] + share * direction[a, b]
-    return size <= goal
 
 
 _FAMILIES: dict[str, Callable[..., float]] = {

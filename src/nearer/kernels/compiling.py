@@ -1,0 +1,62 @@
+"""How loops are compiled, cut into blocks and handed to threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numba
+
+# Sums may be reordered (which lets them use vector instructions), but NaN and infinity keep their meaning.
+_FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
+_MOST_BLOCKS = 8
+FEWEST_ROWS = 8192  # a smaller block costs more to hand to a thread than to do
+pools: dict[int, ThreadPoolExecutor] = {}
+os.register_at_fork(after_in_child=pools.clear)  # threads do not follow into a forked process
+_SETTINGS: dict[str, Any] = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
+
+
+def loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile at first use, kept on disk for the next process where there is a folder to keep it in."""
+    try:
+        compiled: Callable[..., Any] = numba.njit(cache=True, **_SETTINGS)(function)
+    except RuntimeError:  # numba found no folder that it may write to
+        compiled = numba.njit(**_SETTINGS)(function)
+    return compiled
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put a piece into the loops that call it: as a call it would take half as long again."""
+    compiled: Callable[..., Any] = numba.njit(inline="always", **_SETTINGS)(function)
+    return compiled
+
+
+def default_threads() -> int:
+    """Return how many threads the loops use: what NUMBA_NUM_THREADS says, or the number of cores.
+
+    Pools of processes, such as joblib's, set that variable for their workers.
+    """
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+
+def blocks(n_rows: int, n_objects: int) -> list[int]:
+    """Return the bounds of the blocks: 1, 2, 4 or 8 of them, each with at least four times as many rows as objects.
+
+    With fewer rows, adding up the gradients of the blocks would take as long as making them; another number of blocks
+    would leave some of two or four threads waiting for the last one.
+    """
+    possible = n_rows // max(FEWEST_ROWS, 4 * n_objects)
+    count = next(number for number in (_MOST_BLOCKS, 4, 2, 1) if number <= max(possible, 1))
+    return [n_rows * number // count for number in range(count + 1)]
+
+
+def run(block: Callable[[int], Any], count: int, n_threads: int | None) -> list[Any]:
+    """Return what ``block`` returns for 0 .. count - 1, done by so many threads."""
+    threads = min(count, n_threads or default_threads())
+    if threads == 1:
+        return [block(number) for number in range(count)]
+    if threads not in pools:
+        pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="nearer")
+    return list(pools[threads].map(block, range(count)))
