@@ -65,9 +65,27 @@ def test_what_needs_a_gram_matrix_is_refused_over_points(penalty):
         ({"specificity": 0}, "specificity"),
         ({"specificity": np.nan}, "specificity"),
         ({"trace": "0.1"}, "trace"),
-        ({"specificity": None}, "specificity"),
+        ({"specificity": "none"}, "specificity"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Penalty(**settings)
+
+
+def test_what_is_open_is_filled_and_nothing_else():
+    half_open = Penalty(trace=None, ridge=2.0, diagonal=None)
+    assert half_open.is_open
+    assert Penalty.open().is_open
+    assert not Penalty().is_open
+    assert half_open.filled(Penalty(0.3, 5.0, 0.4, 20.0)) == Penalty(0.3, 2.0, 0.4)
+    assert Penalty.open().filled(Penalty()) == Penalty()
+
+
+@pytest.mark.parametrize("name", ["trace", "ridge", "diagonal", "specificity"])
+def test_an_open_penalty_is_no_penalty(name):
+    penalty = Penalty(**{name: None})
+    with pytest.raises(ValueError, match="open values"):
+        penalty.of(problem())
+    with pytest.raises(ValueError, match="open values"):
+        penalty.over_points(FactoredProblem(InMemory(Comparisons.from_triplets([[0, 1, 2]])), Hinge()), 1.0)

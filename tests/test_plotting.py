@@ -6,7 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from nearer.plotting import new_figure, plot_errors, plot_loss, plot_map, plot_margins
+from nearer import Penalty
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import DMOE
+from nearer.plotting import new_figure, plot_errors, plot_loss, plot_map, plot_margins, plot_path
 
 
 @pytest.fixture
@@ -92,3 +95,18 @@ def test_equal_margins_are_one_bin_and_none_are_refused():
         plot_margins([0.5])
     with pytest.raises(ValueError, match="no margins"):
         plot_margins([])
+
+
+def test_a_path_shows_every_setting_and_rings_the_chosen_one(ax):
+    rows = sample_triplets(make_gaussian(15, 2, random_state=0), 200, random_state=0)
+    model = DMOE().fit(rows)
+    assert plot_path(model, ax=ax) is ax
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == [*dict.fromkeys(model.cv_results_["path"]), "chosen"]
+    ring = ax.lines[-1].get_xydata()[0]
+    best = model.best_index_
+    np.testing.assert_allclose(ring, [model.penalty_.trace, -model.cv_results_["mean_test_score"][best]])
+    assert sum(len(line.get_xdata()) for line in ax.lines[:-1]) == len(model.cv_results_["params"])
+    ax.figure.canvas.draw()
+    with pytest.raises(ValueError, match="no search"):
+        plot_path(DMOE(penalty=Penalty()).fit(rows))

@@ -82,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--out", type=Path, default=None, metavar="DIR", help="folder of the results (results/NAME)")
     again.set_defaults(command=_reproduce)
 
-    bench = commands.add_parser("bench", help="measure time and memory", description="Measure time and memory.")
+    bench = commands.add_parser(
+        "bench", help="measure time, memory and accuracy", description="Measure time, memory and accuracy."
+    )
     add_benchmarks(bench)
     bench.set_defaults(command=_bench)
     return parser

@@ -260,6 +260,59 @@ def plot_errors(
     return _plain(ax)
 
 
+def plot_path(model: Any, ax: Axes | None = None) -> Axes:
+    """Draw the search of a `DMOE` that chose its own settings: the error along each path of penalties.
+
+    A line for each path with a band of one standard error over the folds, pale where candidates dropped out early and
+    were judged by fewer folds; a number beside a point is its ridge; the ring is the setting that was chosen.
+
+    Parameters
+    ----------
+    model : DMOE
+        Fitted, with `cv_results_`.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import DMOE
+    >>> rows = sample_triplets(make_gaussian(10, 2, random_state=0), 100, random_state=0)
+    >>> plot_path(DMOE().fit(rows)).get_ylabel()
+    'held-out error, smoothed'
+    """
+    if not hasattr(model, "cv_results_"):
+        raise ValueError("there is no search to draw; fit a DMOE that leaves its penalty open")
+    ax = new_figure(6, 4).add_subplot() if ax is None else ax
+    results = model.cv_results_
+    splits = np.stack([scores for name, scores in results.items() if name.startswith("split")])
+    judged = (~np.isnan(splits)).sum(axis=0)
+    errors, deviations = -results["mean_test_score"], results["std_test_score"] / np.sqrt(judged)
+    traces, ridges = results["param_trace"], results["param_ridge"]
+    for path, color in zip(dict.fromkeys(results["path"]), PALETTE.values(), strict=False):
+        where = np.flatnonzero(results["path"] == path)
+        low, high = errors[where] - deviations[where], errors[where] + deviations[where]
+        ax.fill_between(traces[where], low, high, color=color, alpha=0.12, linewidth=0)
+        ax.plot(traces[where], errors[where], color=color, linewidth=1.2, label=path)
+        shades = np.where(judged[where] == judged.max(), 1.0, 0.35)
+        ax.scatter(traces[where], errors[where], s=14, color=color, alpha=shades.tolist(), zorder=3)
+        for place in where[ridges[where] > 0]:
+            ax.annotate(
+                f"{ridges[place]:g}", (traces[place], errors[place]), (3, 3), textcoords="offset points", fontsize=7,
+                color=color,
+            )  # fmt: skip
+    best = model.best_index_
+    ax.plot(traces[best], errors[best], "o", markersize=11, markerfacecolor="none", color=INK, label="chosen")
+    if (traces > 0).all():
+        ax.set_xscale("log")
+    ax.set(xlabel="trace penalty, 1 where the map vanishes", ylabel="held-out error, smoothed")
+    ax.legend(frameon=False, fontsize=8)
+    return _plain(ax)
+
+
 def _plain(ax: Axes) -> Axes:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

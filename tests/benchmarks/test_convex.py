@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer import Penalty
 from nearer.benchmarks import convex
 from nearer.benchmarks.convex import compare_with_scs, default_problem
 from nearer.benchmarks.data import Size
@@ -29,7 +30,7 @@ def scs():
 
 def test_the_problem_is_the_one_that_dmoe_solves():
     train = sample_triplets(make_gaussian(12, 3, random_state=0), 100, random_state=0)
-    model = DMOE(solver=ADMM(tol=1e-8)).fit(train)
+    model = DMOE(penalty=Penalty(), solver=ADMM(tol=1e-8)).fit(train)
     assert default_problem(train).objective(model.gram_) == pytest.approx(model.history_[-1].objective, rel=1e-7)
 
 
@@ -99,7 +100,7 @@ def test_a_fit_that_stopped_early_gives_no_figure(problem, monkeypatch, capsys):
     with pytest.raises(ValueError, match="did not meet its stopping rule"):
         convex._reached(problem, ADMM(tol=1e-8, max_iter=5))
     monkeypatch.setattr(convex, "LIMITS", {Size(12, 100): 2.0})
-    monkeypatch.setattr(convex, "SETTINGS", {"hasty": DMOE(solver=ADMM(tol=1e-8, max_iter=5))})
+    monkeypatch.setattr(convex, "SETTINGS", {"hasty": DMOE(penalty=Penalty(), solver=ADMM(tol=1e-8, max_iter=5))})
     with pytest.warns(ConvergenceWarning):
         assert main(["bench", "convex", "--repeats", "1"]) == 2
     assert "'hasty' at size 12x100 did not meet" in capsys.readouterr().err

@@ -5,12 +5,17 @@ from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 
 ESTIMATORS = {
     "DMOE": DMOE(),
+    "DMOE-fixed": DMOE(penalty=Penalty()),
+    "DMOE-rank": DMOE(penalty=Penalty(0.05, 0.0), nu=0.0, power=12, rank=3),
     "DMOE-specificity": DMOE(penalty=Penalty(specificity=20)),
     "DMOE-diagonal": DMOE(penalty=Penalty(diagonal=0.5)),
     "DMOE-hinge": DMOE(power=1, nu=0.2),
+    "DMOE-fixed-hinge": DMOE(penalty=Penalty(), power=1, nu=0.2),
     "DMOE-paper": DMOE(solver="paper"),
     "DMOE-closed": DMOE(solver="closed"),
+    "DMOE-admm": DMOE(solver="admm"),
     "DMOE-factored": DMOE(solver="factored", nu=0.2),
+    "DMOE-fixed-factored": DMOE(solver="factored", nu=0.2, penalty=Penalty(0.01, ridge=0.0)),
     "GNMDS": GNMDS(),
     "GNMDS-steep": GNMDS(power=3.5),
     "GNMDS-projected": GNMDS(trace=0.05, solver="projected"),

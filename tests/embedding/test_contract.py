@@ -41,8 +41,11 @@ def gram(model):
 
 
 def tolerance(model):
-    """Another order of rows or objects is another rounding, which descent on a problem that is not convex magnifies."""
-    return 1e-8 if model.solver_.space == "gram" else 1e-6
+    """Another order of rows or objects is another rounding, which descent on a problem that is not convex magnifies.
+
+    After a search such descents may have a share in the matrix.
+    """
+    return 1e-8 if model.solver_.space == "gram" and not hasattr(model, "cv_results_") else 1e-6
 
 
 def swapped(rows):

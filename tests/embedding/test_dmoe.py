@@ -23,8 +23,8 @@ EXTENDED = [
 ]
 
 
-def test_defaults_are_certified():
-    model = DMOE().fit(TRAIN)
+def test_convex_fits_are_certified():
+    model = DMOE(penalty=Penalty()).fit(TRAIN)
     assert 0 <= model.dual_gap_ <= 1e-4 * model.history_[-1].objective
     assert model.ridge_ == pytest.approx(1 / 500)
 
@@ -32,7 +32,7 @@ def test_defaults_are_certified():
 def test_penalties_are_in_their_units():
     """trace = 1 is where the map vanishes: the largest eigenvalue of the pull at G = 0."""
     pull = sum(2 / 500 * kernel(row, 30) for row in TRAIN.quadruplets)
-    assert DMOE().fit(TRAIN).trace_ == pytest.approx(0.1 * np.linalg.eigvalsh(pull).max())
+    assert DMOE(penalty=Penalty()).fit(TRAIN).trace_ == pytest.approx(0.1 * np.linalg.eigvalsh(pull).max())
 
 
 @pytest.mark.parametrize("penalty", EXTENDED, ids=str)
@@ -43,8 +43,8 @@ def test_gram_is_positive_semidefinite_whatever_the_diagonal(penalty):
     assert model.specificities_.max() > 0
 
 
-def test_the_default_is_the_papers_distance():
-    assert not DMOE().fit(TRAIN).specificities_.any()
+def test_the_default_of_a_penalty_is_the_papers_distance():
+    assert not DMOE(penalty=Penalty()).fit(TRAIN).specificities_.any()
 
 
 @pytest.mark.parametrize("penalty", EXTENDED, ids=str)
@@ -57,7 +57,7 @@ def test_specificities_are_squared_distances_that_predictions_use(penalty):
 
 
 def test_weak_specificities_are_none():
-    plain, weak = DMOE().fit(TRAIN), DMOE(penalty=Penalty(specificity=1e9)).fit(TRAIN)
+    plain, weak = DMOE(penalty=Penalty()).fit(TRAIN), DMOE(penalty=Penalty(specificity=1e9)).fit(TRAIN)
     np.testing.assert_allclose(weak.gram_, plain.gram_, atol=1e-3)
 
 
@@ -113,7 +113,7 @@ def test_identifiers_taken_for_indices_are_refused():
 
 def test_running_out_of_iterations_warns_and_leaves_a_result():
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        model = DMOE(solver=ADMM(tol=1e-12, max_iter=10)).fit(TRAIN)
+        model = DMOE(penalty=Penalty(), solver=ADMM(tol=1e-12, max_iter=10)).fit(TRAIN)
     assert not model.converged_
     assert model.score(TEST) > 0.7
 
@@ -142,6 +142,12 @@ def test_a_normal_fit_is_silent():
         ({"solver": ADMM(check_every=0)}, "check_every"),
         ({"solver": ADMM(relaxation=5)}, "relaxation"),
         ({"solver": Paper(start="foo")}, "start"),
+        ({"rank": 0}, "rank"),
+        ({"rank": "half"}, "rank"),
+        ({"rank": True}, "rank"),
+        ({"rank": 3, "solver": "admm"}, "solver='auto'"),
+        ({"rank": "full", "solver": "factored"}, "n_components"),
+        ({"rank": 3, "penalty": Penalty(diagonal=0.5)}, "Gram matrix"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -119,3 +119,21 @@ def test_losses_without_a_prox_are_refused():
     _, problem = make()
     with pytest.raises(ValueError, match="projected"):
         solve(Problem(problem.margins, Logistic(), problem.weights, 0.1), ADMM())
+
+
+@pytest.mark.parametrize("specificity", [np.inf, 0.5])
+def test_a_start_saves_iterations_and_changes_nothing(specificity):
+    _, problem = make(n=12, m=150, trace=0.03, ridge=0.0, specificity=specificity)
+    before = solve(make(n=12, m=150, trace=0.035, ridge=0.001)[1], ADMM(tol=1e-5))
+    cold, warm = solve(problem, TIGHT), solve(problem, ADMM(tol=1e-7, max_iter=20_000, start=before.state))
+    assert warm.outcome is Outcome.CONVERGED
+    assert warm.history[-1].objective == pytest.approx(cold.history[-1].objective, rel=1e-6)
+    loose = ADMM(tol=1e-3)
+    from_there = ADMM(tol=1e-3, start=before.state)
+    assert solve(problem, from_there).n_iter <= solve(problem, loose).n_iter
+
+
+def test_a_start_from_other_comparisons_is_refused():
+    before = solve(make(m=50)[1], ADMM())
+    with pytest.raises(ValueError, match="same comparisons"):
+        solve(make(m=60)[1], ADMM(start=before.state))

@@ -32,6 +32,18 @@ Time the convex solver of DMOE to a relative duality gap of 1e-4 for several pen
 both to the same objective. scs comes with: pip install "nearer[bench]"."""
 
 
+_ACCURACY = """\
+Compare the held-out error, and the calibration, of every estimator and of those of cblearn 0.4, at their defaults and
+cross-validated, on synthetic data and on human judgments, at five numbers of comparisons.
+
+Data sets: synthetic and its variants n60, n200, d2, d5, d20, flips, logistic; human judgments: music, cars, food,
+eggs30, eggs300, characters_latin, zappos. Human judgments are looked for in ../shared/data and in $NEARER_DATA; data
+sets that are not there are left out.
+
+Each tuned fit is kept in DIR/own.jsonl or DIR/peers.jsonl as soon as it is finished; stop with Ctrl-C at any time, and
+the same command goes on from there. The end result is table.txt, table.csv and figures in DIR."""
+
+
 class Report(NamedTuple):
     """What a benchmark has to say, to people and to programs."""
 
@@ -87,6 +99,27 @@ def add_benchmarks(bench: argparse.ArgumentParser) -> None:
     large.add_argument("--comparisons", type=_positive, required=True, metavar="M")
     large.add_argument("--dimension", type=_positive, default=5, metavar="P", help="of points and map (5)")
     large.add_argument("--loss", type=str.upper, default="GNMDS", metavar="NAME", help="estimator (GNMDS)")
+
+    accuracy = _benchmark(commands, "accuracy", "errors beside cblearn's", _ACCURACY, _accuracy, out="results/accuracy")
+    accuracy.add_argument("--data", type=_words, default=(), metavar="NAME,...", help="data sets (all)")
+    accuracy.add_argument(
+        "--methods",
+        type=_words,
+        default=(),
+        metavar="NAME,...",
+        help="own, peers, or names such as DMOE,cblearn-STE (all)",
+    )
+    accuracy.add_argument("--trials", type=_positive, default=10, metavar="N", help="trials of each size (10)")
+    accuracy.add_argument(
+        "--sizes", type=_positives, default=(), metavar="M,...", help="numbers of comparisons (five for each data set)"
+    )
+    accuracy.add_argument(
+        "--jobs", type=_positive, default=-1, metavar="N", help="fits side by side (one on each core)"
+    )
+    accuracy.add_argument("--again", type=_words, default=(), metavar="NAME,...", help="methods to run again")
+    accuracy.add_argument("--report", action="store_true", help="run nothing; tables and figures of what is on file")
+    accuracy.add_argument("--no-peer", action="store_true", help="leave cblearn out")
+    accuracy.add_argument("--peer-python", default=None, metavar="PATH", help="a Python that has cblearn already")
 
     convex = _benchmark(commands, "convex", "the convex solver, and scs", _CONVEX, _convex)
     convex.add_argument("--repeats", type=_positive, default=5, metavar="N", help="fits of each (5)")
@@ -164,6 +197,32 @@ def _large(options: argparse.Namespace) -> Report:
     return Report(large_text(result), {"benchmark": "large", **result})
 
 
+def _accuracy(options: argparse.Namespace) -> Report:
+    from nearer.benchmarks.peer import peer_program
+    from nearer.experiments.accuracy import PEERS, AccuracyRun, report
+
+    methods, left_out = report.chosen_methods(options.methods, with_peers=not options.no_peer)
+    data, missing = report.chosen_data(options.data)
+    notes = [*left_out, *missing, *report.size_notes(data, options.sizes)]
+    for note in notes:
+        sys.stderr.write(f"nearer: {note}\n")
+    needs_peer = not options.report and any(method in PEERS for method in methods)
+    run = AccuracyRun(
+        options.out,
+        data,
+        methods,
+        peer_program(options.peer_python) if needs_peer else None,
+        sizes=options.sizes,
+        n_trials=options.trials,
+        seed=options.seed,
+        n_jobs=options.jobs,
+    )
+    if options.again:
+        run.forget(report.chosen_methods(options.again)[0])
+    text, figures = report.write_report(run, run.on_file() if options.report else run.execute(), notes)
+    return Report(f"{text}\nWritten to {options.out}.", figures)
+
+
 def _convex(options: argparse.Namespace) -> Report:
     from nearer.benchmarks import convex
 
@@ -203,6 +262,10 @@ def _seconds(text: str) -> float:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip().upper() for name in text.split(",")))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",")))
 
 
 def _sizes(text: str) -> tuple[Any, ...]:

@@ -26,11 +26,11 @@ from nearer.solvers import ADMM, solve
 
 LIMITS = {Size(100, 1000): 2.0, Size(400, 5000): 20.0}
 SETTINGS = {
-    "default": DMOE(10),
+    "default": DMOE(10, penalty=Penalty()),
     "ridge alone": DMOE(10, penalty=Penalty(trace=0.0, ridge=3.0)),
     "trace alone": DMOE(10, penalty=Penalty(trace=0.1, ridge=0.0)),
     "trace alone, one-sided": DMOE(10, penalty=Penalty(trace=0.1, ridge=0.0), nu=0.0),
-    "power 1": DMOE(10, power=1),
+    "power 1": DMOE(10, penalty=Penalty(), power=1),
     "specificities": DMOE(10, penalty=Penalty(specificity=20.0)),
 }
 SCS_SIZE = Size(50, 1000)
@@ -91,7 +91,7 @@ def settings_rows(repeats: int) -> Iterator[Row]:
 
 
 def default_problem(train: Comparisons) -> Problem:
-    """Return the problem that DMOE with its defaults solves.
+    """Return the problem that DMOE with the default penalty solves.
 
     Examples
     --------

@@ -140,11 +140,12 @@ def run_fit(
     if timeout > 0 and done.returncode == -signal.SIGALRM:
         return Outcome({"timeout": timeout}, None)
     if done.returncode != 0:
-        raise MeasurementFailed(f"{program.name} {loss} failed: {_reason(done)}")
+        raise MeasurementFailed(f"{program.name} {loss} failed: {reason(done)}")
     return Outcome(json.loads(done.stdout.splitlines()[-1]), np.load(embedding))
 
 
-def _reason(done: subprocess.CompletedProcess[str]) -> str:
+def reason(done: subprocess.CompletedProcess[str]) -> str:
+    """Say how a process failed: by which signal, or its last words."""
     if done.returncode < 0:
         # SIGKILL is how Linux answers too much memory.
         name = signal.Signals(-done.returncode).name

@@ -89,7 +89,7 @@ def fetch_music(data_home: str | os.PathLike[str] | None = None) -> MusicSet:
     >>> music.comparisons, music.n_degenerate
     (Comparisons(2 triplets over 3 objects), 1)
     """
-    folders = _folders(data_home)
+    folders = data_folders(data_home)
     for folder in folders:
         for name, read in ((NPZ_NAME, _read_npz), (MAT_NAME, _read_mat)):
             if (folder / name).is_file():
@@ -97,7 +97,14 @@ def fetch_music(data_home: str | os.PathLike[str] | None = None) -> MusicSet:
     return _read_mat(_download(data_home, folders))
 
 
-def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
+def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Return the folders in which data sets that are no part of this package are looked for, in that order.
+
+    Examples
+    --------
+    >>> data_folders("mine")[0].name
+    'mine'
+    """
     named = [data_home, os.environ.get("NEARER_DATA")]
     folders = [Path(folder).expanduser() for folder in named if folder]
     folders.append(Path.cwd().parent / "shared" / "data")

@@ -3,5 +3,6 @@
 from nearer.embedding.dmoe import DMOE
 from nearer.embedding.hinges import GNMDS, SOE
 from nearer.embedding.likelihoods import CKL, STE, TSTE
+from nearer.embedding.posterior import PosteriorEmbedding
 
-__all__ = ["CKL", "DMOE", "GNMDS", "SOE", "STE", "TSTE"]
+__all__ = ["CKL", "DMOE", "GNMDS", "SOE", "STE", "TSTE", "PosteriorEmbedding"]

@@ -168,7 +168,7 @@ class OrdinalEmbedding(BaseEstimator):
 
         Positive means that the near pair is nearer; ties up to rounding are exactly 0.
         """
-        return clear_ties(*self._distances(self._comparisons(X).quadruplets))
+        return self._margins(self._comparisons(X).quadruplets)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return +1 where a comparison holds as written, -1 where the other way round; a tie gives +1."""
@@ -188,7 +188,7 @@ class OrdinalEmbedding(BaseEstimator):
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of comparisons that the map satisfies, ties counted half: 1 - `comparison_error`."""
         comparisons = self._comparisons(X, y, sample_weight)
-        margins = clear_ties(*self._distances(comparisons.oriented))
+        margins = self._margins(comparisons.oriented)
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
 
     def _check_settings(self) -> None:
@@ -220,8 +220,10 @@ class OrdinalEmbedding(BaseEstimator):
         self._settle(comparisons)
         solver = self._checked_solver(comparisons.n_objects, len(comparisons))
         if solver.space == "points":
-            solver = replace(solver, rank=self.n_components)  # type: ignore[type-var]
-            if start is not None and np.linalg.matrix_rank(start) >= min(self.n_components, len(start) - 1):
+            rank = self._rank()
+            solver = replace(solver, rank=rank)  # type: ignore[type-var]
+            fits = start is not None and start.shape[1] == rank
+            if start is not None and fits and np.linalg.matrix_rank(start) >= min(rank, len(start) - 1):
                 # A flat map, or a point, has no gradient out of it and would stay so: only others are gone on from.
                 solver = replace(solver, start=start)  # type: ignore[type-var]
         try:
@@ -262,6 +264,10 @@ class OrdinalEmbedding(BaseEstimator):
 
     def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
         """Set what is left open in the settings and depends on the comparisons."""
+
+    def _rank(self) -> int:
+        """Return the dimension of the points that a solver over points moves."""
+        return self.n_components
 
     def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
         """Return a fit over Gram matrices with what the method does after its solver."""
@@ -377,6 +383,10 @@ class OrdinalEmbedding(BaseEstimator):
             message = f"{type(self).__name__}: new objects may not be at their best places: {outcome.value}."
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
         return placed
+
+    def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
+        """Return what is positive where a comparison holds as written, and 0 for a tie."""
+        return clear_ties(*self._distances(quadruplets))
 
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         i, j, l, k = quadruplets.T  # noqa: E741

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.fitting import Fitted, refined
-from nearer.factored import FactoredProblem
+from nearer.embedding.fitting import OF_RANK, Fitted, refined, with_points
+from nearer.embedding.predictor import Predictor
+from nearer.embedding.tuning import Search, average, per_object, search, worth_tuning
+from nearer.embedding.tuning_candidates import Candidate, Given, Rank, paths
 from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray, MarginMap
 from nearer.penalty import Penalty
-from nearer.problem import with_specificities
-from nearer.solvers import ADMM, ClosedForm, Factored, Paper, Solver, embedding_from_gram
+from nearer.solvers import ADMM, ClosedForm, Factored, Outcome, Paper, Solver, embedding_from_gram
+from nearer.solvers.driver import Callback
 from nearer.streaming import ComparisonsFile
-from nearer.streams import RandomState
+from nearer.streams import RandomState, stream
 
 _SOLVERS: dict[str, Solver[Any, Any]] = {
     "admm": ADMM(),
@@ -25,7 +28,7 @@ _SOLVERS: dict[str, Solver[Any, Any]] = {
     "closed": ClosedForm(),
     "factored": Factored(),
 }
-_DEFAULT_PENALTIES = {Paper: Penalty(ridge=0.0), ClosedForm: Penalty(trace=0.0), Factored: Penalty(0.01, ridge=0.0)}
+_FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "factored": Penalty(0.01, ridge=0.0)}
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
 MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 FEW_COMPARISONS = 15  # for each object
@@ -33,7 +36,7 @@ _BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy t
 
 
 class DMOE(OrdinalEmbedding):
-    r"""Distributional margin based ordinal embedding.
+    r"""Distributional margin based ordinal embedding, which chooses its settings from the comparisons.
 
     Learns a Gram matrix whose margins have a high mean and a small spread, by the convex problem
 
@@ -41,7 +44,14 @@ class DMOE(OrdinalEmbedding):
               + \frac{\kappa}{2} \lVert G \rVert_F^2, \qquad
               \ell(\gamma) = \max(1 - \gamma, 0)^a + \nu \max(\gamma - 1, 0)^a
 
-    where :math:`c_q` are the weights of the comparisons divided by their sum.
+    where :math:`c_q` are the weights of the comparisons divided by their sum, or the same problem over matrices of a
+    small rank.
+
+    What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
+    of about ten fits: see `nearer.embedding.tuning`. Settings that it cannot tell apart share in the result. A value
+    that is passed is taken as it is, and whoever passes a penalty with all its values has no search at all. Nor is
+    there one for fewer than 10 trials or questions, for more than two million comparisons, for a `ComparisonsFile`, and
+    for Algorithm 1 of the paper and solvers beyond those named below.
 
     Parameters
     ----------
@@ -49,41 +59,53 @@ class DMOE(OrdinalEmbedding):
         Dimension p of `embedding_`. Where there is a `gram_`, predictions use that, which it does not limit, so that
         tuning it changes no score; `nearer.metrics.comparison_error` scores the map itself.
     penalty : Penalty, optional
-        Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. Left out:
-        ``Penalty()``, without ridge for ``solver="paper"``, without trace for ``solver="closed"``, and
-        ``Penalty(0.01, ridge=0)`` for ``solver="factored"``.
+        Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. What is None in it, or
+        all if it is left out, is chosen. Without a search: ``Penalty()``, without ridge for ``solver="paper"``,
+        without trace for ``solver="closed"``, and ``Penalty(0.01, ridge=0)`` for ``solver="factored"``.
     nu : float >= 0, optional
-        The price of margins above the target, relative to those below it. Left out: 1 up to 15 comparisons for each
-        object, and for "closed" and "paper"; beyond, where a large margin is no accident and the upper side fights
-        geometry, 0.
-    power : float >= 1, default 2
-        The exponent a; 1 or 2 for the convex solvers.
+        The price of margins above the target, relative to those below it. Left out: chosen with the penalty. Without a
+        search: 1 up to 15 comparisons for each object, and for "closed" and "paper"; beyond, where a large margin is no
+        accident and the upper side fights geometry, 0.
+    power : float >= 1, optional
+        The exponent a; 1 or 2 for the convex solvers. Left out: chosen with the penalty; without a search 2.
+    rank : int or "full", optional
+        Of the Gram matrix that predicts. "full" is the convex problem; a number asks for the best matrix of that rank,
+        which fits better to many comparisons, or to noisy ones. Left out: chosen with the penalty among "full", 2,
+        n_components and 10; without a search "full".
     solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
-        ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes ADMM up
-        to 500 objects and 50 000 comparisons, and "factored" beyond; `solver_` tells which. `ADMM(tol=1e-8)` and
-        the like, from `nearer.solvers`, set more.
+        ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
+        500 objects and 50 000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
+        beyond; `solver_` tells which. `ADMM(tol=1e-8)` and the like, from `nearer.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts and for drawing held-out comparisons; a fit with the defaults needs none.
+        For random starts, for the folds, and for drawing held-out comparisons. None makes one fixed choice of folds,
+        so that a fit with the defaults needs no seed to repeat.
 
     Attributes
     ----------
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
-        As for every estimator: the map, labels, and how the solver got there. After a convex solver the map is the
-        leading part of the Gram matrix, refined to a minimum of the same problem over points of dimension p.
+        As for every estimator: the map, labels, and how the solver got there. The map has the settings that did best
+        in its dimension; where there was no search among these, it is the leading part of the Gram matrix, refined to
+        a minimum of the same problem over points.
     gram_ : ndarray, shape (n_objects_, n_objects_)
-        The Gram matrix, which predicts; not with ``solver="factored"``.
+        The Gram matrix, which predicts; not with ``solver="factored"``, where the map does. After a search it is the
+        average of the matrices of all settings that have a share in it.
+    penalty_, nu_, power_, rank_ : Penalty, float, float, int or "full"
+        The settings of the largest share, or those that were passed. What follows, and all about the solver, is theirs.
+    cv_results_ : dict of arrays
+        The search as scikit-learn reports it, one entry for each setting tried: ``mean_test_score`` is minus the
+        smoothed error, ``share`` that in `gram_`. `nearer.plotting.plot_path` draws it. Only after a search.
+    best_index_ : int
+        The place in `cv_results_` of the settings of the largest share.
     dual_gap_ : float
-        Upper bound on how far the objective is from its minimum; NaN for solvers without a certificate.
+        Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
     specificities_ : ndarray, shape (n_objects_,)
         What each object adds to its squared distances in `gram_`, at least 0: beyond the map, from the diagonal weight
-        and the specificities of the penalty; all 0 for the default one.
+        and the specificities of the penalty; all 0 without these.
     ridge_ : float
         kappa, the weight of the ridge.
-    nu_ : float
-        The price of large margins that was used.
 
     See Also
     --------
@@ -94,14 +116,18 @@ class DMOE(OrdinalEmbedding):
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> points = make_gaussian(20, 2, random_state=0)
     >>> model = DMOE(n_components=2).fit(sample_triplets(points, 800, random_state=0))
-    >>> model.embedding_.shape
-    (20, 2)
+    >>> model.embedding_.shape, model.rank_
+    ((20, 2), 2)
     >>> model.score(sample_triplets(points)) > 0.9
     True
     """
 
     gram_: FloatArray
     specificities_: FloatArray
+    cv_results_: dict[str, Any]
+    best_index_: int
+    _choice: Candidate
+    _search: Search | None
 
     def __init__(
         self,
@@ -109,7 +135,8 @@ class DMOE(OrdinalEmbedding):
         *,
         penalty: Penalty | None = None,
         nu: float | None = None,
-        power: float = 2,
+        power: float | None = None,
+        rank: Rank | None = None,
         solver: str | Solver[Any, Any] = "auto",
         n_objects: int | None = None,
         random_state: RandomState = None,
@@ -118,44 +145,123 @@ class DMOE(OrdinalEmbedding):
         self.penalty = penalty
         self.nu = nu
         self.power = power
+        self.rank = rank
         self.solver = solver
         self.n_objects = n_objects
         self.random_state = random_state
 
-    def _loss(self) -> TwoSidedHinge:
-        return TwoSidedHinge(self._nu, self.power)
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.penalty is not None and not isinstance(self.penalty, Penalty):
+            raise ValueError(f"penalty must be a nearer.Penalty, such as Penalty(trace=0.2), got {self.penalty!r}")
+        whole = isinstance(self.rank, int | np.integer) and not isinstance(self.rank, bool) and self.rank >= 1
+        if self.rank is not None and self.rank != "full" and not whole:
+            raise ValueError(f"rank must be an integer >= 1, 'full' or None, got {self.rank!r}")
+        if whole and self.solver != "auto":
+            raise ValueError(f"rank={self.rank} needs solver='auto', got {self.solver!r}; for maps, set n_components")
 
     def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
-        if self.nu is not None:
-            self._nu = self.nu
-        elif self.solver in ("closed", "paper") or isinstance(self.solver, ClosedForm | Paper):
-            self._nu = 1.0  # there is no other in the closed form and in Algorithm 1
+        kind = self._kind(comparisons.n_objects, len(comparisons))
+        rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
+        if rank is not None and kind == "factored":
+            raise ValueError(
+                f"rank={rank!r} is that of a Gram matrix, which there is for up to {MOST_OBJECTS_CONVEX} objects and "
+                f"{MOST_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
+            )
+        given = Given(self.penalty or Penalty.open(), self.nu, self.power, rank)
+        self._search = None
+        if given.penalty.is_open and kind != "other" and worth_tuning(comparisons):
+            assert isinstance(comparisons, Comparisons)
+            tried = paths(given, self.n_components, kind, per_object(comparisons))
+            if tried:
+                rng = stream(0 if self.random_state is None else self.random_state, "folds")
+                self._search = search(comparisons, tried, rng, closed=kind == "closed")
+        if self._search is not None and self._search.has_best:
+            self._choice = self._search.best
         else:
-            self._nu = float(len(comparisons) <= FEW_COMPARISONS * _compared(comparisons))
+            self._choice = self._fixed(given, kind, comparisons)
+
+    def _kind(self, n_objects: int, n_comparisons: int) -> Literal["auto", "admm", "closed", "factored", "other"]:
+        """Return which settings the solver leaves to choose from."""
+        if isinstance(self.solver, str) and self.solver not in ("auto", *_SOLVERS):
+            raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
+        if self.solver == "auto":
+            small = n_objects <= MOST_OBJECTS_CONVEX and n_comparisons <= MOST_COMPARISONS_CONVEX
+            return "auto" if small and (self.power in (None, 1, 2) or self.rank is not None) else "factored"
+        if self.solver == "admm" or isinstance(self.solver, ADMM):
+            return "admm"
+        if self.solver == "closed" or isinstance(self.solver, ClosedForm):
+            return "closed"
+        return "factored" if self.solver == "factored" or isinstance(self.solver, Factored) else "other"
+
+    def _fixed(self, given: Given, kind: str, comparisons: Comparisons | ComparisonsFile) -> Candidate:
+        """Return the settings without a search."""
+        paper = self.solver == "paper" or isinstance(self.solver, Paper)
+        over_points = isinstance(given.rank, int) or kind == "factored"
+        usual = _FIXED_PENALTIES.get("paper" if paper else "factored" if over_points else kind, Penalty())
+        # There is no other nu in the closed form and in Algorithm 1.
+        few = paper or kind == "closed" or len(comparisons) <= FEW_COMPARISONS * _compared(comparisons)
+        rank = given.rank or (self.n_components if kind == "factored" else "full")
+        return given.fill(Candidate(usual, float(few), 2, rank))
+
+    def _loss(self) -> TwoSidedHinge:
+        return TwoSidedHinge(self._choice.nu, self._choice.power)
+
+    def _rank(self) -> int:
+        return self.n_components if self._choice.rank == "full" else self._choice.rank
 
     def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
         if not isinstance(self.solver, str):
             return self.solver
-        name = self.solver
-        if name == "auto":
-            small = n_objects <= MOST_OBJECTS_CONVEX and n_comparisons <= MOST_COMPARISONS_CONVEX
-            name = "admm" if small and self.power in (1, 2) else "factored"
-        if name not in _SOLVERS:
-            raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
-        return _SOLVERS[name]
+        if self.solver == "auto":
+            if self._choice.rank == "full":
+                return _SOLVERS["admm"]
+            return OF_RANK if self._kind(n_objects, n_comparisons) == "auto" else _SOLVERS["factored"]
+        return _SOLVERS[self.solver]
 
     def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        penalty = self.penalty
-        if penalty is None:
-            penalty = _DEFAULT_PENALTIES.get(type(solver), Penalty())
-        if not isinstance(penalty, Penalty):
-            raise ValueError(f"penalty must be a nearer.Penalty, such as Penalty(trace=0.2), got {penalty!r}")
-        if penalty.specificity < np.inf and not isinstance(solver, ADMM):
+        penalty = self._choice.penalty
+        if penalty.specificity is not None and penalty.specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={penalty.specificity} needs solver='admm', got {self.solver!r}")
         return penalty
 
+    def _solved(
+        self, comparisons: Comparisons | ComparisonsFile, solver: Solver[Any, Any], callback: Callback | None
+    ) -> Fitted:
+        fitted = super()._solved(comparisons, solver, callback)
+        if self._kind(comparisons.n_objects, len(comparisons)) in ("auto", "admm"):
+            assert isinstance(comparisons, Comparisons)
+            fitted = self._with_map(fitted, comparisons)
+            fitted = self._averaged(fitted, comparisons)
+        if self._search is not None and self._search.interrupted:
+            fitted = replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
+        return fitted
+
+    def _with_map(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        """Return a fit whose map is the best of its dimension, where the search knows it, and whose matrix predicts."""
+        choice, p = self._choice, self.n_components
+        if choice.rank != "full":
+            fitted = replace(fitted, predictor=Predictor.of(fitted.embedding @ fitted.embedding.T))
+        best = None if self._search is None else self._search.best_of_rank(p)
+        if choice.rank == p or (choice.rank == "full" and best is None):
+            return fitted
+        best = best or choice
+        return with_points(fitted, comparisons, TwoSidedHinge(best.nu, best.power), best.penalty, p)
+
+    def _averaged(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        """Return a fit whose matrix is the average of all that have a share, unless a rank was asked for."""
+        found = self._search
+        if found is None or found.interrupted or not fitted.solution.outcome.ok or self.rank not in (None, "full"):
+            return fitted
+        assert fitted.predictor is not None
+        try:
+            return replace(fitted, predictor=average(found, comparisons, fitted.predictor))
+        except KeyboardInterrupt:
+            return replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
+
     def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
-        return refined(fitted, comparisons, self._loss())
+        searched = self._search is not None and self._search.best_of_rank(self.n_components) is not None
+        return fitted if searched else refined(fitted, comparisons, self._loss())
 
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         if not hasattr(self, "gram_"):
@@ -179,20 +285,15 @@ class DMOE(OrdinalEmbedding):
     def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
         super()._keep(fitted, comparisons)
         solution, problem = fitted.solution, fitted.problem
+        for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.dual_gap_ = solution.dual_gap
         self.ridge_ = problem.ridge
-        self.nu_ = self._nu
-        if isinstance(problem, FactoredProblem):
-            if hasattr(self, "gram_"):  # of an earlier fit
-                del self.gram_, self.specificities_
-            return
-        assert solution.gram is not None
-        # The diagonal that predicts, w (g_ii + s_i). A constant on the diagonal changes no margin; it is set such that
-        # nothing is taken away from that of G, and gram_ stays in the cone.
-        lengths = np.diagonal(solution.gram)
-        weighted = problem.margins.diagonal * np.diagonal(with_specificities(solution.gram, solution.specificities))
-        self.specificities_ = weighted - lengths - (weighted - lengths).min()
-        self.gram_ = with_specificities(solution.gram, self.specificities_)
+        self.penalty_, self.nu_, self.power_, self.rank_ = self._choice.params().values()
+        if self._search is not None and self._search.has_best:
+            self.cv_results_, self.best_index_ = self._search.results(), self._search.best_index
+        if fitted.predictor is not None:
+            self.gram_, self.specificities_ = fitted.predictor
 
 
 def _compared(comparisons: Comparisons | ComparisonsFile) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 
 from nearer.comparisons import Comparisons
+from nearer.embedding.predictor import Predictor
 from nearer.factored import FactoredProblem, InMemory, PointArray, Source, rows_of
 from nearer.losses import DistanceHinge, Loss
 from nearer.margins import FloatArray, MarginMap
@@ -19,6 +20,10 @@ from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, centre
 from nearer.solvers.driver import Callback
 from nearer.solvers.psd import with_fixed_signs
 from nearer.solvers.start import leading_pull
+
+_FEW_OBJECTS = 1000
+# The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
+OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +39,15 @@ class Fitted:
         Over all objects.
     vanishing_trace : float
         The trace penalty from which on the map is a point; infinity for a loss without one.
+    predictor : Predictor, optional
+        The Gram matrix that predicts, if the map does not.
     """
 
     embedding: FloatArray
     problem: Problem | FactoredProblem
     solution: Solution
     vanishing_trace: float
+    predictor: Predictor | None = None
 
 
 def fit_gram(
@@ -61,7 +69,10 @@ def fit_gram(
     assert solution.gram is not None
     embedding = np.zeros((comparisons.n_objects, n_components))
     embedding[seen] = embedding_from_gram(centred(solution.gram), n_components)
-    return Fitted(embedding, problem, solution.among(seen, comparisons.n_objects), problem.vanishing_trace)
+    everywhere = solution.among(seen, comparisons.n_objects)
+    assert everywhere.gram is not None
+    predictor = Predictor.of(everywhere.gram, everywhere.specificities, problem.margins.diagonal)
+    return Fitted(embedding, problem, everywhere, problem.vanishing_trace, predictor)
 
 
 def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
@@ -82,6 +93,17 @@ def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
         embedding=principal(solution.points, problem.mentions > 0),
         solution=replace(fitted.solution, outcome=outcome),
     )
+
+
+def with_points(fitted: Fitted, comparisons: Comparisons, loss: Loss, penalty: Penalty, n_components: int) -> Fitted:
+    """Return a fit with a map of its own, fitted to the comparisons over points of dimension ``n_components``."""
+    if not fitted.solution.outcome.ok:
+        points = fitted.embedding[:, :n_components]
+        return replace(fitted, embedding=np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
+    rng = np.random.default_rng(0)  # a spectral start draws nothing
+    other = fit_points(InMemory(comparisons), loss, penalty, replace(OF_RANK, rank=n_components), rng)
+    outcome = other.solution.outcome if other.solution.outcome is Outcome.INTERRUPTED else fitted.solution.outcome
+    return replace(fitted, embedding=other.embedding, solution=replace(fitted.solution, outcome=outcome))
 
 
 def fit_points(
@@ -118,11 +140,19 @@ class _Seen(NamedTuple):
 
 
 def _few_of_many(comparisons: Comparisons) -> _Seen | None:
-    """Return what is mentioned if that is less than half of all objects, which need not be carried along then."""
-    if comparisons.rows.size >= comparisons.n_objects // 2:
+    """Return what is mentioned if that is less than half of all objects, which need not be carried along then.
+
+    Of few objects any that is not mentioned is left out: its direction would take a place in the start of the descent.
+    """
+    n = comparisons.n_objects
+    if n > _FEW_OBJECTS and comparisons.rows.size >= n // 2:
+        return None
+    mentioned = np.zeros(n, dtype=bool)
+    mentioned[comparisons.rows] = True
+    if mentioned.all():
         return None
     objects, rows = np.unique(comparisons.rows, return_inverse=True)
-    return _Seen(objects, comparisons.n_objects, rows.reshape(comparisons.rows.shape))
+    return _Seen(objects, n, rows.reshape(comparisons.rows.shape))
 
 
 def _fit_seen(

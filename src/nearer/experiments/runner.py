@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -19,6 +20,19 @@ from nearer.experiments.tuning import Record, Unit, fingerprint, run_unit
 
 class Interrupted(Exception):
     """A run was stopped from outside; the message says what is kept and how to go on."""
+
+
+def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
+    """Call a function with each tuple of arguments, in several processes, and yield results as they come.
+
+    Examples
+    --------
+    >>> list(side_by_side(pow, [(2, 3), (3, 2)], n_jobs=1))
+    [8, 9]
+    """
+    parallel = joblib.Parallel(n_jobs=min(n_jobs, max(len(calls), 1)), return_as="generator_unordered")
+    results: Iterator[Any] = parallel(joblib.delayed(function)(*arguments) for arguments in calls)
+    return results
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +120,7 @@ class Run:
         """
         done = self.finished()
         left = [unit for unit in self.units() if unit not in done]
-        parallel = joblib.Parallel(n_jobs=min(self.n_jobs, max(len(left), 1)), return_as="generator_unordered")
-        work = parallel(joblib.delayed(run_unit)(self.experiment, self.seed, unit) for unit in left)
+        work = side_by_side(run_unit, [(self.experiment, self.seed, unit) for unit in left], self.n_jobs)
         # disable=None: a bar on a terminal, silence in a log file.
         bar = tqdm(total=len(self.units()), initial=len(done), desc=self.experiment.name, unit="fit", disable=None)
         try:

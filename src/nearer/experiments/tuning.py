@@ -9,15 +9,16 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from threadpoolctl import threadpool_limits
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.experiments.methods import METHODS, candidates
+from nearer.experiments.methods import METHODS, Settings, candidates
 from nearer.experiments.protocol import Experiment, draw_trial, n_folds
 from nearer.metrics import comparison_error, error_from_margins, soft_error
 
@@ -58,16 +59,20 @@ def negative_soft_error(estimator: OrdinalEmbedding, X: Comparisons, y: None = N
     return -soft_error(estimator.decision_function(X))
 
 
-def tune(method: str, train: Comparisons, n_components: int, folds_seed: int) -> Tuned:
+def tune(
+    method: str, train: Comparisons, n_components: int, folds_seed: int, grid: Sequence[Settings] | None = None
+) -> Tuned:
     """Choose settings by cross-validation and fit them to all training comparisons.
 
     Parameters
     ----------
     method : str
     train : Comparisons
-        Without answers: every row reads as it was answered.
+        Without answers: every row reads as it was answered. Rows of one of its `trials` stay in one fold.
     n_components : int
     folds_seed : int
+    grid : sequence of dict, optional
+        Settings to choose from, if not those of `candidates`.
 
     Examples
     --------
@@ -77,23 +82,30 @@ def tune(method: str, train: Comparisons, n_components: int, folds_seed: int) ->
     True
     """
     base = METHODS[method](n_components=n_components)
-    grid = candidates(method, len(train), train.n_objects)
+    grid = candidates(method, len(train), train.n_objects) if grid is None else grid
     search = GridSearchCV(
         base,
         [{name: [value] for name, value in settings.items()} for settings in grid],
         scoring=negative_soft_error,
-        cv=KFold(n_folds(len(train)), shuffle=True, random_state=folds_seed),
+        cv=_folds(train, folds_seed),
         error_score="raise",
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        search.fit(train)
+        search.fit(train, **({} if train.trials is None else {"groups": train.trials}))
     # Hundreds of fits would bury the terminal in advice about single ones; the count is kept instead.
     early = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
     for other in caught:
         if other not in early:
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     return Tuned(search.best_estimator_, search.best_index_, len(early))
+
+
+def _folds(train: Comparisons, seed: int) -> KFold | GroupKFold:
+    wanted = n_folds(len(train))
+    if train.trials is None:
+        return KFold(wanted, shuffle=True, random_state=seed)
+    return GroupKFold(min(wanted, len(set(train.trials.tolist()))), shuffle=True, random_state=seed)
 
 
 def run_unit(experiment: Experiment, seed: int, unit: Unit) -> Record:

@@ -15,21 +15,34 @@ _MOST_BLOCKS = 8
 FEWEST_ROWS = 8192  # a smaller block costs more to hand to a thread than to do
 pools: dict[int, ThreadPoolExecutor] = {}
 os.register_at_fork(after_in_child=pools.clear)  # threads do not follow into a forked process
-_SETTINGS: dict[str, Any] = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
+_SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def loop(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at first use, kept on disk for the next process where there is a folder to keep it in."""
+    return _compile(function, fastmath=_FASTMATH)
+
+
+def in_order(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile without reordering sums.
+
+    A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
+    depends on where the arrays happen to lie in memory. With sums in order both give the same bits.
+    """
+    return _compile(function)
+
+
+def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, **_SETTINGS)(function)
+        compiled: Callable[..., Any] = numba.njit(cache=True, **settings, **_SETTINGS)(function)
     except RuntimeError:  # numba found no folder that it may write to
-        compiled = numba.njit(**_SETTINGS)(function)
+        compiled = numba.njit(**settings, **_SETTINGS)(function)
     return compiled
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put a piece into the loops that call it: as a call it would take half as long again."""
-    compiled: Callable[..., Any] = numba.njit(inline="always", **_SETTINGS)(function)
+    compiled: Callable[..., Any] = numba.njit(inline="always", fastmath=_FASTMATH, **_SETTINGS)(function)
     return compiled
 
 

@@ -64,6 +64,9 @@ class ADMM:
     relaxation : float in [1, 2)
     check_every : int
         Iterations between two checks of the gap (and two changes of the step).
+    start : ADMMState, optional
+        Where another fit to the same comparisons ended (`Solution.state`): with a penalty nearby it saves most of the
+        way. The solution does not depend on it.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class ADMM:
     max_iter: int = 5000
     relaxation: float = 1.6
     check_every: int = 5
+    start: ADMMState | None = None
     space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
@@ -90,15 +94,19 @@ class ADMM:
             raise ValueError(f"specificity must be above 0 (infinity for none), got {problem.specificity}")
         if not (self.tol > 0 and 1 <= self.relaxation < 2 and self.check_every >= 1):
             raise ValueError(f"ADMM needs tol > 0, 1 <= relaxation < 2 and check_every >= 1, got {self}")
+        if self.start is not None and len(self.start.margins) != len(problem.margins):
+            raise ValueError("start must be the state of a fit to the same comparisons")
 
     def init(self, problem: Problem, rng: np.random.Generator) -> ADMMState:
-        """Start from G = 0, which is the solution if the trace penalty is large enough."""
+        """Start from G = 0, which is the solution if the trace penalty is large enough, or where another fit ended."""
         n, m = problem.margins.n_objects, len(problem.margins)
         zero, none = np.zeros((n, n)), np.zeros(m)
         objective = problem.objective(zero)
-        bound = problem.dual_bound(require_prox(problem, "solver='admm'").derivative(none))
+        bound = -np.inf  # the one at G = 0 costs a set of eigenvalues, and is worth them only there
+        if self.start is None:
+            bound = problem.dual_bound(require_prox(problem, "solver='admm'").derivative(none))
         specificities = np.zeros(n) if problem.has_specificities else None
-        return ADMMState(
+        at_zero = ADMMState(
             gram=zero,
             specificities=specificities,
             progress=Progress(0, objective, objective - bound),
@@ -114,6 +122,7 @@ class ADMM:
             theta=_theta(problem),
             iteration=0,
         )
+        return at_zero if self.start is None else _moved(problem, at_zero, self.start)
 
     def step(self, problem: Problem, state: ADMMState) -> ADMMState:
         """Update both blocks and the multipliers; every few iterations check the gap and adapt rho."""
@@ -148,6 +157,24 @@ class ADMM:
         if not gap <= self.tol * abs(objective) or gap > max(0.1 * gain, 1e-12 * state.reference):
             return None
         return Outcome.CONVERGED if state.gram.any() else Outcome.VANISHED
+
+
+def _moved(problem: Problem, at_zero: ADMMState, start: ADMMState) -> ADMMState:
+    """Return the iterates of another fit as the state to begin with; the first check will tell how good they are."""
+    specificities = at_zero.free_specificities
+    if specificities is not None and start.free_specificities is not None:
+        specificities = start.free_specificities
+    return replace(
+        at_zero,
+        free_gram=start.free_gram,
+        free_specificities=specificities,
+        margins=start.margins,
+        cone_gram=start.cone_gram,
+        margin_multiplier=start.margin_multiplier,
+        # The slopes rho theta U are what carries over.
+        cone_multiplier=start.cone_multiplier * (start.theta / at_zero.theta),
+        rho=start.rho,
+    )
 
 
 def _theta(problem: Problem) -> float:

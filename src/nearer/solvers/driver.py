@@ -57,6 +57,8 @@ class Solution:
     outcome : Outcome
     n_iter : int
     history : list of Progress
+    state : State, optional
+        Where the solver ended, for those that can go on from there.
     """
 
     gram: FloatArray | None
@@ -65,6 +67,7 @@ class Solution:
     outcome: Outcome
     n_iter: int
     history: list[Progress]
+    state: Any = None
 
     def among(self, seen: NDArray[np.intp], n_objects: int) -> Solution:
         """Return the same solution with objects that were left out, at the origin; ``seen`` are those that were not."""
@@ -192,7 +195,7 @@ def solve(
         except KeyboardInterrupt:
             outcome = Outcome.INTERRUPTED
     outcome = outcome or Outcome.MAX_ITER
-    return Solution(state.gram, state.points, state.specificities, outcome, n_iter, history)
+    return Solution(state.gram, state.points, state.specificities, outcome, n_iter, history, state)
 
 
 def progress_bar(what: str, total: int) -> tqdm[Any]:

@@ -1,0 +1,53 @@
+"""The Gram matrix that predicts, and what of its diagonal lies beyond the map."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.margins import FloatArray, MarginMap
+from nearer.metrics import clear_ties
+from nearer.problem import with_specificities
+
+
+class Predictor(NamedTuple):
+    """A Gram matrix, (n, n), and the part of its diagonal that specificities make up, (n,), each at least 0.
+
+    Examples
+    --------
+    >>> line = np.array([[0.0], [1.0], [3.0]])
+    >>> Predictor.of(line @ line.T).margins(Comparisons.from_triplets([[0, 1, 2]]))
+    array([8.])
+    """
+
+    gram: FloatArray
+    specificities: FloatArray
+
+    @classmethod
+    def of(cls, gram: FloatArray, specificities: FloatArray | None = None, diagonal: float = 1.0) -> Self:
+        """Return the predictor for a solution whose diagonal counts ``diagonal`` times: w (g_ii + s_i).
+
+        A constant on the diagonal changes no margin; it is set such that nothing is taken away from that of G, and the
+        matrix stays in the cone.
+        """
+        beyond = diagonal * np.diagonal(with_specificities(gram, specificities)) - np.diagonal(gram)
+        beyond = beyond - beyond.min()
+        return cls(with_specificities(gram, beyond), beyond)
+
+    def margins(self, comparisons: Comparisons) -> FloatArray:
+        """Return the margins of comparisons as answered, (m,)."""
+        return clear_ties(*MarginMap.from_quadruplets(comparisons.oriented, len(self.gram)).distances(self.gram))
+
+    def size(self, comparisons: Comparisons) -> float:
+        """Return how large the margins are on average."""
+        return float(np.average(np.abs(self.margins(comparisons)), weights=comparisons.sample_weight))
+
+    def scaled(self, factor: float) -> Predictor:
+        """Return the same, so many times as large."""
+        return Predictor(factor * self.gram, factor * self.specificities)
+
+    def plus(self, other: Predictor) -> Predictor:
+        """Return the sum with another."""
+        return Predictor(self.gram + other.gram, self.specificities + other.specificities)

@@ -1,0 +1,52 @@
+"""Folds that keep together what belongs together.
+
+Rows of one trial are one act of judgment, and rows that ask one question, whatever the answer, are copies of each other
+or contradict each other: split between training and test they would tell the one about the other. Folds therefore
+take whole trials or, where no trials are known, whole questions. They are numbered in the order of first appearance, so
+that neither the names of the objects, nor a repeated row in place of a weight, nor the way round in which a row is
+written changes a fold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.comparisons import Comparisons
+
+
+def whole_units(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the trial, or else of the question, that each row belongs to, by first appearance, (m,).
+
+    Examples
+    --------
+    >>> whole_units(Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 2, 1]])).tolist()
+    [0, 1, 0]
+    """
+    if comparisons.trials is not None:
+        keys = comparisons.trials
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    else:
+        n = comparisons.n_objects
+        i, j, l, k = comparisons.quadruplets.T.astype(np.int64)  # noqa: E741
+        pairs = np.sort([np.minimum(i, j) * n + np.maximum(i, j), np.minimum(l, k) * n + np.maximum(l, k)], axis=0)
+        _, first, inverse = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty(len(order), dtype=np.intp)
+    number[order] = np.arange(len(order))
+    numbered: NDArray[np.intp] = number[inverse.ravel()]
+    return numbered
+
+
+def fold_of_each(units: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the fold of each row, (m,): units shuffled and dealt out in turn.
+
+    Examples
+    --------
+    >>> folds = fold_of_each(np.array([0, 0, 1, 2, 3]), 2, np.random.default_rng(0))
+    >>> bool(folds[0] == folds[1]), np.bincount(folds[[0, 2, 3, 4]]).tolist()
+    (True, [2, 2])
+    """
+    dealt = rng.permutation(units.max() + 1) % n_folds
+    folds: NDArray[np.intp] = dealt[units]
+    return folds

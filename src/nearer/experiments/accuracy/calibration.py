@@ -1,0 +1,82 @@
+"""Whether probabilities mean what they say, kept so that records of many trials can be pooled.
+
+A prediction has a *confidence*, the larger of its two probabilities, and is right or wrong. Confidences from 1/2 to 1
+are counted in 15 bins of equal width; in a calibrated method the share of right predictions in a bin is its mean
+confidence, and the expected calibration error is the mean gap between the two, weighted by the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+N_BINS = 15
+Counts = list[list[float]]
+
+
+def reliability(probability: NDArray[np.float64], answers: NDArray[np.int8]) -> Counts:
+    """Count predictions by their confidence.
+
+    Parameters
+    ----------
+    probability : array of shape (m,)
+        That the answer is +1.
+    answers : array of {-1, +1}, shape (m,)
+
+    Returns
+    -------
+    list of 3 lists of length 15
+        For each bin: predictions, the sum of their confidences, and how many were right (of a confidence of exactly
+        one half, half).
+
+    Examples
+    --------
+    >>> counts = reliability(np.array([0.9, 0.1, 0.9]), np.array([1, -1, -1], dtype=np.int8))
+    >>> [row[12] for row in counts]
+    [3.0, 2.7, 2.0]
+    """
+    confidence = np.maximum(probability, 1 - probability)
+    right = np.where(probability == 0.5, 0.5, (probability > 0.5) == (answers > 0))
+    # Rounding up, not down: 1 - 0.1 and 0.9 are then in one bin whatever their last bits.
+    place = np.clip(((confidence - 0.5) * 2 * N_BINS + 1e-9).astype(int), 0, N_BINS - 1)
+    columns = (None, confidence, right)
+    return [np.bincount(place, weights, N_BINS).astype(float).round(6).tolist() for weights in columns]
+
+
+def expected_calibration_error(counts: Counts) -> float:
+    """Return the mean gap between confidence and share of right predictions.
+
+    Examples
+    --------
+    >>> expected_calibration_error(reliability(np.array([0.8, 0.8]), np.array([1, -1], dtype=np.int8)))
+    0.3
+    """
+    number, confidence, right = np.asarray(counts)
+    return float(round(np.abs(confidence - right).sum() / number.sum(), 9))
+
+
+def pooled(many: Sequence[Counts]) -> Counts:
+    """Return the counts of several records together, each record with the same weight.
+
+    Examples
+    --------
+    >>> pooled([[[1.0], [0.8], [1.0]], [[9.0], [9.0], [0.0]]])
+    [[2.0], [1.8], [1.0]]
+    """
+    shares = [np.asarray(counts) / np.sum(counts[0]) for counts in many]
+    return [list(map(float, row)) for row in np.sum(shares, axis=0)]
+
+
+def log_loss(probability: NDArray[np.float64], answers: NDArray[np.int8]) -> float:
+    """Return the mean negative logarithm of the probability of what was answered; 0 and 1 count as the next float.
+
+    Examples
+    --------
+    >>> round(log_loss(np.array([0.5, 0.5]), np.array([1, -1], dtype=np.int8)), 4)
+    0.6931
+    """
+    tiny = np.finfo(np.float64).eps
+    chance = np.where(answers > 0, probability, 1 - probability).clip(tiny, 1 - tiny)
+    return float(-np.log(chance).mean())

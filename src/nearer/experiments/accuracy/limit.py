@@ -1,0 +1,57 @@
+"""The best possible predictor of synthetic data: the posterior vote of one who knows how they came about.
+
+Prior and noise are those of the truth; only the map is unknown. Noise-free answers have a steep likelihood, as a step
+cannot be sampled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logit
+
+from nearer.experiments.accuracy.trial import Predictions, Trial, Truth
+from nearer.margins import FloatArray
+from nearer.posterior.maps import chances_of
+from nearer.posterior.model import NUMBERS, Model, draws_of, model_of
+from nearer.posterior.nuts import NUTS, sample
+
+_STEEP = 30.0  # for each ten comparisons an object, at least so much
+_KERNEL = {"step": 3.0, "logistic": 300.0}  # the second is wide enough to be linear in squared distances
+_SAMPLER = NUTS(n_chains=2, n_warmup=400, n_draws=1000, thin=5)
+
+
+def posterior_vote(trial: Trial) -> Predictions:
+    """Return the posterior vote under the true prior and the true noise."""
+    assert trial.truth is not None
+    model, seen = model_of(trial.train, trial.truth.n_components)
+    given = known_numbers(model, trial.truth)
+    seeds = np.random.SeedSequence(trial.start_seed).spawn(_SAMPLER.n_chains)
+    sampled = sample(model, _SAMPLER, seeds, n_threads=1, given=given)
+    draws = draws_of(model, sampled.unknowns.reshape(-1, model.size))
+    place = np.full(trial.train.n_objects, -1)
+    place[seen] = np.arange(len(seen))
+    rows = place[trial.test.quadruplets]
+    probability = np.full(len(rows), 0.5)
+    known = (rows >= 0).all(axis=1)
+    probability[known] = chances_of(draws, rows[known], n_threads=1)
+    return Predictions(decision=np.asarray(logit(probability)), probability=probability)
+
+
+def known_numbers(model: Model, truth: Truth) -> FloatArray:
+    """Return what the truth says about the unknowns of a model, (size,): all but the coordinates, which are NaN."""
+    n, p = model.n_objects, model.n_components
+    given = np.zeros(model.size)
+    given[: n * p] = np.nan
+    if truth.logistic_slope is None:
+        kernel = _KERNEL["step"]
+        steepness = _STEEP * max(1.0, len(model.objects) / (10 * n))
+    else:
+        # The model's unit of squared distance is the mean squared length of a point.
+        kernel = _KERNEL["logistic"]
+        steepness = 2 * kernel / (1 + kernel) * truth.logistic_slope * truth.variance * p
+    numbers = dict(zip(NUMBERS, range(-len(NUMBERS), 0), strict=True))
+    given[numbers["steepness"]] = np.log(steepness)
+    given[numbers["kernel"]] = np.log(kernel)
+    given[numbers["lapse"]] = logit(np.clip(2 * truth.flipped, 1e-4, 0.999))
+    given[numbers["radius"]] = 30.0
+    return given

@@ -1,0 +1,78 @@
+"""What draws say: chances of answers, how far maps are from each other, and how many dimensions they have."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.margins import FloatArray
+from nearer.posterior.model import Draws
+
+_ROUNDS = 5
+_RELEVANT = 0.15  # of the mean variance of the axes before it
+
+
+def chances_of(draws: Draws, rows: NDArray[np.integer], n_threads: int | None = None) -> FloatArray:
+    """Return the mean chance over draws that each row, (m, 3) or (m, 4), holds as written."""
+    from nearer.kernels import compiling, posterior
+
+    objects = np.ascontiguousarray(rows, dtype=np.int32)
+    chances = np.empty(len(objects))
+    bounds = compiling.blocks(len(objects), 0)
+
+    def block(number: int) -> None:
+        posterior.predict(*draws, objects, bounds[number], bounds[number + 1], chances)
+
+    compiling.run(block, len(bounds) - 1, n_threads)
+    return chances
+
+
+class Summary(NamedTuple):
+    """One map for all draws.
+
+    Attributes
+    ----------
+    embedding : ndarray, shape (n, q)
+        Centred, axes in order of falling variance, as large as the draws are.
+    covariances : ndarray, shape (n, q, q)
+        How far draws lie from it once they are turned onto it: for each object the mean square of that.
+    """
+
+    embedding: FloatArray
+    covariances: FloatArray
+
+
+def mean_map(draws: Draws) -> FloatArray:
+    """Return the mean of the draws after each has been turned onto it, (n, p)."""
+    centred = draws.points - draws.points.mean(axis=1, keepdims=True)
+    mean: FloatArray = centred[-1]
+    for _ in range(_ROUNDS):
+        left, _, right = np.linalg.svd(np.swapaxes(centred, 1, 2) @ mean)
+        mean = (centred @ (left @ right)).mean(axis=0)
+    return mean
+
+
+def laid_onto(draws: Draws, embedding: FloatArray) -> Summary:
+    """Return a map as large as the draws, and how far they are from it, each turned onto it as well as it can be."""
+    centred = draws.points - draws.points.mean(axis=1, keepdims=True)
+    left, _, right = np.linalg.svd(np.swapaxes(centred, 1, 2) @ embedding, full_matrices=False)
+    turned = centred @ (left @ right)
+    size = float(np.vdot(embedding, embedding))
+    embedding = embedding * (np.vdot(turned.mean(axis=0), embedding) / size if size > 0 else 0.0)
+    away = turned - embedding
+    return Summary(embedding, np.einsum("kip,kiq->ipq", away, away) / len(away))
+
+
+def dimensions_of(draws: Draws) -> FloatArray:
+    """Return the share of draws that have 1, 2, ... dimensions, (p,).
+
+    An axis counts if its variance is at least 0.15 of the mean variance of the axes before it. Where an axis is not
+    needed the model shrinks it to a hundredth and less; in a cloud that needs it the least one has about a half.
+    """
+    centred = draws.points - draws.points.mean(axis=1, keepdims=True)
+    variances = np.linalg.eigvalsh(np.swapaxes(centred, 1, 2) @ centred)[:, ::-1]
+    before = np.cumsum(variances, axis=1) / np.arange(1, variances.shape[1] + 1)
+    counts = np.cumprod(variances[:, 1:] >= _RELEVANT * before[:, :-1], axis=1).sum(axis=1)
+    return np.bincount(counts, minlength=variances.shape[1]) / len(counts)

@@ -1,0 +1,191 @@
+"""The sampler: the prior without information, the truth of a small model, repeatability, interrupts."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import posterior_twin as twin
+import pytest
+from scipy.stats import cauchy, kstest, norm
+
+from nearer import Comparisons
+from nearer.posterior import NUTS, Prior, diagnose, nuts
+from nearer.posterior.model import Model, draws_of, model_of
+from nearer.posterior.nuts import sample
+
+SMALL = NUTS(3, n_warmup=40, n_draws=20, thin=5)
+ROWS = [[0, 1, 2], [0, 1, 3], [1, 2, 3], [2, 3, 0], [3, 2, 1], [1, 0, 3]]
+
+
+def seeds(number, seed=0):
+    return np.random.SeedSequence(seed).spawn(number)
+
+
+def uninformed(n=3, p=2):
+    """Comparisons of hardly any weight: nothing but the prior is left."""
+    rows = np.array([[0, 1, 2]], np.int32)
+    return Model(rows, np.array([1e-12]), np.zeros(n), -1.0, p, Prior())
+
+
+@pytest.fixture(scope="module")
+def from_the_prior():
+    model = uninformed()
+    found = sample(model, NUTS(2, n_warmup=500, n_draws=12_000, thin=6), seeds(2), 1)
+    return found.unknowns.reshape(-1, model.size)
+
+
+def test_without_information_all_unknowns_follow_the_prior(from_the_prior):
+    """Bounds of a Kolmogorov-Smirnov test with 4000 draws, as good as independent."""
+    centres, scales = np.zeros(18), np.ones(18)
+    centres[-7:], scales[-7:] = Prior().centres, Prior().scales
+    for column in range(17):
+        test = kstest(from_the_prior[:, column], norm(centres[column], scales[column]).cdf)
+        assert test.pvalue > 1e-4, column
+    assert kstest(from_the_prior[:, 17], cauchy(0, Prior().scales[6]).cdf).pvalue > 1e-4
+
+
+def test_without_information_moments_are_those_of_the_prior(from_the_prior):
+    standard = from_the_prior[:, :11]
+    error = 1 / np.sqrt(len(standard))
+    np.testing.assert_allclose(standard.mean(axis=0), 0, atol=5 * error)
+    np.testing.assert_allclose(standard.var(axis=0), 1, atol=5 * np.sqrt(2) * error)
+    correlations = np.corrcoef(from_the_prior[:, :17].T) - np.eye(17)
+    np.testing.assert_allclose(correlations, 0, atol=5 * error)
+
+
+@pytest.mark.parametrize("quadruplets", [False, True])
+def test_a_small_posterior_is_that_of_importance_sampling(quadruplets):
+    """Chances of questions, a distance and a number, within Monte Carlo error of weighted draws from the prior."""
+    rows = Comparisons.from_quadruplets([[0, 1, 2, 3], [0, 2, 1, 3], [0, 1, 1, 3], [0, 1, 2, 3]])
+    model, _ = model_of(rows if quadruplets else Comparisons.from_triplets(ROWS, weights=[1, 2, 1, 1, 3, 1]), 1)
+    asked = np.array([[0, 1, 0, 3], [2, 0, 2, 1], [0, 1, 1, 2]])
+    truth = twin.prior_draws(np.random.default_rng(5), 200_000, 4, 1)
+    truth = truth[np.abs(truth[:, -1]) < 100]  # so far out in the Cauchy tail, one in 2600, distances overflow
+    weights = np.exp(twin.log_likelihood(truth, model.objects, model.weights, model.exposure, 4, 1))
+    found = sample(model, NUTS(4, n_warmup=300, n_draws=4000, thin=4), seeds(4), 1)
+
+    def quantities(unknowns):
+        points, answering = twin.map_of(unknowns, model.exposure, 4, 1), twin.answering(unknowns[..., -7:])
+        gaps = np.log(np.abs(points[..., 0, 0] - points[..., 1, 0]))
+        return np.concatenate(
+            [twin.chances(points, *answering, asked), gaps[..., None], unknowns[..., [-5, -4, -2]]], axis=-1
+        )
+
+    for drawn, exact in zip(np.moveaxis(quantities(found.unknowns), -1, 0), quantities(truth).T, strict=True):
+        mean = np.average(exact, weights=weights)
+        variance = np.average((exact - mean) ** 2, weights=weights)
+        exact_error = np.sqrt((weights**2 @ (exact - mean) ** 2)) / weights.sum()
+        error = np.hypot(exact_error, np.sqrt(variance / diagnose(drawn).effective))
+        assert abs(drawn.mean() - mean) < 4 * error
+        assert drawn.var() == pytest.approx(variance, rel=0.25)
+
+
+def test_draws_and_densities_belong_together():
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    found = sample(model, SMALL, seeds(3), 1)
+    assert found.unknowns.shape == (3, 4, model.size)
+    for unknowns, values in zip(found.unknowns, found.densities, strict=True):
+        np.testing.assert_array_equal([model.density(q)[0] for q in unknowns], values)
+    assert len(np.unique(found.densities)) == 12  # chains and draws differ
+    assert not found.interrupted
+
+
+def digest():
+    """Of the draws of one seed, over points and comparisons that use all of the loops."""
+    rows = np.array([np.random.default_rng(q).choice(9, 3, replace=False) for q in range(80)])
+    model, _ = model_of(Comparisons.from_triplets(rows), 3)
+    found = sample(model, SMALL, seeds(3), 1)
+    maps = draws_of(model, found.unknowns.reshape(-1, model.size))
+    return hashlib.sha256(found.unknowns.tobytes() + maps.points.tobytes()).hexdigest()
+
+
+def test_the_number_of_threads_changes_no_bit():
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    one, two, five = (sample(model, SMALL, seeds(3), n_threads) for n_threads in (1, 2, 5))
+    for other in (two, five):
+        np.testing.assert_array_equal(other.unknowns, one.unknowns)
+        assert other.n_steps == one.n_steps
+    different = sample(model, SMALL, seeds(3, seed=1), 1)
+    assert (different.unknowns != one.unknowns).all()
+
+
+def test_a_new_process_draws_the_same_bits():
+    folder = os.path.dirname(__file__)
+    code = f"import sys; sys.path[:0] = [{folder!r}, {os.path.dirname(folder)!r}]; import test_nuts as t; print(t.digest())"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == digest()
+
+
+@pytest.fixture
+def interrupt(monkeypatch):
+    """Return a function that has Ctrl-C pressed once the chains together made so many moves."""
+    made = []
+    plain = nuts._Chain._move
+
+    def after(moves):
+        def move(self, step, depth):
+            made.append(1)
+            if len(made) == moves:
+                os.kill(os.getpid(), signal.SIGINT)
+            return plain(self, step, depth)
+
+        monkeypatch.setattr(nuts._Chain, "_move", move)
+
+    return after
+
+
+def test_an_interrupt_keeps_the_draws_of_all_chains(interrupt):
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    interrupt(after := 1000)
+    found = sample(model, NUTS(2, n_warmup=20, n_draws=300_000, thin=2), seeds(2), 2)
+    assert found.interrupted
+    chains, drawn, _ = found.unknowns.shape
+    assert chains == 2 or drawn > after // 8
+    assert 1 <= drawn < 150_000
+    assert found.densities.shape == (chains, drawn)
+
+
+def test_an_interrupt_keeps_the_first_chain_if_the_others_wait_for_a_thread(interrupt):
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    interrupt(1000)
+    found = sample(model, NUTS(4, n_warmup=20, n_draws=300_000, thin=2), seeds(4), 1)
+    assert found.interrupted
+    assert found.unknowns.shape[0] == 1
+    assert found.unknowns.shape[1] >= 400
+
+
+def test_an_interrupt_while_all_warm_up_goes_on(interrupt):
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    interrupt(5)
+    with pytest.raises(KeyboardInterrupt):
+        sample(model, NUTS(2, n_warmup=300_000, n_draws=4, thin=1), seeds(2), 2)
+
+
+def test_an_error_in_a_chain_comes_out(monkeypatch):
+    def fail(self, step, depth):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(nuts._Chain, "_move", fail)
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    with pytest.raises(RuntimeError, match="out of luck"):
+        sample(model, SMALL, seeds(3), 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_chains": 0}, "n_chains"),
+        ({"n_warmup": 10}, "n_warmup must be an integer >= 20"),
+        ({"n_draws": 2.5}, "n_draws"),
+        ({"thin": True}, "thin"),
+        ({"max_depth": 0}, "max_depth"),
+        ({"acceptance": 1.0}, "acceptance"),
+        ({"n_draws": 30, "thin": 10}, "lower thin"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        NUTS(**settings)

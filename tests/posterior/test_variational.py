@@ -1,0 +1,80 @@
+"""The approximation: a case with a known answer, a bound that rises, repeatability."""
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons
+from nearer.posterior import Prior, Variational, variational
+from nearer.posterior.model import Model, model_of
+from nearer.posterior.variational import approximate
+
+SEED = np.random.SeedSequence(0)
+ROWS = np.array([np.random.default_rng(q).choice(9, 3, replace=False) for q in range(80)])
+
+
+def test_without_information_the_answer_is_the_prior():
+    """Independent normal numbers are what it approximates by: means, deviations and the bound are known exactly."""
+    model = Model(np.array([[0, 1, 2]], np.int32), np.array([1e-12]), np.zeros(3), -1.0, 2, Prior())
+    found = approximate(model, Variational(n_steps=2000, n_draws=4000), SEED, 1)
+    draws = found.unknowns[0][:, :-1]  # all but the Cauchy one
+    centres, scales = np.zeros(17), np.ones(17)
+    centres[-6:], scales[-6:] = Prior().centres[:6], Prior().scales[:6]
+    np.testing.assert_allclose((draws.mean(axis=0) - centres) / scales, 0, atol=0.12)
+    np.testing.assert_allclose(draws.std(axis=0) / scales, 1, atol=0.12)
+    # E[-z^2 / 2] + log(scale) for each of them; the Cauchy number adds between -2 and 0 above its own log(scale).
+    bound = -0.5 * 17 + np.log(Prior().scales).sum()
+    assert bound - 2 < found.densities[0, -200:].mean() < bound + 1
+
+
+def test_the_bound_rises_and_has_the_data_in_it():
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    found = approximate(model, Variational(400, 20), SEED, 1)
+    bounds = found.densities[0]
+    assert bounds.shape == (400,)
+    parts = bounds.reshape(4, 100).mean(axis=1)
+    assert (np.diff(parts) > -0.5).all()
+    assert parts[-1] > parts[0] + 10
+    assert found.unknowns.shape == (1, 20, model.size)
+    assert (found.n_steps, found.n_divergent, found.interrupted) == (800, 0, False)
+
+
+def test_threads_change_no_bit():
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    one, two = (approximate(model, Variational(50, 10), SEED, n_threads) for n_threads in (1, 2))
+    np.testing.assert_array_equal(one.unknowns, two.unknowns)
+    other = approximate(model, Variational(50, 10), np.random.SeedSequence(1), 1)
+    assert (other.unknowns != one.unknowns).all()
+
+
+@pytest.mark.parametrize("after", [0, 30])
+def test_an_interrupt_keeps_the_approximation_so_far(after, monkeypatch):
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    plain = variational.tqdm
+
+    def interrupted(steps, **settings):
+        class Bar(plain):
+            def __iter__(self):
+                for number in super().__iter__():
+                    if number == after:
+                        raise KeyboardInterrupt
+                    yield number
+
+        return Bar(steps, **settings)
+
+    monkeypatch.setattr(variational, "tqdm", interrupted)
+    if after == 0:
+        with pytest.raises(KeyboardInterrupt):
+            approximate(model, Variational(50, 10), SEED, 1)
+        return
+    found = approximate(model, Variational(50, 10), SEED, 1)
+    assert found.interrupted
+    assert found.densities.shape == (1, after)
+    assert np.isfinite(found.unknowns).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"n_steps": 5}, "n_steps"), ({"n_draws": 1}, "n_draws"), ({"rate": 0}, "rate")]
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Variational(**settings)
