@@ -9,7 +9,7 @@ from nearer.datasets import load_colors, sample_triplets
 README = Path(__file__).parents[1] / "README.md"
 
 
-SHORT, LONG, LARGE = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+SHORT, LONG, SURE, LARGE = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def test_the_short_example_prints_what_it_says(capsys):
@@ -39,6 +39,15 @@ def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
     assert float(of_predict) < 0.25
     assert float(of_map) < 0.25
     assert (tmp_path / "map.png").stat().st_size > 10_000
+
+
+def test_the_sure_example_finds_two_dimensions(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(SURE, "README.md", "exec"), {})
+    dimension, *_, deviations = capsys.readouterr().out.splitlines()
+    assert dimension.startswith("2 [")
+    assert deviations.endswith("(3, 25, 15)")
+    assert (tmp_path / "ellipses.png").stat().st_size > 10_000
 
 
 def test_the_large_example_places_continues_and_streams(tmp_path, monkeypatch, capsys):

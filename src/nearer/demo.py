@@ -14,20 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
-from sklearn.model_selection import GridSearchCV, KFold
 
-from nearer.comparisons import Comparisons
 from nearer.datasets import ColorSet, load_colors, sample_triplets
 from nearer.embedding import DMOE
 from nearer.metrics import comparison_error
-from nearer.penalty import Penalty
 from nearer.plotting import FAINT, INK, new_figure, plot_map
 
 N_JUDGMENTS = 3000
 HELD_OUT = 0.2
 # With distances in units of 50 (black and white are 2 apart) this slope makes one answer in nine wrong.
 UNIT, SLOPE = 50.0, 2.0
-TRACE_FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.4)
 FILE_NAME = "colors.png"
 
 
@@ -90,7 +86,7 @@ def run_demo(folder: Path, seed: int = 0) -> DemoResult:
     colors = load_colors()
     judgments = sample_triplets(colors.lab / UNIT, N_JUDGMENTS, logistic_slope=SLOPE, random_state=seed)
     train, test = judgments.split(HELD_OUT, random_state=seed)
-    model = fit_map(train)
+    model = DMOE(n_components=2).fit(train)
     result = DemoResult(
         n_objects=train.n_objects,
         n_train=len(train),
@@ -102,14 +98,6 @@ def run_demo(folder: Path, seed: int = 0) -> DemoResult:
     )
     draw_map(colors, model.embedding_, result)
     return result
-
-
-def fit_map(train: Comparisons) -> DMOE:
-    """Fit DMOE in two dimensions, its trace penalty chosen by cross-validation within the training judgments."""
-    penalties = {"penalty": [Penalty(trace=trace) for trace in TRACE_FRACTIONS]}
-    search = GridSearchCV(DMOE(n_components=2), penalties, cv=KFold(5)).fit(train)
-    best: DMOE = search.best_estimator_
-    return best
 
 
 def draw_map(colors: ColorSet, embedding: NDArray[np.float64], result: DemoResult) -> None:

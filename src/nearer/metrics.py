@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
+from nearer._calibration import ReliabilityCurve, expected_calibration_error, reliability_curve
 from nearer._points import checked_points, refuse_nonfinite
 from nearer._procrustes import procrustes_error
 from nearer._rows import are_indices, show
@@ -29,12 +30,15 @@ from nearer.margins import MarginMap
 
 __all__ = [
     "MarginStatistics",
+    "ReliabilityCurve",
     "comparison_error",
     "error_from_margins",
+    "expected_calibration_error",
     "margin_statistics",
     "margins",
     "pair_distances",
     "procrustes_error",
+    "reliability_curve",
     "soft_error",
 ]
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from nearer.metrics import ReliabilityCurve
+
 INK, FAINT = "#2b2b2b", "#9a9a9a"
 PALETTE = {
     "DMOE": "#b5403a",
@@ -58,6 +60,8 @@ def plot_map(
     labels: Sequence[str] | NDArray[Any] | None = None,
     colors: Any = None,
     ax: Axes | None = None,
+    *,
+    ellipses: ArrayLike | None = None,
 ) -> Axes:
     """Draw a map: one dot for each object, with its name where there is room for it.
 
@@ -69,6 +73,8 @@ def plot_map(
         A label that would lie on another label or on a dot is left out.
     colors : anything that matplotlib takes as the colours of n dots, optional
     ax : Axes, optional
+    ellipses : array of shape (n, 5), optional
+        Where each object may lie, as `PosteriorEmbedding.ellipses` returns it: centre, half axes, angle in degrees.
 
     Returns
     -------
@@ -92,12 +98,32 @@ def plot_map(
         points[:, 0], points[:, 1], s=area, c=_SECOND if colors is None else colors,
         edgecolors=[_OUTLINE], linewidths=0.7,
     )  # fmt: skip
+    if ellipses is not None:
+        _draw_ellipses(ax, np.asarray(ellipses, dtype=np.float64), len(points), colors)
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
     ax.set_axis_off()
     if labels is not None:
         _place_labels(ax, points[:, :2], [str(label) for label in labels], np.sqrt(area) / 2)
     return ax
+
+
+def _draw_ellipses(ax: Axes, ellipses: NDArray[np.float64], n_points: int, colors: Any) -> None:
+    """Draw an ellipse under each dot, in a pale tone of its colour."""
+    from matplotlib.collections import EllipseCollection
+
+    if ellipses.shape != (n_points, 5):
+        raise ValueError(
+            f"ellipses must have the shape ({n_points}, 5): centre, half axes and angle of each object; "
+            f"got {ellipses.shape}"
+        )
+    ax.add_collection(
+        EllipseCollection(
+            2 * ellipses[:, 2], 2 * ellipses[:, 3], ellipses[:, 4], units="xy", offsets=ellipses[:, :2],
+            offset_transform=ax.transData, facecolors=_SECOND if colors is None else colors, alpha=0.15, zorder=0,
+        )
+    )  # fmt: skip
+    ax.update_datalim(np.concatenate([ellipses[:, :2] + side * ellipses[:, 2:3] for side in (-1, 1)]))
 
 
 def _place_labels(ax: Axes, points: NDArray[np.float64], labels: Sequence[str], radius: float) -> None:
@@ -310,6 +336,53 @@ def plot_path(model: Any, ax: Axes | None = None) -> Axes:
         ax.set_xscale("log")
     ax.set(xlabel="trace penalty, 1 where the map vanishes", ylabel="held-out error, smoothed")
     ax.legend(frameon=False, fontsize=8)
+    return _plain(ax)
+
+
+def plot_reliability(
+    curve: ReliabilityCurve, name: str | None = None, color: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw how often predictions are right against how sure they are; on the diagonal they are right as often as said.
+
+    The bars below show where the predictions are; a bin with less than one in 2000 of them has no dot.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+        Of `nearer.metrics.reliability_curve`.
+    name : str, optional
+        Goes above, with the expected calibration error.
+    color : str, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from nearer.metrics import reliability_curve
+    >>> plot_reliability(reliability_curve([0.8, 0.8, 0.8, 0.8], [1, -1, 1, -1]), "a coin").get_title()
+    'a coin  (ECE 0.300)'
+    """
+    ax = new_figure(4, 4).add_subplot() if ax is None else ax
+    color = _ACCENT if color is None else color
+    share = curve.weight / curve.weight.sum()
+    edges = np.linspace(0.5, 1, len(share) + 1)
+    # A sixth of the panel is enough to see where the predictions are.
+    ax.bar(
+        edges[:-1], share / share.max() / 12, np.diff(edges), bottom=0.45, align="edge", color=color, alpha=0.25,
+        linewidth=0,
+    )  # fmt: skip
+    ax.plot([0.5, 1], [0.5, 1], color=FAINT, linewidth=1)
+    seen = share > 5e-4  # a bin with hardly any predictions shows noise
+    ax.plot(curve.confidence[seen], curve.right[seen], "o-", color=color, markersize=3.5, linewidth=1.4)
+    if name is not None:
+        ax.set_title(f"{name}  (ECE {curve.error:.3f})", fontsize=9, color=INK)
+    low = min(0.45, float(curve.right[seen].min()) - 0.05)
+    ax.set(xlim=(0.5, 1.01), ylim=(low, 1.01), xticks=[0.5, 0.75, 1.0], yticks=[0.5, 0.75, 1.0])
+    ax.set_xlabel("confidence", fontsize=9, color=INK)
+    ax.set_ylabel("share right", fontsize=9, color=INK)
     return _plain(ax)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.calibration import Calibration, spread_of_points
 from nearer.embedding.fitting import OF_RANK, Fitted, refined, with_points
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.tuning import Search, average, per_object, search, worth_tuning
@@ -128,6 +129,7 @@ class DMOE(OrdinalEmbedding):
     best_index_: int
     _choice: Candidate
     _search: Search | None
+    _calibration: Calibration | None
 
     def __init__(
         self,
@@ -263,6 +265,18 @@ class DMOE(OrdinalEmbedding):
         searched = self._search is not None and self._search.best_of_rank(self.n_components) is not None
         return fitted if searched else refined(fitted, comparisons, self._loss())
 
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
+
+        After a search they are calibrated on the comparisons that it held out; without one they are those of the loss
+        at the margins of the fit, which is too sure of itself where it fits its training answers too closely.
+        """
+        margins = self.decision_function(X)
+        if self._calibration is None:
+            return super().predict_proba(X)
+        holds = self._calibration.probability(margins / self._spread if self._spread > 0 else margins)
+        return np.column_stack([1 - holds, holds])
+
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         if not hasattr(self, "gram_"):
             return super()._distances(quadruplets)
@@ -294,6 +308,13 @@ class DMOE(OrdinalEmbedding):
             self.cv_results_, self.best_index_ = self._search.results(), self._search.best_index
         if fitted.predictor is not None:
             self.gram_, self.specificities_ = fitted.predictor
+        self._calibration = None if self._search is None else self._search.calibration
+        if self._calibration is not None:
+            seen = np.unique(self.comparisons_.rows)  # type: ignore[union-attr]
+            if fitted.predictor is not None:
+                self._spread = fitted.predictor.spread(seen)
+            else:
+                self._spread = spread_of_points(self.embedding_[seen])
 
 
 def _compared(comparisons: Comparisons | ComparisonsFile) -> int:

@@ -1,9 +1,9 @@
 """One map that answers as the posterior does.
 
 Draws differ by rotations that no comparison can tell apart. Where the comparisons leave little open, their mean after
-turning them onto each other is a good map; where they leave much open it is a shrunken cloud. So questions are drawn the
-way the study asks them, the posterior says how likely each answer is, and descent finds maps of the wanted dimension
-that agree with these chances. The one that agrees best, the mean among them, is kept.
+turning them onto each other is a good map; where they leave much open it is a shrunken cloud. So questions are drawn
+the way the study asks them, the posterior says how likely each answer is, and descent finds maps of the wanted
+dimension that agree with these chances. The one that agrees best, the mean among them, is kept.
 """
 
 from __future__ import annotations

@@ -281,12 +281,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
             shaped = {name: sampled.unknowns[:, :, number - len(NUMBERS)] for number, name in enumerate(NUMBERS)}
             found = {"log_density": diagnose(sampled.densities)} | {key: diagnose(of) for key, of in shaped.items()}
             distances = [diagnose(of.reshape(chains, n_draws)) for of in self._distances_of_pairs()]
+            # NaN: a distance that never changed, or too few draws to tell anything.
             rhats, sizes = np.array(distances).T
-            # Infinite, or none, where no distance ever changed or there are too few draws to tell.
-            found["distances"] = Diagnosis(
-                float(np.max(rhats, where=~np.isnan(rhats), initial=1.0)) if np.isfinite(sizes).any() else np.inf,
-                float(np.min(sizes, where=~np.isnan(sizes), initial=np.inf)) if np.isfinite(sizes).any() else 0.0,
-            )
+            rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
+            found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
             self.diagnostics_ = found
             worst = found["distances"]
             if worst.rhat > WORST_RHAT and chains > 1:
@@ -313,8 +311,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def _distances_of_pairs(self) -> list[FloatArray]:
         """Return the logarithms of some distances in each draw."""
-        pairs = np.random.default_rng(0).integers(len(self._seen), size=(_N_PAIRS, 2))
-        pairs = self._seen[pairs[pairs[:, 0] != pairs[:, 1]]]
+        drawn = np.random.default_rng(0).integers(len(self._seen), size=(_N_PAIRS, 2))
+        pairs = self._seen[drawn[drawn[:, 0] != drawn[:, 1]]]
         if len(pairs) == 0:
             pairs = self._seen[None, :2]
         points = self.draws_.points
@@ -346,9 +344,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
         larger, unknowns = extended(self._larger, self._unknowns, np.arange(before), added.n_objects, rng)
         about, mentioned = model_of(added, larger.n_components, self.prior)
         rows = mentioned.astype(np.int32)[about.objects]
-        larger.exposure[mentioned] = np.where(
-            mentioned < before, larger.exposure[mentioned], about.exposure - about.least_exposure + larger.least_exposure
-        )
+        later = mentioned >= before
+        asked = about.exposure[later] - about.least_exposure
+        larger.exposure[mentioned[later]] = asked + larger.least_exposure
         larger = replace(larger, objects=rows, weights=about.weights)
         new = np.arange(added.n_objects) >= before
         self._larger, self._unknowns = larger, settled(larger, unknowns, new, rng)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
+from nearer.embedding.calibration import spread_of
 from nearer.margins import FloatArray, MarginMap
 from nearer.metrics import clear_ties
 from nearer.problem import with_specificities
@@ -43,6 +45,10 @@ class Predictor(NamedTuple):
     def size(self, comparisons: Comparisons) -> float:
         """Return how large the margins are on average."""
         return float(np.average(np.abs(self.margins(comparisons)), weights=comparisons.sample_weight))
+
+    def spread(self, objects: NDArray[np.integer]) -> float:
+        """Return the mean squared distance between these objects."""
+        return spread_of(self.gram[np.ix_(objects, objects)])
 
     def scaled(self, factor: float) -> Predictor:
         """Return the same, so many times as large."""

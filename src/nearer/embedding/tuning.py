@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nearer.comparisons import Comparisons
+from nearer.embedding.calibration import Calibration
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.tuning_candidates import Candidate, Path
 from nearer.embedding.tuning_folds import fold_of_each, whole_units
@@ -89,6 +90,8 @@ class Search:
         Adding up to 1; 0 for those that dropped out or lie far behind.
     interrupted : bool
         Whether it ended before its last fold; without any fold there are no shares.
+    calibration : Calibration or None
+        What held-out margins of the average by shares say about probabilities; None without any fold.
     """
 
     paths: list[Path]
@@ -96,6 +99,7 @@ class Search:
     means: FloatArray
     shares: FloatArray
     interrupted: bool
+    calibration: Calibration | None = None
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -186,7 +190,7 @@ def search(comparisons: Comparisons, paths: list[Path], rng: np.random.Generator
                     break
         except KeyboardInterrupt:
             interrupted = True
-    return Search(paths, race.errors(), race.means(), race.shares(), interrupted)
+    return Search(paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
 
 
 def average(found: Search, comparisons: Comparisons, chosen: Predictor) -> Predictor:
@@ -231,18 +235,23 @@ class _Race:
         self.folds: list[NDArray[np.intp]] = []  # the rows of each
         # Margins of these rows, their mean size being 1; NaN for a candidate that has dropped out.
         self.margins = np.zeros((count, 0))
+        self.objects = np.unique(comparisons.rows)
+        self.spreads = np.zeros((count, 0))  # of each map, in the same unit, for each of these rows
         self.behind = np.zeros(count)  # the best, in standard errors of the difference; infinite for those that are out
 
     def run(self, held_out: NDArray[np.bool_], most: int) -> None:
         """Fit the candidates to all but the rows held out, judge them by these, and keep the best ones in the race."""
         train, judged = self.comparisons[~held_out], self.comparisons[held_out]
         margins = np.full((len(self.behind), len(judged)), np.nan)
+        spreads = np.full((len(self.behind), len(judged)), np.nan)
         for places, racing in _among(self.paths, np.isfinite(self.behind)):
             for place, found in zip(places, along(racing, train, self.closed), strict=True):
                 each = found.margins(judged)
                 size = np.average(np.abs(each), weights=judged.sample_weight)
                 margins[place] = each / size if size > 0 else each
+                spreads[place] = found.spread(self.objects) / size if size > 0 else 0.0
         self.margins = np.concatenate([self.margins, margins], axis=1)
+        self.spreads = np.concatenate([self.spreads, spreads], axis=1)
         self.folds.append(np.flatnonzero(held_out))
         self._stand(most)
 
@@ -285,6 +294,16 @@ class _Race:
         shares[np.argsort(-shares, kind="stable")[MOST_SHARES:]] = 0
         total: FloatArray = shares / shares.sum()
         return total
+
+    def calibration(self) -> Calibration | None:
+        """Return what the margins judged so far say about probabilities."""
+        if not self.folds:
+            return None
+        sharing = self.shares() > 0
+        shares = self.shares()[sharing]
+        spread = shares @ self.spreads[sharing]
+        margins = shares @ self.margins[sharing] / np.where(spread > 0, spread, 1.0)
+        return Calibration.of(margins, self._weights())
 
     def _weights(self) -> FloatArray:
         return self.comparisons.sample_weight[np.concatenate(self.folds)]

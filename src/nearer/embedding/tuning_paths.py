@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
+from nearer.embedding.calibration import spread_of_points
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.tuning_candidates import Candidate
 from nearer.factored import FactoredProblem, InMemory, PointArray, rows_of
@@ -38,6 +40,10 @@ class Points:
         from nearer import kernels
 
         return clear_ties(*kernels.squared_distances(self.points, rows_of(comparisons)))
+
+    def spread(self, objects: NDArray[np.integer]) -> float:
+        """Return the mean squared distance between these objects."""
+        return spread_of_points(self.points[objects])
 
     def predictor(self) -> Predictor:
         """Return their Gram matrix."""

@@ -74,14 +74,16 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
             turn, _ = orthogonal_procrustes(points[number - 1], points[number])
             turned = (coordinates[number, new] * spreads[number - 1]) @ turn / spreads[number]
             coordinates[number, new] = turned.clip(-_FARTHEST, _FARTHEST)
-        here = draw
+        here, length = draw, step
         value, gradient = model.density(here)
         for _ in range(_MOVES if number else _FIRST_MOVES):
             here, gradient, value, acceptance, *_ = posterior.transition(
-                here, gradient, value, step, inverse_mass, _DEPTH, rng, arguments
+                here, gradient, value, length, inverse_mass, _DEPTH, rng, arguments
             )
             if number == 0:
-                step *= 1.2 if acceptance > 0.8 else 0.7
+                step = length = length * (1.2 if acceptance > 0.8 else 0.7)
+            elif acceptance < 0.1:  # far from where it belongs, where the density is steeper
+                length *= 0.3
         draw[free] = here[free]
     return result
 

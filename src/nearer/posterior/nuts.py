@@ -1,9 +1,9 @@
 """Draws from a model by the no-U-turn sampler: several chains, each adapting its own step and mass.
 
 While a chain warms up, its step follows the acceptance by dual averaging (Hoffman and Gelman 2014). Its mass is set
-anew at the end of each of seven windows, to the square root of the variance of the gradient over that of the draws: where
-unknowns are independent both give the same answer, and where they are not their mean keeps the step long without
-losing stability.
+anew at the end of each of seven windows, to the square root of the variance of the gradient over that of the draws:
+where unknowns are independent both give the same answer, and where they are not their mean keeps the step long
+without losing stability.
 
 Trajectories are kept short. Maps can be turned without anybody noticing, and a sampler that may go on until it comes
 back spends most of its steps on turning: up to 64 steps give the most independent distances for the time.

@@ -1,8 +1,6 @@
 """Whether probabilities mean what they say, kept so that records of many trials can be pooled.
 
-A prediction has a *confidence*, the larger of its two probabilities, and is right or wrong. Confidences from 1/2 to 1
-are counted in 15 bins of equal width; in a calibrated method the share of right predictions in a bin is its mean
-confidence, and the expected calibration error is the mean gap between the two, weighted by the counts.
+The curve of one trial is that of `nearer.metrics.reliability_curve`, in 15 bins. A record keeps the sums behind it.
 """
 
 from __future__ import annotations
@@ -11,6 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nearer.metrics import ReliabilityCurve, reliability_curve
 
 N_BINS = 15
 Counts = list[list[float]]
@@ -37,12 +37,22 @@ def reliability(probability: NDArray[np.float64], answers: NDArray[np.int8]) -> 
     >>> [row[12] for row in counts]
     [3.0, 2.7, 2.0]
     """
-    confidence = np.maximum(probability, 1 - probability)
-    right = np.where(probability == 0.5, 0.5, (probability > 0.5) == (answers > 0))
-    # Rounding up, not down: 1 - 0.1 and 0.9 are then in one bin whatever their last bits.
-    place = np.clip(((confidence - 0.5) * 2 * N_BINS + 1e-9).astype(int), 0, N_BINS - 1)
-    columns = (None, confidence, right)
-    return [np.bincount(place, weights, N_BINS).astype(float).round(6).tolist() for weights in columns]
+    curve = reliability_curve(probability, answers, n_bins=N_BINS)
+    means = (np.ones(N_BINS), curve.confidence, curve.right)
+    return [np.nan_to_num(curve.weight * mean).round(6).tolist() for mean in means]
+
+
+def curve_of(counts: Counts) -> ReliabilityCurve:
+    """Return the curve that counts belong to.
+
+    Examples
+    --------
+    >>> curve_of([[2.0, 0.0], [1.2, 0.0], [1.0, 0.0]]).confidence
+    array([0.6, nan])
+    """
+    number, confidence, right = np.asarray(counts)
+    seen = np.where(number > 0, number, np.nan)
+    return ReliabilityCurve(number, confidence / seen, right / seen)
 
 
 def expected_calibration_error(counts: Counts) -> float:
@@ -53,8 +63,7 @@ def expected_calibration_error(counts: Counts) -> float:
     >>> expected_calibration_error(reliability(np.array([0.8, 0.8]), np.array([1, -1], dtype=np.int8)))
     0.3
     """
-    number, confidence, right = np.asarray(counts)
-    return float(round(np.abs(confidence - right).sum() / number.sum(), 9))
+    return round(curve_of(counts).error, 9)
 
 
 def pooled(many: Sequence[Counts]) -> Counts:

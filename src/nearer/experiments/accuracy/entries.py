@@ -110,7 +110,7 @@ def _over_points(name: str) -> Entry:
 #: The best possible predictor of synthetic data: drawn as a line, and not ranked.
 LIMIT = "limit"
 ENTRIES: dict[str, Entry] = {
-    "DMOE": Entry(plain("DMOE")),
+    "DMOE": Entry(plain("DMOE"), version=2),  # probabilities calibrated by its search
     "Posterior": Entry(plain("PosteriorEmbedding"), needs="PosteriorEmbedding"),
     **{name: _over_points(name) for name in ("GNMDS", "STE", "TSTE", "CKL", "SOE")},
     LIMIT: Entry(posterior_vote, needs_truth=True),

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer.experiments.accuracy.calibration import N_BINS
+from nearer.experiments.accuracy.calibration import curve_of
 from nearer.experiments.accuracy.datasets import DATA_SETS
 from nearer.experiments.accuracy.entries import LIMIT, METHODS
 from nearer.experiments.accuracy.peers import PEERS, loss_of
 from nearer.experiments.accuracy.rank_figure import draw_ranks
 from nearer.experiments.accuracy.ranks import Ranking
 from nearer.experiments.accuracy.summary import Calibration, Row
-from nearer.plotting import FAINT, INK, PALETTE, new_figure
+from nearer.plotting import FAINT, INK, PALETTE, new_figure, plot_reliability
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -140,7 +140,10 @@ def draw_reliability(calibration: Sequence[Calibration], path: Path) -> None:
     figure = new_figure(2.5 * columns + 0.4, 2.75 * lines + 0.3)
     axes = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
     for ax, row in zip(axes.flat, calibration, strict=False):
-        plot_reliability(row, ax)
+        plot_reliability(curve_of(row["counts"]), color=color_of(row["method"]), ax=ax)
+        # The error is the mean over the records, not that of the pooled curve.
+        ax.set_title(f"{row['method']}  (ECE {row['ece']:.3f})", fontsize=9, color=INK)
+        ax.set(xlabel="", ylabel="")
     for ax in list(axes.flat)[len(calibration) :]:
         ax.set_axis_off()
     # The lowest panel of each column says what the axis is.
@@ -150,27 +153,6 @@ def draw_reliability(calibration: Sequence[Calibration], path: Path) -> None:
     for line in range(lines):
         axes[line, 0].set_ylabel("share right", fontsize=9, color=INK)
     figure.savefig(path, dpi=200)
-
-
-def plot_reliability(row: Calibration, ax: Axes) -> Axes:
-    """Draw the share of right predictions against their confidence, with the distribution of the latter below."""
-    number, confidence, right = np.asarray(row["counts"])
-    share = number / number.sum()
-    edges = np.linspace(0.5, 1, N_BINS + 1)
-    color = color_of(row["method"])
-    # A sixth of the panel is enough to see where the predictions are.
-    ax.bar(
-        edges[:-1], share / share.max() / 12, np.diff(edges), bottom=0.45, align="edge", color=color, alpha=0.25,
-        linewidth=0,
-    )  # fmt: skip
-    ax.plot([0.5, 1], [0.5, 1], color=FAINT, linewidth=1)
-    seen = share > 5e-4  # a bin with hardly any predictions shows noise
-    ax.plot(
-        confidence[seen] / number[seen], right[seen] / number[seen], "o-", color=color, markersize=3.5, linewidth=1.4
-    )
-    ax.set_title(f"{row['method']}  (ECE {row['ece']:.3f})", fontsize=9, color=INK)
-    ax.set(xlim=(0.5, 1.01), ylim=(0.45, 1.01), xticks=[0.5, 0.75, 1.0], yticks=[0.5, 0.75, 1.0])
-    return _plain(ax)
 
 
 def _plain(ax: Axes) -> Axes:
