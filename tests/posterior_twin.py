@@ -1,4 +1,4 @@
-"""The model of `nearer.posterior.model` in plain NumPy, written from its docstring; over one vector q or many at once."""
+"""The model of `nearer.posterior.model` in plain NumPy, written from its docstring; of one vector q or of many."""
 
 from typing import Any, NamedTuple
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 
 import nearer
 from nearer import kernels

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import kernel, random_quadruplets
+from drawn_rows import kernel, random_quadruplets
 
 from nearer.margins import MarginMap, squared_distances
 

@@ -9,10 +9,12 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.metrics import (
     comparison_error,
     error_from_margins,
+    expected_calibration_error,
     margin_statistics,
     margins,
     pair_distances,
     procrustes_error,
+    reliability_curve,
     soft_error,
 )
 
@@ -261,3 +263,80 @@ def test_soft_error_does_not_depend_on_scale_and_falls_with_good_margins():
     margins = np.random.default_rng(0).normal(0.5, 1, 200)
     assert soft_error(7 * margins) == pytest.approx(soft_error(margins))
     assert soft_error(margins + 1) < soft_error(margins) < 0.5 < soft_error(-margins)
+
+
+def answered(probability, rng):
+    return np.where(rng.random(len(probability)) < probability, 1, -1)
+
+
+def test_answers_drawn_by_the_probabilities_are_calibrated():
+    rng = np.random.default_rng(0)
+    probability = rng.random(100_000)
+    curve = reliability_curve(probability, answered(probability, rng))
+    np.testing.assert_allclose(curve.right, curve.confidence, atol=0.025)
+    np.testing.assert_allclose(curve.confidence, np.linspace(0.5, 1, 31)[1::2], atol=0.002)  # the middles of the bins
+    assert curve.weight.sum() == 100_000
+
+
+def test_the_error_of_a_calibrated_method_is_as_small_as_chance_allows():
+    rng = np.random.default_rng(0)
+    found = [
+        expected_calibration_error(probability, answered(probability, rng)) for probability in rng.random((200, 1500))
+    ]
+    assert np.mean(found) == pytest.approx(np.sqrt(15 / 1500) / 3, rel=0.15)
+
+
+def test_the_calibration_error_of_a_constant_is_its_distance_from_the_share_right():
+    for confidence in (0.55, 0.8, 1.0):
+        found = expected_calibration_error(np.full(10, confidence), [1] * 7 + [-1] * 3)
+        assert found == pytest.approx(abs(confidence - 0.7))
+
+
+def test_turning_rows_round_changes_no_curve():
+    """With rows that all read +1 the same is found as with answers of both kinds."""
+    rng = np.random.default_rng(1)
+    probability = rng.random(3000)
+    y = answered(probability, rng)
+    plain = reliability_curve(probability, y)
+    oriented = reliability_curve(np.where(y > 0, probability, 1 - probability))
+    for one, other in zip(plain, oriented, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    as_bools = reliability_curve(probability, y > 0)
+    np.testing.assert_array_equal(as_bools.right, plain.right)
+
+
+def test_weights_of_a_curve_are_repetitions():
+    rng = np.random.default_rng(2)
+    probability, y, weights = rng.random(300), rng.choice([-1, 1], 300), rng.integers(0, 4, 300)
+    weighted = reliability_curve(probability, y, weights, n_bins=7)
+    repeated = reliability_curve(np.repeat(probability, weights), np.repeat(y, weights), n_bins=7)
+    for one, other in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert weighted.error == pytest.approx(expected_calibration_error(probability, y, weights, 7))
+
+
+def test_no_prediction_is_lost_at_the_ends_and_an_even_chance_is_half_right():
+    curve = reliability_curve([0.0, 0.5, 1.0, 1.0])
+    assert (curve.weight[0], curve.weight[-1], curve.weight.sum()) == (1, 3, 4)
+    assert curve.right[0] == 0.5
+    assert curve.right[-1] == pytest.approx(2 / 3)
+    assert np.isnan(curve.right[1:-1]).all()
+    assert np.isfinite(curve.error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[0.2, 0.8]],), r"\[:, 1\]"),
+        (([],), "m >= 1"),
+        (([0.2, 1.2],), "row 1: probability is 1.2"),
+        (([0.2, np.nan],), "row 1"),
+        (([0.2, 0.3], [1]), "y has 1 values"),
+        (([0.2, 0.3], [0, 1]), "y is 0"),
+        (([0.2, 0.3], None, [0, 0]), "weight"),
+        (([0.2, 0.3], None, None, 0), "n_bins"),
+    ],
+)
+def test_what_is_no_probability_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        reliability_curve(*arguments)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 
 from nearer import Comparisons, Penalty
 from nearer.factored import FactoredProblem, InMemory

@@ -9,7 +9,8 @@ import pytest
 from nearer import Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.plotting import new_figure, plot_errors, plot_loss, plot_map, plot_margins, plot_path
+from nearer.metrics import reliability_curve
+from nearer.plotting import new_figure, plot_errors, plot_loss, plot_map, plot_margins, plot_path, plot_reliability
 
 
 @pytest.fixture
@@ -23,6 +24,7 @@ def ax():
         lambda ax: plot_map(np.eye(3), ["a", "b", "c"], ax=ax),
         lambda ax: plot_margins(np.linspace(-1, 2, 50), np.linspace(-2, 2, 50), ax=ax),
         lambda ax: plot_loss(ax=ax),
+        lambda ax: plot_reliability(reliability_curve([0.6, 0.8, 0.9], [1, -1, 1]), "a method", ax=ax),
         lambda ax: plot_errors({"DMOE": [0.2, 0.3]}, {"DMOE": 0.25}, 0.1, ax=ax),
     ],
 )
@@ -110,3 +112,23 @@ def test_a_path_shows_every_setting_and_rings_the_chosen_one(ax):
     ax.figure.canvas.draw()
     with pytest.raises(ValueError, match="no search"):
         plot_path(DMOE(penalty=Penalty()).fit(rows))
+
+
+def test_a_reliability_diagram_has_a_dot_for_each_bin_that_is_not_empty(ax):
+    probability = np.repeat([0.52, 0.71, 0.93], [300, 500, 200])
+    y = np.where(np.arange(1000) % 10 < 3, -1, 1)
+    curve = reliability_curve(probability, y)
+    plot_reliability(curve, ax=ax)
+    diagonal, line = ax.lines
+    np.testing.assert_array_equal(*diagonal.get_data())
+    np.testing.assert_allclose(line.get_xdata(), [0.52, 0.71, 0.93])
+    np.testing.assert_allclose(line.get_ydata(), 0.7)
+    heights = np.array([bar.get_height() for bar in ax.patches])
+    np.testing.assert_allclose(heights / heights.sum(), curve.weight / 1000)
+    assert ax.get_title() == ""
+
+
+def test_a_reliability_diagram_shows_predictions_that_are_mostly_wrong(ax):
+    plot_reliability(reliability_curve([0.9, 0.9, 0.9, 0.6], [-1, -1, -1, 1]), ax=ax)
+    low, high = ax.get_ylim()
+    assert all(low < y < high for y in ax.lines[-1].get_ydata())

@@ -3,7 +3,7 @@
 import numpy as np
 import posterior_twin as twin
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 
 from nearer.kernels import posterior
 from nearer.posterior.model import Model, Prior
@@ -20,7 +20,7 @@ def make(kind, n, p, weighted, seed=0, m=37, prior=OTHER):
     rows = random_quadruplets(rng, n, m, kind).astype(np.int32)
     objects = np.ascontiguousarray(rows[:, [0, 1, 3]] if kind == "triplets" else rows)
     weights = rng.uniform(0.1, 3, m) if weighted else np.empty(0)
-    return Model(objects, weights, rng.normal(size=n), -1.0, p, prior)
+    return Model(objects, weights, rng.normal(size=n), 0.0, -1.0, p, prior)
 
 
 def unknowns(model, seed=1):
@@ -46,7 +46,7 @@ def test_density_is_that_of_the_docstring_up_to_a_constant(kind, n, p, weighted)
 def test_probabilities_are_multiplied_in_portions_without_losing_one(m):
     """Without weights the logarithm is taken of several factors at once."""
     model = make("triplets", 6, 2, False, m=m)
-    weighted = Model(model.objects, np.ones(m), model.exposure, -1.0, 2, OTHER)
+    weighted = Model(model.objects, np.ones(m), model.exposure, 0.0, -1.0, 2, OTHER)
     q = unknowns(model)[0]
     (plain, plain_gradient), (other, other_gradient) = model.density(q), weighted.density(q)
     assert plain == pytest.approx(other, rel=1e-12)
@@ -66,8 +66,8 @@ def test_gradient_matches_finite_differences_in_every_unknown(kind, n, p, weight
 
 def test_repeated_rows_are_weights():
     model = make("quadruplets", 6, 2, False)
-    repeated = Model(np.tile(model.objects, (3, 1)), np.empty(0), model.exposure, -1.0, 2, OTHER)
-    weighted = Model(model.objects, np.full(len(model.objects), 3.0), model.exposure, -1.0, 2, OTHER)
+    repeated = Model(np.tile(model.objects, (3, 1)), np.empty(0), model.exposure, 0.0, -1.0, 2, OTHER)
+    weighted = Model(model.objects, np.full(len(model.objects), 3.0), model.exposure, 0.0, -1.0, 2, OTHER)
     q = unknowns(model)[0]
     assert repeated.density(q)[0] == pytest.approx(weighted.density(q)[0], rel=1e-12)
     np.testing.assert_allclose(repeated.density(q)[1], weighted.density(q)[1], rtol=1e-10, atol=1e-10)

@@ -80,9 +80,7 @@ def reliability_curve(
     bad = ~((chance >= 0) & (chance <= 1))
     if bad.any():
         row = int(bad.argmax())
-        raise ValueError(
-            f"row {row}: probability is {chance[row]}, not between 0 and 1; pass probabilities, not margins"
-        )
+        raise ValueError(f"row {row}: probability is {chance[row]}, not from 0 to 1; pass probabilities, not margins")
     if not isinstance(n_bins, int | np.integer) or isinstance(n_bins, bool) or n_bins < 1:
         raise ValueError(f"n_bins must be an integer >= 1, got {n_bins!r}")
     answers = np.ones(len(chance), np.int8) if y is None else read_answers(y, len(chance))
@@ -93,7 +91,7 @@ def reliability_curve(
     place = np.clip(((confidence - 0.5) * 2 * n_bins + 1e-9).astype(int), 0, n_bins - 1)
     total, sure, hits = (np.bincount(place, weights * column, n_bins) for column in (1.0, confidence, right))
     seen = np.where(total > 0, total, np.nan)
-    return ReliabilityCurve(total, sure / seen, hits / seen)
+    return ReliabilityCurve(total.astype(np.float64), sure / seen, hits / seen)
 
 
 def expected_calibration_error(

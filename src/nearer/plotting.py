@@ -320,6 +320,7 @@ def plot_path(model: Any, ax: Axes | None = None) -> Axes:
     traces, ridges = results["param_trace"], results["param_ridge"]
     for path, color in zip(dict.fromkeys(results["path"]), PALETTE.values(), strict=False):
         where = np.flatnonzero(results["path"] == path)
+        where = where[np.argsort(traces[where], kind="stable")]
         low, high = errors[where] - deviations[where], errors[where] + deviations[where]
         ax.fill_between(traces[where], low, high, color=color, alpha=0.12, linewidth=0)
         ax.plot(traces[where], errors[where], color=color, linewidth=1.2, label=path)
@@ -371,8 +372,8 @@ def plot_reliability(
     edges = np.linspace(0.5, 1, len(share) + 1)
     # A sixth of the panel is enough to see where the predictions are.
     ax.bar(
-        edges[:-1], share / share.max() / 12, np.diff(edges), bottom=0.45, align="edge", color=color, alpha=0.25,
-        linewidth=0,
+        edges[:-1], share / share.max() / 6, np.diff(edges), align="edge", color=color, alpha=0.25, linewidth=0,
+        transform=ax.get_xaxis_transform(),
     )  # fmt: skip
     ax.plot([0.5, 1], [0.5, 1], color=FAINT, linewidth=1)
     seen = share > 5e-4  # a bin with hardly any predictions shows noise

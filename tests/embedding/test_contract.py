@@ -9,9 +9,12 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import SOE
+from nearer.embedding import SOE, PosteriorEmbedding
 from nearer.metrics import comparison_error
+from nearer.posterior import NUTS
 
+# Of the few draws of `ESTIMATORS`; that it comes when it should is checked in test_posterior.
+pytestmark = pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning")
 N = 15
 POINTS = make_gaussian(N, 2, random_state=1)
 TRIPLETS = sample_triplets(POINTS, 300, random_state=1)
@@ -45,7 +48,8 @@ def tolerance(model):
 
     After a search such descents may have a share in the matrix.
     """
-    return 1e-8 if model.solver_.space == "gram" and not hasattr(model, "cv_results_") else 1e-6
+    convex = getattr(model.solver_, "space", "draws") == "gram"
+    return 1e-8 if convex and not hasattr(model, "cv_results_") else 1e-6
 
 
 def swapped(rows):
@@ -58,7 +62,7 @@ def test_learns_from_triplets_and_quadruplets_and_scores_both(estimator, rows):
     assert model.score(rows) > 0.9
     assert model.embedding_.shape == (N, 2)
     assert model.n_objects_ == N
-    assert model.converged_
+    assert model.converged_ or isinstance(model.solver_, NUTS)  # so few draws never agree, and it says so
     assert model.n_iter_ >= 1
     assert len(model.history_) >= 2
 
@@ -85,6 +89,12 @@ def test_a_repeated_row_is_a_row_of_weight_two(estimator, rows):
 def test_relabelling_objects_changes_nothing(estimator, rows):
     order = np.random.default_rng(3).permutation(N)
     plain, relabelled = clone(estimator).fit(rows), clone(estimator).fit(order[rows])
+    if isinstance(estimator, PosteriorEmbedding):
+        # Another object gets the first random number: other draws, of the same posterior.
+        gaps = plain.predict_proba(TEST) - relabelled.predict_proba(order[TEST.rows])
+        assert np.abs(gaps).mean() < 0.1
+        assert abs(gaps[:, 1].mean()) < 0.02
+        return
     np.testing.assert_allclose(gram(relabelled)[np.ix_(order, order)], gram(plain), atol=tolerance(plain))
 
 
@@ -114,7 +124,9 @@ def test_predictions_agree_with_each_other(estimator, rows):
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
     np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, margins >= 0)
     assert model.score(rows) == pytest.approx(np.mean(margins > 0) + 0.5 * np.mean(margins == 0))
-    assert model.score(rows) == pytest.approx(1 - comparison_error(rows, gram=gram(model)))
+    # Draws predict by their mean, and no one map answers just so.
+    tolerated = 0.05 if isinstance(model, PosteriorEmbedding) else 1e-6
+    assert model.score(rows) == pytest.approx(1 - comparison_error(rows, gram=gram(model)), abs=tolerated)
 
 
 def test_answers_of_the_test_set_do_not_change_what_is_predicted(estimator):
@@ -181,6 +193,8 @@ def test_a_map_that_vanishes_says_so(estimator):
         pytest.skip("the closed form has no trace penalty")
     if isinstance(estimator, SOE):
         pytest.skip("no trace makes a map of SOE vanish")
+    if isinstance(estimator, PosteriorEmbedding):
+        pytest.skip("a posterior has priors and no trace")
     too_much = {"penalty": Penalty(trace=1.01, ridge=0)} if "penalty" in estimator.get_params() else {"trace": 1.01}
     with pytest.warns(UserWarning, match="trace well below 1"):
         model = estimator.set_params(**too_much).fit(TRIPLETS)

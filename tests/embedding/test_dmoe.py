@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import kernel
+from drawn_rows import kernel
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Penalty

@@ -49,7 +49,7 @@ EXCLUDED = dict.fromkeys(
 )
 ANY_WIDTH = "triplets and quadruplets are accepted alike, so no number of columns is kept"
 KEEPS_NO_WIDTH = {"check_n_features_in": ANY_WIDTH, "check_n_features_in_after_fitting": ANY_WIDTH}
-CLASSES = [clone(ESTIMATORS[name]) for name in ("DMOE", "GNMDS", "SOE", "STE", "TSTE", "CKL")]
+CLASSES = [clone(ESTIMATORS[name]) for name in ("DMOE", "GNMDS", "SOE", "STE", "TSTE", "CKL", "Posterior")]
 TRIPLETS = np.array(list(itertools.permutations(range(6), 3)))
 
 

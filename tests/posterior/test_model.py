@@ -3,7 +3,7 @@
 import numpy as np
 import posterior_twin as twin
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 
 from nearer import Comparisons
 from nearer.posterior.model import NUMBERS, Draws, Prior, different, draws_of, model_of
@@ -110,7 +110,8 @@ def test_exposure_is_the_logarithm_of_how_often_objects_come_up():
     asked = np.log1p([3.5, 3, 1.5, 2.5])
     assert seen.tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(model.exposure, asked - asked.mean())
-    np.testing.assert_allclose(model.exposure.min() - model.least_exposure, asked.min())
+    np.testing.assert_allclose(model.exposure + model.usual_exposure, asked)
+    np.testing.assert_allclose(model.exposure.min() - model.least_exposure, np.log(2))  # half as often as the rarest
     np.testing.assert_array_equal(model.weights, [1, 2, 0.5])
 
 

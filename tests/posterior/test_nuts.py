@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import posterior_twin as twin
@@ -27,7 +28,7 @@ def seeds(number, seed=0):
 def uninformed(n=3, p=2):
     """Comparisons of hardly any weight: nothing but the prior is left."""
     rows = np.array([[0, 1, 2]], np.int32)
-    return Model(rows, np.array([1e-12]), np.zeros(n), -1.0, p, Prior())
+    return Model(rows, np.array([1e-12]), np.zeros(n), 0.0, -1.0, p, Prior())
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_a_small_posterior_is_that_of_importance_sampling(quadruplets):
     for drawn, exact in zip(np.moveaxis(quantities(found.unknowns), -1, 0), quantities(truth).T, strict=True):
         mean = np.average(exact, weights=weights)
         variance = np.average((exact - mean) ** 2, weights=weights)
-        exact_error = np.sqrt((weights**2 @ (exact - mean) ** 2)) / weights.sum()
+        exact_error = np.sqrt(weights**2 @ (exact - mean) ** 2) / weights.sum()
         error = np.hypot(exact_error, np.sqrt(variance / diagnose(drawn).effective))
         assert abs(drawn.mean() - mean) < 4 * error
         assert drawn.var() == pytest.approx(variance, rel=0.25)
@@ -113,8 +114,8 @@ def test_the_number_of_threads_changes_no_bit():
 
 
 def test_a_new_process_draws_the_same_bits():
-    folder = os.path.dirname(__file__)
-    code = f"import sys; sys.path[:0] = [{folder!r}, {os.path.dirname(folder)!r}]; import test_nuts as t; print(t.digest())"
+    folders = [str(folder) for folder in Path(__file__).parents[:2]]
+    code = f"import sys; sys.path[:0] = {folders}; import test_nuts; print(test_nuts.digest())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == digest()
 
@@ -162,6 +163,23 @@ def test_an_interrupt_while_all_warm_up_goes_on(interrupt):
     interrupt(5)
     with pytest.raises(KeyboardInterrupt):
         sample(model, NUTS(2, n_warmup=300_000, n_draws=4, thin=1), seeds(2), 2)
+
+
+def test_an_interrupt_while_chains_are_being_started_stops_those_that_run(monkeypatch):
+    class Interrupted(nuts.ThreadPoolExecutor):
+        def submit(self, *arguments):
+            if self._threads:
+                raise KeyboardInterrupt
+            return super().submit(*arguments)
+
+    moves = []
+    plain = nuts._Chain._move
+    monkeypatch.setattr(nuts, "ThreadPoolExecutor", Interrupted)
+    monkeypatch.setattr(nuts._Chain, "_move", lambda *arguments: moves.append(1) or plain(*arguments))
+    model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
+    with pytest.raises(KeyboardInterrupt):
+        sample(model, NUTS(2, n_warmup=50_000, n_draws=4, thin=1), seeds(2), 2)
+    assert len(moves) < 50_000
 
 
 def test_an_error_in_a_chain_comes_out(monkeypatch):

@@ -3,7 +3,7 @@
 import clarabel
 import numpy as np
 import scipy.sparse as sp
-from conftest import kernel
+from drawn_rows import kernel
 
 
 def svec(matrix: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 from sdp import sdp_minimum
 
 from nearer.losses import Logistic, TwoSidedHinge

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import kernel, random_quadruplets
+from drawn_rows import kernel, random_quadruplets
 
 from nearer.losses import TwoSidedHinge
 from nearer.margins import MarginMap

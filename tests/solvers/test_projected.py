@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 from scipy.optimize import minimize
 
 from nearer.losses import Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge

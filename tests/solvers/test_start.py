@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import random_quadruplets
+from drawn_rows import random_quadruplets
 from sklearn.base import clone
 
 from nearer import Comparisons, Penalty

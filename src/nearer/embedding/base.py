@@ -130,7 +130,7 @@ class OrdinalEmbedding(BaseEstimator):
         if added.n_objects > self.n_objects_:
             self._extend(added)
             self.comparisons_ = everything  # an interrupt from here on leaves objects on the map: keep what placed them
-        same_dimension = self.embedding_.shape[1] == self.n_components
+        same_dimension = self.n_components in (None, self.embedding_.shape[1])
         return self._fit(everything, start=self.embedding_ if same_dimension else None)
 
     def place(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:

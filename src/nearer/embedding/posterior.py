@@ -223,7 +223,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
             sampled = replace(sampled, interrupted=True)
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
         if callback is not None:
-            callback(self.history_[-1])
+            for progress in self.history_:
+                callback(progress)
         self._diagnose(sampled, isinstance(method, NUTS))
         return self
 
@@ -291,7 +292,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
             if worst.effective < LEAST_EFFECTIVE:
                 advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
-            if sampled.n_divergent > 0.02 * chains * n_draws:
+            if sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
                 advice.append(f"{sampled.n_divergent} trajectories diverged")
         if advice:
             self.converged_ = False
@@ -345,8 +346,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         about, mentioned = model_of(added, larger.n_components, self.prior)
         rows = mentioned.astype(np.int32)[about.objects]
         later = mentioned >= before
-        asked = about.exposure[later] - about.least_exposure
-        larger.exposure[mentioned[later]] = asked + larger.least_exposure
+        asked = about.exposure[later] + about.usual_exposure
+        larger.exposure[mentioned[later]] = asked - larger.usual_exposure
         larger = replace(larger, objects=rows, weights=about.weights)
         new = np.arange(added.n_objects) >= before
         self._larger, self._unknowns = larger, settled(larger, unknowns, new, rng)

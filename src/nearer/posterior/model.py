@@ -62,6 +62,8 @@ class Model:
         Different comparisons, each read as answered, over the objects that are compared.
     weights : ndarray, shape (m,), or (0,) if all are 1
     exposure : ndarray, shape (n,)
+    usual_exposure : float
+        The mean that exposures are relative to.
     least_exposure : float
         Of an object that was never asked about.
     n_components : int
@@ -71,6 +73,7 @@ class Model:
     objects: NDArray[np.int32]
     weights: FloatArray
     exposure: FloatArray
+    usual_exposure: float
     least_exposure: float
     n_components: int
     prior: Prior
@@ -192,4 +195,7 @@ def model_of(
     if (weights == 1).all():
         weights = np.empty(0)
     usual = float(asked.mean())
-    return Model(rows, weights, asked - usual, -usual, n_components, prior or Prior()), seen
+    # An object that was never asked about counts as one asked half as often as the rarest: an exposure of log 1 beside
+    # others of log 1000 would be far beyond what the comparisons can speak of.
+    least = float(asked.min()) - np.log(2)
+    return Model(rows, weights, asked - usual, usual, least - usual, n_components, prior or Prior()), seen

@@ -124,8 +124,8 @@ def sample(
 def _run(chains: Sequence[_Chain], n_threads: int) -> bool:
     """Run chains in threads until they are done; say whether they were interrupted."""
     with ThreadPoolExecutor(min(n_threads, len(chains)), thread_name_prefix="nearer-chain") as pool:
-        futures = [pool.submit(chain.run) for chain in chains]
-        try:
+        try:  # from the first chain on: whatever interrupts, a pool waits for all that were started
+            futures = [pool.submit(chain.run) for chain in chains]
             for future in futures:
                 future.result()
         except KeyboardInterrupt:

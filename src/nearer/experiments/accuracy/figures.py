@@ -139,11 +139,14 @@ def draw_reliability(calibration: Sequence[Calibration], path: Path) -> None:
     lines = -(-len(calibration) // columns)
     figure = new_figure(2.5 * columns + 0.4, 2.75 * lines + 0.3)
     axes = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
+    lowest = 1.0
     for ax, row in zip(axes.flat, calibration, strict=False):
         plot_reliability(curve_of(row["counts"]), color=color_of(row["method"]), ax=ax)
         # The error is the mean over the records, not that of the pooled curve.
         ax.set_title(f"{row['method']}  (ECE {row['ece']:.3f})", fontsize=9, color=INK)
         ax.set(xlabel="", ylabel="")
+        lowest = min(lowest, ax.get_ylim()[0])
+    axes.flat[0].set_ylim(bottom=lowest)  # shared by all
     for ax in list(axes.flat)[len(calibration) :]:
         ax.set_axis_off()
     # The lowest panel of each column says what the axis is.
