@@ -126,7 +126,7 @@ def test_the_average_is_one_of_margins_also_of_objects_never_seen():
         ({"solver": "closed"}, lambda model: model.penalty_.trace == 0),
         ({"solver": "admm"}, lambda model: model.dual_gap_ >= 0),
     ],
-    ids=str,
+    ids=["trace", "ridge", "diagonal", "nu", "power 1", "power 4", "rank 3", "full", "factored", "closed", "admm"],
 )
 def test_whoever_passes_a_value_gets_it_and_the_rest_is_chosen(settings, holds):
     model = DMOE(**settings).fit(NOISY)
