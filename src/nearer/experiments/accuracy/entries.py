@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import embedding
@@ -93,10 +94,15 @@ def wide_grid(method: str, size: int, n_objects: int) -> list[Settings]:
 
 def predictions_of(model: Any, trial: Trial, n_warnings: int) -> Predictions:
     """Return what a fitted estimator says about the test questions."""
+    probability = np.asarray(model.predict_proba(trial.test))[:, 1]
+    if isinstance(model, embedding.PosteriorEmbedding):
+        decision = np.asarray(logit(probability))  # which is its decision function; twice would take twice as long
+    else:
+        decision = model.decision_function(trial.test)
     return Predictions(
-        decision=model.decision_function(trial.test),
+        decision=decision,
         embedding=model.embedding_,
-        probability=np.asarray(model.predict_proba(trial.test))[:, 1],
+        probability=probability,
         settings=str(model),
         n_warnings=n_warnings,
     )
