@@ -93,10 +93,12 @@ def sample(
     seeds: Sequence[np.random.SeedSequence],
     n_threads: int,
     given: FloatArray | None = None,
+    starts: FloatArray | None = None,
 ) -> Sampled:
     """Run the chains, as many at a time as there are threads.
 
-    Unknowns that are ``given``, (size,), stay as they are; those to be drawn are NaN there.
+    Unknowns that are ``given``, (size,), stay as they are; those to be drawn are NaN there. Chains begin at
+    ``starts``, (chains, size), or at random.
 
     Ctrl-C ends them where they are, and what was drawn by then is returned: the same number of draws of each chain that
     got that far. Without a single draw the interrupt goes on.
@@ -104,7 +106,10 @@ def sample(
     # disable=None: a bar on a terminal, silence in a log file. A second passes before it shows.
     transitions = settings.n_chains * (settings.n_warmup + settings.n_draws)
     with tqdm(total=transitions, desc="sampling", unit="draw", disable=None, leave=False, delay=1) as bar:
-        chains = [_Chain(model, settings, np.random.default_rng(seed), bar, given) for seed in seeds]
+        chains = [
+            _Chain(model, settings, np.random.default_rng(seed), bar, given, None if starts is None else starts[number])
+            for number, seed in enumerate(seeds)
+        ]
         interrupted = _run(chains, n_threads)
     # After an interrupt some chains have drawn more than others: keep as many draws as a rectangle can hold.
     chains.sort(key=lambda chain: -len(chain.values))
@@ -146,6 +151,7 @@ class _Chain:
     rng: np.random.Generator
     bar: tqdm[Any]
     given: FloatArray | None = None
+    start: FloatArray | None = None
     n_steps: int = 0
     n_divergent: int = 0
     draws: list[FloatArray] = field(default_factory=list)
@@ -154,7 +160,7 @@ class _Chain:
 
     def run(self) -> None:
         """Warm up, then draw."""
-        self.unknowns = self.model.start(self.rng)
+        self.unknowns = self.model.start(self.rng) if self.start is None else self.start.copy()
         self.free = np.ones(self.model.size, dtype=bool) if self.given is None else np.isnan(self.given)
         if self.given is not None:
             self.unknowns = np.where(self.free, self.unknowns, self.given)

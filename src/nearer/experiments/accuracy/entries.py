@@ -119,7 +119,7 @@ ENTRIES: dict[str, Entry] = {
     "DMOE": Entry(plain("DMOE"), version=2),  # probabilities calibrated by its search
     "Posterior": Entry(plain("PosteriorEmbedding"), version=2, needs="PosteriorEmbedding"),
     **{name: _over_points(name) for name in ("GNMDS", "STE", "TSTE", "CKL", "SOE")},
-    LIMIT: Entry(posterior_vote, needs_truth=True),
+    LIMIT: Entry(posterior_vote, version=2, needs_truth=True),
 }
 #: Every method, in the order of tables and legends.
 METHODS = (*ENTRIES, *PEERS)

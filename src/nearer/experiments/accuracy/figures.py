@@ -60,7 +60,7 @@ def draw_errors(rows: Sequence[Row], path: Path) -> None:
     data = DATA_SETS[rows[0]["data"]]
     own = [row for row in rows if row["method"] not in PEERS and row["method"] != LIMIT]
     peers = [row for row in rows if row["method"] in PEERS]
-    panels = [("nearer", own)] if own else []
+    panels = [("nearer", own)] if own or not peers else []
     if peers:
         panels.append(("cblearn", [row for row in own if row["method"] in _REFERENCE] + peers))
     figure = new_figure(4.6 * len(panels) + 0.3, 4.9)

@@ -1,7 +1,8 @@
 """The best possible predictor of synthetic data: the posterior vote of one who knows how they came about.
 
 Prior and noise are those of the truth; only the map is unknown. Noise-free answers have a steep likelihood, as a step
-cannot be sampled.
+cannot be sampled. A chain under a steep likelihood that starts at random gets stuck in a folded map: chains start where
+others ended that had to learn the noise, and saw the map unfold while it was still soft.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from nearer.posterior.nuts import NUTS, sample
 
 _STEEP = 30.0  # for each ten comparisons an object, at least so much
 _KERNEL = {"step": 3.0, "logistic": 300.0}  # the second is wide enough to be linear in squared distances
-_SAMPLER = NUTS(n_chains=2, n_warmup=400, n_draws=1000, thin=5)
+_LEARNER = NUTS(n_chains=2, n_warmup=200, n_draws=20, thin=5)
+_SAMPLER = NUTS(n_chains=2, n_warmup=300, n_draws=1000, thin=5)
 
 
 def posterior_vote(trial: Trial) -> Predictions:
@@ -26,7 +28,12 @@ def posterior_vote(trial: Trial) -> Predictions:
     model, seen = model_of(trial.train, trial.truth.n_components)
     given = known_numbers(model, trial.truth)
     seeds = np.random.SeedSequence(trial.start_seed).spawn(_SAMPLER.n_chains)
-    sampled = sample(model, _SAMPLER, seeds, n_threads=1, given=given)
+    learning = sample(model, _LEARNER, seeds, n_threads=1)
+    ends = draws_of(model, learning.unknowns[:, -1]).points
+    starts = np.tile(given, (len(ends), 1))
+    # Coordinates have variance 1, and lengths of points a mean square of 1.
+    starts[:, : ends[0].size] = (np.sqrt(model.n_components) * ends).reshape(len(ends), -1)
+    sampled = sample(model, _SAMPLER, seeds, n_threads=1, given=given, starts=starts)
     draws = draws_of(model, sampled.unknowns.reshape(-1, model.size))
     place = np.full(trial.train.n_objects, -1)
     place[seen] = np.arange(len(seen))
