@@ -6,7 +6,7 @@ import pytest
 from drawn_rows import random_quadruplets
 
 from nearer import Comparisons
-from nearer.posterior.model import NUMBERS, Draws, Prior, different, draws_of, model_of
+from nearer.posterior.model import NUMBERS, Draws, Prior, different, draws_of, model_of, times_asked
 
 
 def quadruplets(kind="quadruplets", n=7, m=60, seed=0):
@@ -77,7 +77,7 @@ def test_rows_of_one_trial_share_their_weight():
     rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]
     found, weights = different(Comparisons.from_triplets(rows, trials=["a", "a", "a", "b", "c"]))
     assert found.tolist() == rows
-    np.testing.assert_allclose(weights, [3**-0.5] * 3 + [1, 1])
+    np.testing.assert_allclose(weights, [3**-0.4] * 3 + [1, 1])
     _, halved = different(Comparisons.from_triplets(rows, trials=[1, 1, 1, 2, 3], weights=[0.5] * 5))
     np.testing.assert_allclose(halved, 0.5 * weights)
 
@@ -86,13 +86,13 @@ def test_a_row_of_weight_zero_is_no_row_of_its_trial_either():
     rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4]]
     found, weights = different(Comparisons.from_triplets(rows, trials=["a"] * 3, weights=[1, 1, 0]))
     assert found.tolist() == rows[:2]
-    np.testing.assert_allclose(weights, 2**-0.5)
+    np.testing.assert_allclose(weights, 2**-0.4)
 
 
 def test_trials_may_have_any_label():
     rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4]]
     _, weights = different(Comparisons.from_triplets(rows, trials=[("a", 1), ("a", 1), 7]))
-    np.testing.assert_allclose(weights, [2**-0.5, 2**-0.5, 1])
+    np.testing.assert_allclose(weights, [2**-0.4, 2**-0.4, 1])
 
 
 def test_a_model_is_over_the_objects_that_are_compared():
@@ -141,3 +141,12 @@ def test_the_prior_is_as_wide_as_its_docstring_says():
     scale = np.exp(np.exp(unknowns.numbers[:, 1]) * unknowns.v[:, 0])
     assert 0.6 < np.mean((lapse > 0.004) & (lapse < 0.08)) < 0.75
     assert np.mean((scale < 1.2) & (scale > 1 / 1.2)) > 0.6
+
+
+def test_the_number_of_rows_of_a_trial_gives_no_answer_away():
+    """Of a grid of six the two chosen are in four rows each, the other four in two."""
+    grid = [[0, near, far] for near in (1, 2) for far in (3, 4, 5, 6)]
+    model, _ = model_of(Comparisons.from_triplets([*grid, [1, 2, 3]], trials=["grid"] * 8 + ["other"]), 1)
+    np.testing.assert_allclose(model.exposure + model.usual_exposure, np.log1p([1, 2, 2, 2, 1, 1, 1]))
+    weighted = Comparisons.from_triplets(grid, trials=["grid"] * 8, weights=[3.0] * 8)
+    np.testing.assert_allclose(times_asked(weighted), 3)

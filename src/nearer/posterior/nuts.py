@@ -47,8 +47,8 @@ class NUTS:
 
     n_chains: int = 4
     n_warmup: int = 300
-    n_draws: int = 600
-    thin: int = 6
+    n_draws: int = 1000
+    thin: int = 4
     acceptance: float = 0.8
     max_depth: int = 6
 
