@@ -366,13 +366,13 @@ def test_trials_weigh_less_than_independent_answers():
     rows = sample_triplets(POINTS, 200, random_state=0).rows
     alone = Comparisons.from_triplets(rows, n_objects=N)
     together = Comparisons.from_triplets(rows, trials=np.arange(200) // 4, n_objects=N)
-    halved = Comparisons.from_triplets(rows, weights=np.full(200, 0.5), n_objects=N)
+    lighter = Comparisons.from_triplets(rows, weights=np.full(200, 4**-0.4), n_objects=N)
     first, second, third = (
-        PosteriorEmbedding(2, solver=SHORT, random_state=0).fit(of).predict_proba(rows)
-        for of in (alone, together, halved)
+        PosteriorEmbedding(2, solver=SHORT, random_state=0).fit(of).predict_proba(rows)[:, 1].mean()
+        for of in (alone, together, lighter)
     )
-    np.testing.assert_array_equal(second, third)  # 1 / sqrt(4)
-    assert second[:, 1].mean() < first[:, 1].mean()
+    assert second < first
+    assert second == pytest.approx(third, abs=0.03)  # but for exposures, which trials and weights change otherwise
 
 
 @pytest.mark.parametrize(
