@@ -366,13 +366,11 @@ def test_trials_weigh_less_than_independent_answers():
     rows = sample_triplets(POINTS, 200, random_state=0).rows
     alone = Comparisons.from_triplets(rows, n_objects=N)
     together = Comparisons.from_triplets(rows, trials=np.arange(200) // 4, n_objects=N)
-    lighter = Comparisons.from_triplets(rows, weights=np.full(200, 4**-0.4), n_objects=N)
-    first, second, third = (
+    first, second = (
         PosteriorEmbedding(2, solver=SHORT, random_state=0).fit(of).predict_proba(rows)[:, 1].mean()
-        for of in (alone, together, lighter)
+        for of in (alone, together)
     )
     assert second < first
-    assert second == pytest.approx(third, abs=0.03)  # but for exposures, which trials and weights change otherwise
 
 
 @pytest.mark.parametrize(
