@@ -89,7 +89,8 @@ def wide_grid(method: str, size: int, n_objects: int) -> list[Settings]:
     [0.1, 0.2, 0.35]
     """
     stronger = (0.01, 0.03, 0.1, 0.3) if method == "SOE-X" else (0.2, 0.35)
-    return candidates(method, size, n_objects) + [{"trace": trace} for trace in stronger]
+    heavier = [{"trace": trace, "alpha": 3.0} for trace in (0.0, 0.001, 0.01)] if method == "TSTE-X" else []
+    return candidates(method, size, n_objects) + heavier + [{"trace": trace} for trace in stronger]
 
 
 def predictions_of(model: Any, trial: Trial, n_warnings: int) -> Predictions:
