@@ -15,7 +15,7 @@ from nearer.experiments.accuracy.peers import PEERS, loss_of
 from nearer.experiments.accuracy.rank_figure import draw_ranks
 from nearer.experiments.accuracy.ranks import Ranking
 from nearer.experiments.accuracy.summary import Calibration, Row
-from nearer.plotting import FAINT, INK, PALETTE, new_figure, plot_reliability
+from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain, plot_reliability
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -121,7 +121,7 @@ def plot_error_curves(rows: Sequence[Row], ax: Axes) -> Axes:
     ax.set_xlabel("comparisons", fontsize=9, color=INK)
     ax.set_ylabel("held-out error", fontsize=9, color=INK)
     ax.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
-    return _plain(ax)
+    return plain(ax)
 
 
 def plot_limit(rows: Sequence[Row], ax: Axes) -> None:
@@ -156,12 +156,3 @@ def draw_reliability(calibration: Sequence[Calibration], path: Path) -> None:
     for line in range(lines):
         axes[line, 0].set_ylabel("share right", fontsize=9, color=INK)
     figure.savefig(path, dpi=200)
-
-
-def _plain(ax: Axes) -> Axes:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(FAINT)
-    ax.tick_params(color=FAINT, labelcolor=INK, labelsize=8)
-    return ax
