@@ -83,7 +83,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
     converged_ : bool
-        Whether the chains agree; NaN-free and True for "variational", which has no such check.
+        Whether the chains agree; always True for "variational", which has no such check, unless it was interrupted.
     n_iter_ : int
         Evaluations of the density.
     history_ : list of Progress
