@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer import _columns, _rows
+from nearer import _columns, _joining, _rows
 from nearer._rows import Indices, Labels
 from nearer._summary import Summary, summarize
 from nearer.streams import RandomState, stream
@@ -229,7 +229,7 @@ class Comparisons:
         sets = list(parts)
         if not sets or not all(isinstance(part, Comparisons) for part in sets):
             raise ValueError(f"concatenate takes one or more Comparisons, got {[type(p).__name__ for p in sets]}")
-        labels = _common_objects([part.objects for part in sets])
+        labels = _joining.common_objects([part.objects for part in sets])
         sets = [part.over(labels) for part in sets]
         mixed = len({part.is_triplets for part in sets}) > 1
         some_answers = any(part.answers is not None for part in sets)
@@ -238,8 +238,8 @@ class Comparisons:
             rows=np.concatenate([part.quadruplets if mixed else part.rows for part in sets]),
             answers=np.concatenate([part._signs() for part in sets]) if some_answers else None,
             weights=np.concatenate([part.sample_weight for part in sets]) if some_weights else None,
-            annotators=_join_labels([part.annotators for part in sets], "annotators"),
-            trials=_join_labels([part.trials for part in sets], "trials"),
+            annotators=_joining.join_labels([part.annotators for part in sets], "annotators"),
+            trials=_joining.join_labels([part.trials for part in sets], "trials"),
             objects=labels,
         )
 
@@ -442,6 +442,30 @@ def as_comparisons(
     return X if n_objects is None else _grown(X, _rows.read_n_objects(n_objects))
 
 
+def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
+    """Return two sets that can be put together though one of them does not say who answered, or in which trial.
+
+    Rows without trials are a trial each; annotators that only one set knows are left out.
+
+    Examples
+    --------
+    >>> first = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], trials=["a", "a"], annotators=["ann", "ann"])
+    >>> both = first.concatenate(alike(first, Comparisons.from_triplets([[0, 2, 1], [2, 0, 1]])))
+    >>> both.trials.tolist(), both.annotators
+    ([0, 0, 1, 2], None)
+    """
+    if (first.annotators is None) != (second.annotators is None):
+        first, second = replace(first, annotators=None), replace(second, annotators=None)
+    if (first.trials is None) != (second.trials is None):
+        numbers, total = [], 0
+        for part in (first, second):
+            own = np.arange(len(part)) if part.trials is None else _rows.factorize(part.trials)[1]
+            numbers.append(own + total)
+            total += int(own.max()) + 1
+        first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])
+    return first, second
+
+
 def _grown(comparisons: Comparisons, n: int) -> Comparisons:
     if n == comparisons.n_objects:
         return comparisons
@@ -466,22 +490,3 @@ def _count_of(test_size: Any, m: int) -> int:
     if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
         return min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
     raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")
-
-
-def _common_objects(parts: list[Labels]) -> Labels:
-    if all(_rows.same_labels(parts[0], part) for part in parts[1:]):
-        return parts[0]
-    if all(_rows.are_indices(part) for part in parts):
-        return max(parts, key=len)
-    return _rows.union(parts)
-
-
-def _join_labels(parts: list[Labels | None], name: str) -> Labels | None:
-    present = [part for part in parts if part is not None]
-    if not present:
-        return None
-    if len(present) < len(parts):
-        raise ValueError(f"{len(present)} of {len(parts)} parts have {name}; give {name} to all parts or to none")
-    if len({part.dtype.kind for part in present}) > 1:
-        present = [part.astype(object) for part in present]  # or NumPy would turn the label 1 into "1"
-    return np.concatenate(present)

@@ -323,11 +323,18 @@ def test_a_flat_beginning_does_not_flatten_the_map_for_good():
 
 
 def test_a_partial_fit_that_fails_changes_nothing():
-    model = GNMDS().fit(Comparisons.from_triplets(FIT, annotators=["me"] * len(FIT)))
-    with pytest.raises(ValueError, match="annotators"):
-        model.partial_fit(PLACE)
+    model = GNMDS().fit(FIT)
+    with pytest.raises(ValueError, match="no comparison links"):
+        model.partial_fit([[N_OLD, N_OLD + 1, N_OLD + 2]])
     assert model.n_objects_ == N_OLD
     assert len(model.embedding_) == N_OLD
+
+
+def test_new_comparisons_need_not_say_who_answered_in_which_trial():
+    model = GNMDS().fit(Comparisons.from_triplets(FIT, annotators=["me"] * len(FIT), trials=np.arange(len(FIT)) // 2))
+    model.partial_fit(PLACE)
+    assert model.score(PLACE) > 0.9
+    assert len(np.unique(model.comparisons_.trials)) == -(-len(FIT) // 2) + len(PLACE)
 
 
 def test_an_interrupted_partial_fit_keeps_what_placed_the_new_objects(monkeypatch):

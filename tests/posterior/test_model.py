@@ -78,8 +78,15 @@ def test_rows_of_one_trial_share_their_weight():
     found, weights = different(Comparisons.from_triplets(rows, trials=["a", "a", "a", "b", "c"]))
     assert found.tolist() == rows
     np.testing.assert_allclose(weights, [3**-0.4] * 3 + [1, 1])
-    _, halved = different(Comparisons.from_triplets(rows, trials=[1, 1, 1, 2, 3], weights=[0.5] * 5))
-    np.testing.assert_allclose(halved, 0.5 * weights)
+    _, doubled = different(Comparisons.from_triplets(rows, trials=[1, 1, 1, 2, 3], weights=[2.0] * 5))
+    np.testing.assert_allclose(doubled, 2 * weights)
+
+
+def test_weights_that_add_up_to_one_in_a_trial_are_taken_as_they_are():
+    rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3]]
+    shared = Comparisons.from_triplets(rows, trials=["a", "a", "a", "b"], weights=[1 / 3] * 3 + [1])
+    np.testing.assert_allclose(different(shared)[1], shared.sample_weight)
+    np.testing.assert_allclose(times_asked(shared), [2, 1, 2, 2, 1])
 
 
 def test_a_row_of_weight_zero_is_no_row_of_its_trial_either():

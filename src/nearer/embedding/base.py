@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._rows import are_indices, show
-from nearer.comparisons import Comparisons, as_comparisons
+from nearer.comparisons import Comparisons, alike, as_comparisons
 from nearer.embedding.fitting import Fitted, aligned, fit_gram, fit_points
 from nearer.embedding.placing import place_points
 from nearer.factored import InMemory
@@ -367,7 +367,7 @@ class OrdinalEmbedding(BaseEstimator):
                 f"the map was fitted to {self.comparisons_.path.name}, to which partial_fit cannot add; write all "
                 "comparisons to one file and fit that, or put new objects on the map with place"
             )
-        return Comparisons.concatenate([self.comparisons_, added]).over(added.objects)
+        return Comparisons.concatenate(alike(self.comparisons_, added)).over(added.objects)
 
     def _extend(self, added: Comparisons) -> None:
         """Place the objects that the map lacks."""

@@ -153,7 +153,8 @@ def different(comparisons: Comparisons) -> tuple[NDArray[np.int32], FloatArray]:
     have three columns, the anchor first; if there is a comparison of four objects, all have four.
 
     The k comparisons that one trial expands to are not k independent answers: an odd-one-out gives two from one choice
-    among three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4.
+    among three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4, unless weights have seen to
+    that: what counts as k is their sum, and 1 where it is less.
 
     Examples
     --------
@@ -164,11 +165,12 @@ def different(comparisons: Comparisons) -> tuple[NDArray[np.int32], FloatArray]:
     comparisons = comparisons[comparisons.sample_weight > 0]
     rows = comparisons.oriented.astype(np.int32)
     trials = _trials(comparisons)
-    weights = comparisons.sample_weight * np.bincount(trials)[trials] ** -_DEPENDENCE
+    totals, times = _totals_and_times(comparisons.sample_weight, trials)
+    weights = comparisons.sample_weight * ((totals / times) ** -_DEPENDENCE)[trials]
     rows = np.column_stack([np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)])
     rows, which = np.unique(rows, axis=0, return_inverse=True)
     order = np.lexsort([weights, which.ravel()])  # or another order of the rows would be another rounding
-    totals: FloatArray = np.bincount(which.ravel()[order], weights[order]).astype(np.float64)
+    summed: FloatArray = np.bincount(which.ravel()[order], weights[order]).astype(np.float64)
     for near, far in ((0, 3), (1, 2), (1, 3)):  # the shared object comes first in both pairs
         shared = rows[:, near] == rows[:, far]
         if near == 1:
@@ -177,12 +179,24 @@ def different(comparisons: Comparisons) -> tuple[NDArray[np.int32], FloatArray]:
             rows[shared, 2:] = rows[shared, :1:-1]
     if (rows[:, 0] == rows[:, 2]).all():
         rows = np.ascontiguousarray(rows[:, [0, 1, 3]])
-    return rows, totals
+    return rows, summed
 
 
 def _trials(comparisons: Comparisons) -> NDArray[np.integer]:
     """Return the number of the trial that each comparison comes from, (m,)."""
     return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
+
+
+def _totals_and_times(weights: FloatArray, trials: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+    """Return the total weight of each trial, and how many times it counts.
+
+    Rows of weight 1 are one trial however many they are, as are rows whose weights add up to 1; rows of weight 2 are
+    two.
+    """
+    order = np.lexsort([weights, trials])  # or another order of the rows would be another rounding
+    totals: FloatArray = np.bincount(trials[order], weights[order]).astype(np.float64)
+    times: FloatArray = np.maximum(np.minimum(totals, 1.0), totals / np.bincount(trials))
+    return totals, times
 
 
 def times_asked(comparisons: Comparisons) -> FloatArray:
@@ -199,7 +213,7 @@ def times_asked(comparisons: Comparisons) -> FloatArray:
     """
     comparisons = comparisons[comparisons.sample_weight > 0]
     trials, n = _trials(comparisons), comparisons.n_objects
-    weights = np.bincount(trials, comparisons.sample_weight) / np.bincount(trials)
+    _, weights = _totals_and_times(comparisons.sample_weight, trials)
     trial, asked = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
     order = np.lexsort([weights[trial], asked])  # or another order of the rows would be another rounding
     return np.bincount(asked[order], weights[trial][order], minlength=n).astype(np.float64)

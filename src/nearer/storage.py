@@ -1,0 +1,242 @@
+"""Fitted estimators on disk: a JSON file for what can be read, an npz file for arrays, and never a pickle.
+
+A pickle runs whatever its author wanted it to run. Here a file can only name classes of a fixed list, whose fields are
+then checked, so that a model from a stranger is as safe to load as a picture.
+
+``model.json`` holds the estimator's name, its settings and what `fit` found; an array stands there as ``{"array": k}``
+and lies in ``model.npz`` under that number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.comparisons import Comparisons
+from nearer.embedding.base import OrdinalEmbedding
+
+__all__ = ["load_model", "save_model"]
+
+FORMAT = 1
+_JSON, _ARRAYS = "model.json", "model.npz"
+# What a file may name: class -> where it lives.
+_KNOWN = {
+    "Penalty": "nearer.penalty",
+    "Progress": "nearer.solvers.driver",
+    **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
+    "Calibration": "nearer.embedding.calibration",
+    "Candidate": "nearer.embedding.tuning_candidates",
+    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
+    "Model": "nearer.posterior.model",
+}
+# What reading a file can end in that is cut short, changed or something else altogether.
+_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, RecursionError, zipfile.BadZipFile)
+# The search of DMOE: as large as all its fits, and cv_results_ tells what it found.
+_LEFT_OUT = {"_search": None}
+
+
+def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
+    """Write a fitted estimator into a folder, as ``model.json`` and ``model.npz``.
+
+    Parameters
+    ----------
+    model : estimator of nearer.embedding
+        Fitted.
+    folder : str or path
+        Made if it is not there. An older model in it is replaced.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nearer.embedding import STE
+    >>> model = STE(random_state=0).fit([("a", "b", "c"), ("c", "b", "a")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_model(save_model(model, folder))
+    >>> bool((again.embedding_ == model.embedding_).all()), again.predict([("a", "b", "c")]).tolist()
+    (True, [1])
+    """
+    if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
+        raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
+    if not isinstance(model.comparisons_, Comparisons):
+        raise ValueError(
+            "the model was fitted to a ComparisonsFile, which stays where it is; save the map with "
+            "np.save('map.npy', model.embedding_)"
+        )
+    arrays: list[NDArray[Any]] = []
+    settings = model.get_params(deep=False)
+    state = {**{name: value for name, value in vars(model).items() if name not in settings}, **_left_out(model)}
+    what = {
+        "format": FORMAT,
+        "nearer": version("nearer"),
+        "estimator": type(model).__name__,
+        "settings": _written({**settings, "random_state": _seed(settings["random_state"])}, arrays),
+        "fitted": _written(state, arrays),
+    }
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    # Each file is whole or not there: an interrupted save leaves the older model.
+    with open(target / f"{_ARRAYS}.part", "wb") as file:
+        np.savez_compressed(file, **{str(k): array for k, array in enumerate(arrays)})  # type: ignore[arg-type]
+    (target / f"{_JSON}.part").write_text(json.dumps(what, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    for name in (_ARRAYS, _JSON):
+        (target / f"{name}.part").replace(target / name)
+    return target
+
+
+def load_model(folder: str | PathLike[str]) -> Any:
+    """Return the estimator that `save_model` wrote into a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    estimator of nearer.embedding
+        Fitted: it predicts, places new objects and goes on with `partial_fit`.
+
+    Raises
+    ------
+    ValueError
+        If the files are not a whole model of this format.
+
+    Examples
+    --------
+    >>> load_model("nowhere")
+    Traceback (most recent call last):
+    ValueError: nowhere holds no model: there is no model.json; write one with `nearer fit` or save_model
+    """
+    from nearer import embedding
+
+    source = Path(folder)
+    if not (source / _JSON).is_file():
+        raise ValueError(f"{source} holds no model: there is no {_JSON}; write one with `nearer fit` or save_model")
+    try:
+        what = json.loads((source / _JSON).read_text(encoding="utf-8"))
+        if what["format"] != FORMAT:
+            raise ValueError(f"its format is {what['format']!r}, and this version of nearer reads {FORMAT}")
+        if what["estimator"] not in embedding.__all__:
+            raise ValueError(f"there is no estimator {what['estimator']!r}")
+        with np.load(source / _ARRAYS, allow_pickle=False) as stored:
+            arrays = [stored[str(k)] for k in range(len(stored.files))]
+        model = getattr(embedding, what["estimator"])(**_read(what["settings"], arrays))
+        state = _read(what["fitted"], arrays)
+        if not isinstance(state, dict):
+            raise ValueError("it has no fitted values")
+        _check(state)
+    except _DAMAGED as error:
+        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{source} holds no whole model: {reason}") from error
+    vars(model).update(state)
+    return model
+
+
+def _left_out(model: OrdinalEmbedding) -> dict[str, None]:
+    return {name: value for name, value in _LEFT_OUT.items() if name in vars(model)}
+
+
+def _seed(random_state: Any) -> int | None:
+    # A generator has moved on since the fit: its state would repeat nothing.
+    return int(random_state) if isinstance(random_state, int | np.integer) else None
+
+
+def _written(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return what stands for a value in JSON; arrays are added to the list."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"number": str(value)}
+    if isinstance(value, np.generic):
+        return _written(value.item(), arrays)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O":
+            return {"labels": [_written(label, arrays) for label in value.tolist()]}
+        arrays.append(np.asarray(value))
+        return {"array": len(arrays) - 1}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _written(item, arrays) for key, item in value.items()}}
+    if isinstance(value, Comparisons):
+        return {"comparisons": {f.name: _written(getattr(value, f.name), arrays) for f in fields(value)}}
+    name = type(value).__name__
+    if name in _KNOWN:
+        names = [f.name for f in fields(value)] if is_dataclass(value) else list(value._fields)
+        return {"class": name, "fields": {key: _written(getattr(value, key), arrays) for key in names}}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_written(item, arrays) for item in value]}
+    raise ValueError(f"{name} cannot be written to a file: {value!r}")
+
+
+def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    if value is None or isinstance(value, bool | str | int | float):
+        return value
+    if not isinstance(value, dict):
+        raise ValueError(f"{str(value)[:60]!r} stands where a value was expected")
+    if "class" in value:
+        name = value["class"]
+        if name not in _KNOWN:
+            raise ValueError(f"the class {name!r} is not one that a model is made of")
+        found = getattr(import_module(_KNOWN[name]), name)
+        return found(**{key: _read(item, arrays) for key, item in value["fields"].items()})
+    (kind, content), *_ = value.items()
+    if kind == "number" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if kind == "array":
+        return arrays[content]
+    if kind == "dict":
+        return {key: _read(item, arrays) for key, item in content.items()}
+    if kind == "labels":
+        return np.fromiter((_read(item, arrays) for item in content), dtype=object, count=len(content))
+    if kind in ("list", "tuple"):
+        items = [_read(item, arrays) for item in content]
+        return items if kind == "list" else tuple(items)
+    if kind == "comparisons":
+        return _comparisons({key: _read(item, arrays) for key, item in content.items()})
+    raise ValueError(f"{kind!r} is no kind of value")
+
+
+def _comparisons(parts: dict[str, Any]) -> Comparisons:
+    """Return comparisons that were checked again: compiled loops trust their indices."""
+    objects, rows = parts["objects"], parts["rows"]
+    if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= len(objects):
+        raise ValueError("the rows of its comparisons are no positions in its list of objects")
+    extras = {name: parts[name] for name in ("weights", "annotators", "trials")}
+    make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
+    checked = make(rows, parts["answers"], **extras, n_objects=len(objects))
+    return replace(checked, objects=objects)
+
+
+def _check(state: dict[str, Any]) -> None:
+    """Refuse fitted values that do not belong together."""
+    comparisons, embedding, n = state["comparisons_"], state["embedding_"], state["n_objects_"]
+    if not isinstance(comparisons, Comparisons) or not isinstance(embedding, np.ndarray) or embedding.ndim != 2:
+        raise ValueError("it has no map or no comparisons")
+    sizes = {"embedding_": len(embedding), "objects_": len(state["objects_"]), "comparisons_": comparisons.n_objects}
+    for name, size in sizes.items():
+        if size != n:
+            raise ValueError(f"{name} is about {size} objects, and the model about {n}")
+    for name in ("_model", "_larger"):
+        if name in state:
+            rows = state[name].objects
+            if rows.size and not 0 <= rows.min() <= rows.max() < state[name].n_objects:
+                raise ValueError(f"the rows of {name} are no positions in its list of objects")
+    if "_seen" in state and state["_seen"].size and not 0 <= state["_seen"].min() <= state["_seen"].max() < n:
+        raise ValueError("_seen has positions that are not in its list of objects")
+    if "draws_" in state and state["draws_"].points.shape[1] != n:
+        raise ValueError(f"its draws are not about {n} objects")
+    if "gram_" in state and state["gram_"].shape != (n, n):
+        raise ValueError(f"gram_ has shape {state['gram_'].shape}, and there are {n} objects")
