@@ -1,0 +1,217 @@
+r"""The smallest error that any predictor could have, from questions that were asked more than once.
+
+Let q be the share of people who give the minority answer to a question, 0 <= q <= 1/2. Who knows nothing about the
+person asked does best to predict the majority, and errs with probability q; the ceiling is the mean of q. The minority
+share *seen* among few answers is smaller than q on average (of two answers that agree it is 0), and how often two
+answers disagree, 2 q (1 - q), does not tell the mean of q alone: it only confines it. So the spread of q over questions
+gets a model with two parameters,
+
+    q = lapse + (1 - 2 lapse) min(b, 1 - b),        b ~ Beta(shape, shape):
+
+close calls of every degree, and answers that are wrong whatever the question. Counts of answers then follow a mixture
+of binomials, whose likelihood is worked out on a grid of both parameters. The ceiling is the mean of q over the
+questions given their counts, averaged over the grid by its likelihood, and its interval holds what the counts leave
+open: of both parameters (many, where questions were asked only twice) and of q given these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc
+
+from nearer._intervals import check_level
+from nearer._rows import factorize
+from nearer.comparisons import Comparisons
+from nearer.margins import FloatArray
+from nearer.model_selection.folds import units_of
+from nearer.model_selection.judging import read_counted
+from nearer.streams import RandomState, stream
+
+FEWEST_QUESTIONS = 20
+_N_GRID = 24  # values of each parameter
+_N_DRAWS = 4000
+_LEAST_LIKELY = 12.0  # in log-likelihood below the best: what is left out of the grid has a share of e^-12
+_LAPSES = (0.0, 0.49)
+_LOG_SHAPES = (np.log(0.02), np.log(100.0))
+# Finer towards 0, where Beta distributions of small shape have their mass.
+_EDGES = np.concatenate([[0.0], np.geomspace(1e-4, 0.5, 120)])
+
+
+@dataclass(frozen=True)
+class NoiseCeiling:
+    """The smallest error that any predictor could have on these answers.
+
+    Attributes
+    ----------
+    error, low, high : float
+        With its interval.
+    n_questions, n_answers : int
+        Questions that were answered more than once, and their answers.
+    level : float
+        Of the interval.
+
+    Examples
+    --------
+    >>> print(NoiseCeiling(0.104, 0.0871, 0.1212, 340, 912))
+    no predictor can err less than 0.104 (95% interval 0.087 to 0.121), judging by 912 answers to 340 repeated questions
+    """
+
+    error: float
+    low: float
+    high: float
+    n_questions: int
+    n_answers: int
+    level: float = 0.95
+
+    def __str__(self) -> str:
+        return (
+            f"no predictor can err less than {self.error:.3f} ({100 * self.level:g}% interval {self.low:.3f} to "
+            f"{self.high:.3f}), judging by {self.n_answers} answers to {self.n_questions} repeated questions"
+        )
+
+
+def noise_ceiling(comparisons: Any, *, level: float = 0.95, random_state: RandomState = None) -> NoiseCeiling | None:
+    """Estimate the smallest error that any predictor could have, from repeated questions.
+
+    Questions count as the held-out error counts them: as often as they were asked, or by the weights of their rows.
+    Those asked once say nothing here, and are taken to be no easier or harder than the others. Answers are taken to be
+    given independently of each other: where it is known who answered, a person counts once for each question, with the
+    first answer, and otherwise, or if there is only one person, each trial does. Rows of one trial are never repeats.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
+    level : float
+        Of the interval.
+    random_state : None, int, SeedSequence, Generator or RandomState
+        For the draws that make the interval.
+
+    Returns
+    -------
+    NoiseCeiling or None
+        None with fewer than 20 repeated questions.
+
+    Notes
+    -----
+    A predictor that knows who is asked may do better. The model of the spread over questions, a symmetric Beta and a
+    lapse rate, is stated at the top of this module; answers beyond the second to a question make it matter less.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> points = make_gaussian(10, 2, random_state=0)
+    >>> asked = [sample_triplets(points, flipped=0.1, random_state=seed) for seed in range(5)]
+    >>> found = noise_ceiling(Comparisons.concatenate(asked), random_state=0)
+    >>> found.n_questions, bool(found.low < 0.1 < found.high)
+    (360, True)
+    """
+    check_level(level)
+    counts = _count(read_counted(comparisons))
+    if counts.n_questions < FEWEST_QUESTIONS:
+        return None
+    likelihoods, errors, variances = _zoomed(counts)
+    shares = np.exp(likelihoods - likelihoods.max())
+    shares /= shares.sum()
+    rng = stream(random_state, "answers")
+    drawn = rng.choice(len(shares), size=_N_DRAWS, p=shares)
+    draws = rng.normal(errors[drawn], np.sqrt(variances[drawn]))
+    error = float(shares @ errors)
+    low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2])
+    return NoiseCeiling(
+        error,
+        float(np.clip(low, 0.0, error)),
+        float(np.clip(high, error, 0.5)),
+        counts.n_questions,
+        counts.n_answers,
+        level,
+    )
+
+
+class _Counts(NamedTuple):
+    """Repeated questions put together by how often they were answered, and how often by the minority; c kinds."""
+
+    minority: NDArray[np.int64]
+    answers: NDArray[np.int64]
+    n_alike: FloatArray  # questions of each kind
+    weights: FloatArray  # sum of the weights of these questions
+    squares: FloatArray  # sum of their squares
+
+    @property
+    def n_questions(self) -> int:
+        return int(self.n_alike.sum())
+
+    @property
+    def n_answers(self) -> int:
+        return int(self.n_alike @ self.answers)
+
+
+def _count(comparisons: Comparisons) -> _Counts:
+    _, questions = units_of(comparisons, "questions")
+    voices = _voices(comparisons)
+    # The first answer of each voice to each question.
+    kept = np.unique(questions.astype(np.int64) * (int(voices.max()) + 1) + voices, return_index=True)[1]
+    i, j, l, k = comparisons.oriented[kept].T.astype(np.int64)  # noqa: E741
+    n = comparisons.n_objects
+    one_way = np.minimum(i, j) * n + np.maximum(i, j) < np.minimum(l, k) * n + np.maximum(l, k)
+    answers = np.bincount(questions[kept])
+    repeated = answers >= 2
+    first = np.bincount(questions[kept], one_way)[repeated].astype(np.int64)
+    weights = np.bincount(questions[kept], comparisons.sample_weight[kept])[repeated].astype(np.float64)
+    answers = answers[repeated]
+    kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
+    kind = kind.ravel()
+    sums = (np.bincount(kind, each).astype(np.float64) for each in (np.ones(len(kind)), weights, weights**2))
+    return _Counts(kinds[0], kinds[1], *sums)
+
+
+def _voices(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return for each row the number of who must not be heard twice on a question: a person, or else a trial."""
+    if comparisons.annotators is not None:
+        people, voices = factorize(comparisons.annotators)
+        if len(people) > 1:
+            return voices
+    return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
+
+
+def _zoomed(counts: _Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return log-likelihoods, mean q and its variance on a grid of all likely parameters and no more, each (g,)."""
+    ranges = [_LAPSES, _LOG_SHAPES]
+    for _ in range(6):
+        axes = [np.linspace(*each, _N_GRID) for each in ranges]
+        found = _on_grid(counts, *axes)
+        likely = found[0] > found[0].max() - _LEAST_LIKELY
+        narrower = []
+        for axis, values in enumerate(axes):
+            here = np.flatnonzero(likely.any(axis=1 - axis))
+            narrower.append((values[max(here[0] - 1, 0)], values[min(here[-1] + 1, _N_GRID - 1)]))
+        if all(low == old[0] and high == old[1] for (low, high), old in zip(narrower, ranges, strict=True)):
+            break
+        ranges = narrower
+    return found[0].ravel(), found[1].ravel(), found[2].ravel()
+
+
+def _on_grid(counts: _Counts, lapses: FloatArray, log_shapes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return log-likelihood, weighted mean of q given the counts, and variance of that mean, each (lapses, shapes)."""
+    shapes = np.exp(log_shapes)
+    mass = 2 * np.diff(betainc(shapes, shapes, _EDGES[:, None]), axis=0)
+    nodes = (_EDGES[1:] + _EDGES[:-1]) / 2
+    few, many = counts.minority[:, None], (counts.answers - counts.minority)[:, None]
+    total = counts.weights.sum()
+    found = np.empty((3, len(lapses), len(shapes)))
+    for number, lapse in enumerate(lapses):
+        q = lapse + (1 - 2 * lapse) * nodes
+        right, wrong = np.log1p(-q), np.log(q)
+        logs = np.logaddexp(few * wrong + many * right, many * wrong + few * right)
+        peak = logs.max(axis=1, keepdims=True)
+        chances = np.exp(logs - peak)
+        # Shapes far from the counts leave nothing; their likelihood is then as small as makes no difference.
+        marginal = np.maximum(chances @ mass, np.finfo(np.float64).tiny)
+        mean, square = ((chances * q**power) @ mass / marginal for power in (1, 2))
+        found[0, number] = counts.n_alike @ (np.log(marginal) + peak)
+        found[1, number] = counts.weights @ mean / total
+        found[2, number] = counts.squares @ np.maximum(square - mean**2, 0.0) / total**2
+    return found[0], found[1], found[2]
