@@ -42,7 +42,7 @@ _KNOWN = {
 # What reading a file can end in that is cut short, changed or something else altogether.
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, RecursionError, zipfile.BadZipFile)
 # The search of DMOE: as large as all its fits, and cv_results_ tells what it found.
-_LEFT_OUT = {"_search": None}
+_LEFT_OUT = ("_search",)
 
 
 def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
@@ -78,15 +78,7 @@ def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
             "np.save('map.npy', model.embedding_)"
         )
     arrays: list[NDArray[Any]] = []
-    settings = model.get_params(deep=False)
-    state = {**{name: value for name, value in vars(model).items() if name not in settings}, **_left_out(model)}
-    what = {
-        "format": FORMAT,
-        "nearer": version("nearer"),
-        "estimator": type(model).__name__,
-        "settings": _written({**settings, "random_state": _seed(settings["random_state"])}, arrays),
-        "fitted": _written(state, arrays),
-    }
+    what = {"format": FORMAT, "nearer": version("nearer"), **_written(model, arrays)}
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     # Each file is whole or not there: an interrupted save leaves the older model.
@@ -121,8 +113,6 @@ def load_model(folder: str | PathLike[str]) -> Any:
     Traceback (most recent call last):
     ValueError: nowhere holds no model: there is no model.json; write one with `nearer fit` or save_model
     """
-    from nearer import embedding
-
     source = Path(folder)
     if not (source / _JSON).is_file():
         raise ValueError(f"{source} holds no model: there is no {_JSON}; write one with `nearer fit` or save_model")
@@ -130,24 +120,14 @@ def load_model(folder: str | PathLike[str]) -> Any:
         what = json.loads((source / _JSON).read_text(encoding="utf-8"))
         if what["format"] != FORMAT:
             raise ValueError(f"its format is {what['format']!r}, and this version of nearer reads {FORMAT}")
-        if what["estimator"] not in embedding.__all__:
-            raise ValueError(f"there is no estimator {what['estimator']!r}")
         with np.load(source / _ARRAYS, allow_pickle=False) as stored:
             arrays = [stored[str(k)] for k in range(len(stored.files))]
-        model = getattr(embedding, what["estimator"])(**_read(what["settings"], arrays))
-        state = _read(what["fitted"], arrays)
-        if not isinstance(state, dict):
-            raise ValueError("it has no fitted values")
-        _check(state)
+        model = _estimator(what, arrays)
+        _check(model.__dict__)
     except _DAMAGED as error:
         reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{source} holds no whole model: {reason}") from error
-    vars(model).update(state)
     return model
-
-
-def _left_out(model: OrdinalEmbedding) -> dict[str, None]:
-    return {name: value for name, value in _LEFT_OUT.items() if name in vars(model)}
 
 
 def _seed(random_state: Any) -> int | None:
@@ -173,6 +153,11 @@ def _written(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if isinstance(value, Comparisons):
         return {"comparisons": {f.name: _written(getattr(value, f.name), arrays) for f in fields(value)}}
     name = type(value).__name__
+    if isinstance(value, OrdinalEmbedding):
+        settings = value.get_params(deep=False)
+        state = {key: None if key in _LEFT_OUT else item for key, item in vars(value).items() if key not in settings}
+        settings = {**settings, "random_state": _seed(settings["random_state"])}
+        return {"estimator": name, "settings": _written(settings, arrays), "fitted": _written(state, arrays)}
     if name in _KNOWN:
         names = [f.name for f in fields(value)] if is_dataclass(value) else list(value._fields)
         return {"class": name, "fields": {key: _written(getattr(value, key), arrays) for key in names}}
@@ -186,6 +171,8 @@ def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
         return value
     if not isinstance(value, dict):
         raise ValueError(f"{str(value)[:60]!r} stands where a value was expected")
+    if "estimator" in value:
+        return _estimator(value, arrays)
     if "class" in value:
         name = value["class"]
         if name not in _KNOWN:
@@ -207,6 +194,19 @@ def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if kind == "comparisons":
         return _comparisons({key: _read(item, arrays) for key, item in content.items()})
     raise ValueError(f"{kind!r} is no kind of value")
+
+
+def _estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbedding:
+    from nearer import embedding
+
+    if what["estimator"] not in embedding.__all__:
+        raise ValueError(f"there is no estimator {what['estimator']!r}")
+    model: OrdinalEmbedding = getattr(embedding, what["estimator"])(**_read(what["settings"], arrays))
+    state = _read(what["fitted"], arrays)
+    if state:
+        model.__dict__.update(state)
+        _check(state)
+    return model
 
 
 def _comparisons(parts: dict[str, Any]) -> Comparisons:

@@ -1,7 +1,7 @@
 """The estimators that the contract holds for; a new one joins this list and nothing else."""
 
 from nearer import Penalty
-from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, BestOf, PosteriorEmbedding
 from nearer.posterior import NUTS, Variational
 
 ESTIMATORS = {
@@ -27,6 +27,7 @@ ESTIMATORS = {
     "TSTE": TSTE(trace=0.01),
     "TSTE-projected": TSTE(trace=0.05, solver="projected"),
     "CKL": CKL(),
+    "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)]),
     # Far too few draws to trust, and enough to check what must hold of any number.
     "Posterior": PosteriorEmbedding(2, solver=NUTS(2, n_warmup=40, n_draws=20, thin=2), random_state=0),
     "Posterior-variational": PosteriorEmbedding(2, solver=Variational(400, 20), random_state=0),

@@ -1,0 +1,217 @@
+"""BestOf: several methods, of which held-out answers choose one.
+
+No method is the best for all judgments: with few answers of many objects a convex one is, with many noisy answers a
+likelihood, with tight clusters one of heavy tails. Which it is can be told from the answers at hand, at the price of
+fitting all of them to each fold.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer.comparisons import Comparisons
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.dmoe import DMOE
+from nearer.embedding.fitting import aligned
+from nearer.embedding.hinges import SOE
+from nearer.embedding.likelihoods import CKL, STE, TSTE
+from nearer.embedding.tuning_folds import fold_of_each, whole_units
+from nearer.losses import Loss
+from nearer.margins import FloatArray
+from nearer.metrics import comparison_error
+from nearer.penalty import Penalty
+from nearer.solvers import Solver
+from nearer.solvers.driver import Callback
+from nearer.streaming import ComparisonsFile
+from nearer.streams import RandomState, stream
+
+# A search of DMOE in each fold is seconds below this, and minutes above.
+_MOST_OBJECTS_DMOE, _MOST_COMPARISONS_DMOE = 150, 20_000
+_OF_THE_CHOSEN = (
+    "embedding_", "comparisons_", "objects_", "n_objects_", "classes_", "n_iter_", "converged_", "history_", "trace_",
+    "solver_",
+)  # fmt: skip
+
+
+class BestOf(OrdinalEmbedding):
+    """The method whose maps predict held-out answers best.
+
+    Each method is fitted to all answers but those of a fold, for each of five folds that keep trials (or repeated
+    questions) whole, and judged by the error of its p-dimensional map on that fold. The best is then fitted to all.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    methods : sequence of estimators, optional
+        What to choose from. Their dimension, number of objects and random state are set here. Left out: CKL, STE,
+        TSTE and SOE with a weak and a strong penalty each and, up to 150 objects and 20 000 comparisons, DMOE.
+    n_folds : int, default 5
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For the folds and the methods.
+
+    Attributes
+    ----------
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+        As for every estimator; those of `best_`.
+    best_ : estimator
+        The chosen one, fitted to all answers. It predicts.
+    best_index_ : int
+    cv_results_ : dict
+        ``method`` (its settings, as text), ``mean_test_error`` and ``std_test_error`` over the folds; None if there
+        were too few answers to hold any out, and the first method was taken.
+
+    See Also
+    --------
+    DMOE, PosteriorEmbedding : which need no choice among methods.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> points = make_gaussian(20, 2, random_state=0)
+    >>> model = BestOf(2, methods=[TSTE(), CKL()], random_state=0)
+    >>> model.fit(sample_triplets(points, 800, flipped=0.1, random_state=0)).score(sample_triplets(points)) > 0.85
+    True
+    >>> len(model.cv_results_["mean_test_error"])
+    2
+    """
+
+    best_: OrdinalEmbedding
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        methods: Sequence[OrdinalEmbedding] | None = None,
+        n_folds: int = 5,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.methods = methods
+        self.n_folds = n_folds
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if not isinstance(self.n_folds, int | np.integer) or self.n_folds < 2:
+            raise ValueError(f"n_folds must be an integer >= 2, got {self.n_folds!r}")
+        if self.methods is not None and (
+            len(self.methods) == 0 or not all(isinstance(method, OrdinalEmbedding) for method in self.methods)
+        ):
+            raise ValueError(
+                f"methods must be estimators of nearer.embedding, such as [CKL(), TSTE()]; got {self.methods!r}"
+            )
+
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> Self:
+        if isinstance(comparisons, ComparisonsFile):
+            raise ValueError("BestOf needs all comparisons in memory; fit STE or TSTE to a ComparisonsFile")
+        methods = self._candidates(comparisons)
+        errors = self._held_out(methods, comparisons)
+        # The mean first: the first of equals, which is the simpler one.
+        self.best_index_ = 0 if errors is None else int(np.argmin(errors.mean(axis=1)))
+        self.cv_results_ = None if errors is None else _table(methods, errors)
+        self.best_ = methods[self.best_index_]
+        try:
+            self.best_.fit(comparisons, callback=callback)
+        finally:  # also after Ctrl-C, which leaves the best map so far
+            if hasattr(self.best_, "embedding_"):
+                if start is not None and start.shape == self.best_.embedding_.shape:
+                    self.best_.embedding_ = aligned(self.best_.embedding_, start)
+                self._take_over()
+        return self
+
+    def _candidates(self, comparisons: Comparisons) -> list[OrdinalEmbedding]:
+        methods = self.methods
+        if methods is None:
+            methods = [CKL(), TSTE(), SOE(), STE(), CKL(trace=0.03), TSTE(trace=0.03), SOE(trace=0.01), STE(trace=0.03)]
+            if comparisons.n_objects <= _MOST_OBJECTS_DMOE and len(comparisons) <= _MOST_COMPARISONS_DMOE:
+                methods.append(DMOE())
+        rng = stream(0 if self.random_state is None else self.random_state, "start")
+        common = {"n_components": self.n_components, "n_objects": self.n_objects}
+        return [clone(method).set_params(**common, random_state=int(rng.integers(2**31))) for method in methods]
+
+    def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> FloatArray | None:
+        """Return the errors of the maps on each fold, (methods, folds)."""
+        weight = comparisons.sample_weight
+        units = whole_units(comparisons)
+        n_folds = min(self.n_folds, int(units.max()) + 1)
+        if len(methods) < 2 or n_folds < 2:
+            return None
+        rng = stream(0 if self.random_state is None else self.random_state, "folds")
+        folds = fold_of_each(units, n_folds, rng)
+        parts = [(folds != fold, folds == fold) for fold in range(n_folds)]
+        parts = [(train, test) for train, test in parts if weight[train].sum() > 0 and weight[test].sum() > 0]
+        if not parts:
+            return None
+        from tqdm import tqdm
+
+        errors = np.empty((len(methods), len(parts)))
+        with tqdm(total=errors.size, desc="methods", unit="fit", delay=1, disable=None, leave=False) as bar:
+            for column, (train, test) in enumerate(parts):
+                for row, method in enumerate(methods):
+                    errors[row, column] = _error(clone(method), comparisons[train], comparisons[test])
+                    bar.update()
+        return errors
+
+    def _take_over(self) -> None:
+        for name in _OF_THE_CHOSEN:
+            self.__dict__.pop(name, None)
+            if hasattr(self.best_, name):
+                setattr(self, name, getattr(self.best_, name))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2), of the chosen method."""
+        self._comparisons(X)  # or an estimator that is not fitted would speak of its missing best_
+        return self.best_.predict_proba(X)
+
+    def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
+        return self.best_._margins(quadruplets)
+
+    def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+        return self.best_._distances(quadruplets)
+
+    def _extend(self, added: Comparisons) -> None:
+        self.best_._extend(added)
+        self._take_over()
+
+    def _loss(self) -> Loss:
+        return self.best_._loss()
+
+    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
+        return self.best_._penalty(solver)
+
+    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
+        return self.best_._solver(n_objects, n_comparisons)
+
+
+def _error(method: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> float:
+    with warnings.catch_warnings():
+        # A fold may be too small for a method, which its error then tells.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        method.fit(train)
+    return comparison_error(test, method.embedding_)
+
+
+def _table(methods: list[OrdinalEmbedding], errors: FloatArray) -> dict[str, Any]:
+    plain = [clone(method).set_params(random_state=None) for method in methods]
+    return {
+        "method": [str(method) for method in plain],
+        "mean_test_error": errors.mean(axis=1),
+        "std_test_error": errors.std(axis=1),
+    }

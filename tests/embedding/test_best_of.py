@@ -1,0 +1,61 @@
+"""BestOf: held-out answers choose, and the chosen method is what predicts."""
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import CKL, SOE, STE, BestOf
+from nearer.metrics import comparison_error
+
+POINTS = make_gaussian(25, 2, random_state=0)
+NOISY = sample_triplets(POINTS, 600, flipped=0.15, random_state=0)
+
+
+def test_the_method_with_the_smallest_held_out_error_is_fitted_to_everything():
+    model = BestOf(2, methods=[STE(trace=0.95), CKL()], random_state=0).fit(NOISY)
+    errors = model.cv_results_["mean_test_error"]
+    assert model.best_index_ == 1
+    assert errors[1] < errors[0]
+    alone = CKL(2).fit(NOISY)
+    np.testing.assert_allclose(model.embedding_, alone.embedding_, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(NOISY), alone.predict(NOISY))
+
+
+def test_errors_are_those_of_maps_that_did_not_see_the_fold():
+    """Answers at random: a map that saw them satisfies more than half of them, others do not."""
+    rows = sample_triplets(POINTS, 400, flipped=0.5, random_state=1)
+    model = BestOf(2, methods=[STE(), CKL()], random_state=0).fit(rows)
+    assert comparison_error(rows, model.embedding_) < 0.42
+    assert model.cv_results_["mean_test_error"].min() > 0.42
+
+
+def test_trials_stay_whole():
+    """Each answer is there four times; torn apart they would tell on each other."""
+    once = sample_triplets(POINTS, 100, flipped=0.5, random_state=2)
+    rows, trials = np.tile(once.rows, (4, 1)), np.tile(np.arange(100), 4)
+    model = BestOf(2, methods=[STE(trace=0.0), CKL()], random_state=0)
+    assert model.fit(Comparisons.from_triplets(rows, trials=trials)).cv_results_["mean_test_error"].min() > 0.35
+
+
+def test_the_default_is_about_as_good_as_the_best_of_its_methods():
+    truth = sample_triplets(POINTS)
+    model = BestOf(2, random_state=0).fit(NOISY)
+    errors = [comparison_error(truth, method.fit(NOISY).embedding_) for method in (CKL(), SOE(), STE(trace=0.03))]
+    assert comparison_error(truth, model.embedding_) < min(errors) + 0.02
+    assert len(model.cv_results_["method"]) == 9
+
+
+def test_too_few_answers_to_hold_any_out_take_the_first_method():
+    model = BestOf(methods=[SOE(), CKL()]).fit([[0, 1, 2]])
+    assert model.cv_results_ is None
+    assert isinstance(model.best_, SOE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"methods": []}, "methods"), ({"methods": ["CKL"]}, "methods"), ({"n_folds": 1}, "n_folds")],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        BestOf(**settings).fit(NOISY)
