@@ -1,0 +1,153 @@
+"""The report's charts: error against chance and ceiling, margins, learning curve, scree, choice of dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nearer.report._axes import Axes, box, dot, line, path, ticks, words
+from nearer.report._words import count, figure, interval, percent
+
+
+def error_chart(error: Mapping[str, Any]) -> str:
+    """Draw the held-out errors with their intervals, between the ceiling and chance."""
+    chance, ceiling = error.get("chance") or 0.5, error.get("ceiling")
+    rows = [
+        (name, error[value], error.get(low), error.get(high), kind)
+        for name, value, low, high, kind in (
+            ("the map as drawn", "map", "map_low", "map_high", "accent"),
+            ("the whole solution", "held_out", "low", "high", "second"),
+        )
+        if error.get(value) is not None
+    ]
+    largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
+    axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=118 + 42 * len(rows), left=18, top=44)
+    floor = axes.height - axes.bottom
+    parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=False)
+    parts += _reference(axes.at_x(chance), floor, "guessing", "end")
+    if ceiling is not None:
+        parts.append(box(axes.at_x(0), axes.top - 8, axes.at_x(ceiling), floor, "beyond"))
+        parts += _reference(axes.at_x(ceiling), floor, "best possible", "middle" if ceiling > 0.2 * largest else "")
+    for place, (name, value, low, high, kind) in enumerate(rows):
+        y = axes.top + 32 + 42 * place
+        if low is not None and high is not None:
+            parts += _whisker(axes.at_x(low), axes.at_x(high), y, kind)
+        parts.append(dot(axes.at_x(value), y, kind, 5.5))
+        right = value > largest / 2
+        x = (
+            axes.at_x(value if right or high is None else high)
+            if not right
+            else axes.at_x(value if low is None else low)
+        )
+        parts.append(
+            words(x - 11 if right else x + 11, y + 4, f"{name}  {figure(value)}", f"name {'end' if right else ''}")
+        )
+    described = "; ".join(
+        f"{name} {figure(value)} ({interval(low, high) or 'no interval'})" for name, value, low, high, _ in rows
+    )
+    return axes.drawing(
+        parts, f"Held-out error: {described}; guessing {figure(chance)}; best possible {figure(ceiling)}"
+    )
+
+
+def _reference(x: float, floor: float, name: str, align: str) -> list[str]:
+    return [line(x, 26, x, floor, "reference"), words(x, 18, name, f"tick {align}")]
+
+
+def _whisker(x1: float, x2: float, y: float, kind: str) -> list[str]:
+    ends = [line(x, y - 5, x, y + 5, f"{kind} stroke") for x in (x1, x2)]
+    return [line(x1, y, x2, y, f"{kind} stroke"), *ends]
+
+
+def _upright_whisker(x: float, y1: float, y2: float, kind: str) -> list[str]:
+    ends = [line(x - 4, y, x + 4, y, f"{kind} stroke") for y in (y1, y2)]
+    return [line(x, y1, x, y2, f"{kind} stroke"), *ends]
+
+
+def margins_chart(margins: Mapping[str, Any]) -> str:
+    """Draw the histogram of margins; those below zero, which the map gets wrong, in the accent colour."""
+    edges, counts = margins["edges"], margins["counts"]
+    most = max([*counts, 1])
+    axes = Axes(x=(edges[0], edges[-1]), y=(0.0, 1.06 * most), left=66)
+    parts = axes.frame("margin", "comparisons")
+    for left, right, number in zip(edges[:-1], edges[1:], counts, strict=True):
+        kind = "accent bar" if right <= 1e-9 else "second bar"
+        parts.append(box(axes.at_x(left), axes.at_y(number), axes.at_x(right), axes.at_y(0), kind))
+    if edges[0] <= 0 <= edges[-1]:
+        parts.append(line(axes.at_x(0), axes.top, axes.at_x(0), axes.at_y(0), "reference"))
+    return axes.drawing(
+        parts,
+        f"Histogram of the margins of {count(int(sum(counts)), 'comparison')} from {edges[0]:.3g} to {edges[-1]:.3g}",
+    )
+
+
+def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any] | None) -> str:
+    """Draw the held-out error against the number of comparisons learned from."""
+    sizes, errors = [step["n_comparisons"] for step in curve], [step["error"] for step in curve]
+    lows = [step["low"] if step.get("low") is not None else step["error"] for step in curve]
+    highs = [step["high"] if step.get("high") is not None else step["error"] for step in curve]
+    ceiling = (error or {}).get("ceiling")
+    bottom = min(0.8 * min(lows), 0.8 * ceiling if ceiling is not None else 1.0)
+    axes = Axes(x=(0.0, 1.04 * max(sizes)), y=(bottom, 1.04 * max(highs)))
+    parts = axes.frame("comparisons learned from", "held-out error", x_ticks=ticks(0, 1.04 * max(sizes), most=5))
+    band = [(axes.at_x(size), axes.at_y(high)) for size, high in zip(sizes, highs, strict=True)]
+    band += [(axes.at_x(size), axes.at_y(low)) for size, low in reversed(list(zip(sizes, lows, strict=True)))]
+    parts.append(path(band, "accent band", closed=True))
+    if ceiling is not None:
+        parts.append(line(axes.left, axes.at_y(ceiling), axes.at_x(axes.x[1]), axes.at_y(ceiling), "reference"))
+        parts.append(words(axes.left + 6, axes.at_y(ceiling) - 6, "best possible", "tick"))
+    places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(sizes, errors, strict=True)]
+    parts += [path(places, "accent stroke"), *(dot(x, y, "accent", 3.5) for x, y in places)]
+    return axes.drawing(
+        parts,
+        "Learning curve: "
+        + "; ".join(f"{size:,.0f} comparisons, error {value:.3f}" for size, value in zip(sizes, errors, strict=True)),
+    )
+
+
+def scree_chart(scree: Sequence[float]) -> str:
+    """Draw the share of the map's variance along each axis."""
+    total = sum(scree) or 1.0
+    shares = [value / total for value in scree]
+    axes = Axes(x=(0.4, len(shares) + 0.6), y=(0.0, 105 * max(shares)))
+    parts = axes.frame("axis of the map", "share of variance, %", x_ticks=_some(range(1, len(shares) + 1)))
+    for place, share in enumerate(shares, start=1):
+        top = axes.at_y(100 * share)
+        parts.append(box(axes.at_x(place - 0.32), top, axes.at_x(place + 0.32), axes.at_y(0), "second bar"))
+    return axes.drawing(
+        parts,
+        "Share of variance: "
+        + "; ".join(f"axis {place} {percent(share)}" for place, share in enumerate(shares, start=1)),
+    )
+
+
+def dimension_chart(choice: Mapping[str, Any]) -> str:
+    """Draw the error of each number of dimensions with one standard error, and a ring around the chosen one."""
+    candidates, errors = choice["candidates"], choice["errors"]
+    deviations = [value or 0.0 for value in choice["standard_errors"] or [0.0] * len(errors)]
+    lows = [value - deviation for value, deviation in zip(errors, deviations, strict=True)]
+    highs = [value + deviation for value, deviation in zip(errors, deviations, strict=True)]
+    room = 0.12 * (max(highs) - min(lows)) + 1e-6
+    axes = Axes(x=(min(candidates) - 0.5, max(candidates) + 0.5), y=(max(min(lows) - room, 0.0), max(highs) + room))
+    parts = axes.frame("dimensions", "cross-validated error", x_ticks=_some(candidates))
+    best = min(range(len(errors)), key=errors.__getitem__)
+    limit = axes.at_y(errors[best] + deviations[best])
+    parts.append(line(axes.left, limit, axes.at_x(axes.x[1]), limit, "reference"))
+    places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(candidates, errors, strict=True)]
+    parts.append(path(places, "second thin"))
+    for (x, y), low, high in zip(places, lows, highs, strict=True):
+        parts += [*_upright_whisker(x, axes.at_y(low), axes.at_y(high), "second"), dot(x, y, "second")]
+    if choice.get("chosen") in candidates:
+        x, y = places[list(candidates).index(choice["chosen"])]
+        parts.append(dot(x, y, "ring", 10))
+    return axes.drawing(
+        parts,
+        "Cross-validated error: "
+        + "; ".join(f"{size} dimensions {value:.3f}" for size, value in zip(candidates, errors, strict=True))
+        + f"; chosen {choice.get('chosen')}",
+    )
+
+
+def _some(values: Sequence[int]) -> list[int]:
+    """Return at most a dozen of whole numbers, evenly spaced, so that their labels do not touch."""
+    return list(values)[:: -(-len(values) // 12)]

@@ -1,0 +1,210 @@
+"""The sections of the report that judge the map; each takes the results and returns HTML, or None to be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nearer.report import _charts
+from nearer.report._escaping import text
+from nearer.report._results import N_NEIGHBOURS
+from nearer.report._words import count, figure, interval, map_error, percent, share_of_way
+
+Results = Mapping[str, Any]
+_LEVELS = {"error": "Error", "warning": "Warning", "note": "Note", "good": "Good"}
+
+
+def paragraph(*sentences: str) -> str:
+    """Return sentences as a paragraph; they are escaped here."""
+    joined = " ".join(sentence for sentence in sentences if sentence)
+    return f"<p>{text(joined)}</p>" if joined else ""
+
+
+def chart(drawing: str, caption: str) -> str:
+    """Return a drawing as a numbered figure."""
+    return f"<figure>{drawing}<figcaption>{text(caption)}</figcaption></figure>"
+
+
+def beside(figure_html: str, *paragraphs: str) -> str:
+    """Return a figure with words beside it, or below it where the page is narrow."""
+    return f'<div class="beside">{figure_html}<div class="words">{"".join(paragraphs)}</div></div>'
+
+
+def trust(results: Results) -> str:
+    """Show the held-out error against the ceiling and chance."""
+    error, measured = results["error"], map_error(results)
+    if not error or measured is None:
+        return paragraph("The error on held-out answers was not measured in this run; nearer fit --help says how to.")
+    value, low, high = measured
+    level = percent(results["level"] or 0.95)
+    unit = f", {error['unit']} kept whole" if error.get("unit") else ""
+    folds = f" Measured by {error['n_folds']}-fold cross-validation{unit}." if error.get("n_folds") else ""
+    within = f" ({level} interval {interval(low, high)})" if interval(low, high) else ""
+    sentences = [
+        f"On comparisons that it was not fitted to, the map has an error of {figure(value)}{within}: "
+        "the share of them that it gets wrong.",
+        f"Guessing has an error of {figure(error.get('chance') or 0.5)}.",
+        _about_ceiling(value, error),
+    ]
+    return beside(
+        chart(_charts.error_chart(error), f"Held-out error with {level} intervals.{folds}"),
+        paragraph(*sentences),
+        paragraph(_about_whole(error)),
+    )
+
+
+def _about_whole(error: Mapping[str, Any]) -> str:
+    if error.get("map") is None or error.get("held_out") is None:
+        return ""
+    gain = error["map"] - error["held_out"]
+    # Half of the last digit that is printed.
+    said = "the difference is what drawing it in fewer costs" if gain > 5e-4 else "the map loses nothing against it"
+    return f"The whole solution, with all its dimensions, has an error of {figure(error['held_out'])}; {said}."
+
+
+def _about_ceiling(value: float, error: Mapping[str, Any]) -> str:
+    ceiling, chance = error.get("ceiling"), error.get("chance") or 0.5
+    if ceiling is None:
+        return (
+            "How well any map could do is not known, because too few questions were asked twice; "
+            "put some questions to several people, or twice to one, to learn it."
+        )
+    share = share_of_way(value, ceiling, chance)
+    return (
+        "Answers to the same question disagree, so that no map could have an error much below "
+        f"{figure(ceiling)}; of the way from guessing to there, this one has come {percent(max(share, 0.0))}."
+    )
+
+
+def findings(results: Results) -> str:
+    """List what the doctor found, the worst first."""
+    found = results["findings"]
+    if found is None:
+        return paragraph("The answers were not looked at in this run; ask for it with: nearer check FILE")
+    if not found:
+        return paragraph("The doctor found nothing to say about the answers.")
+    order = list(_LEVELS)
+    ranked = sorted(
+        found, key=lambda finding: order.index(finding["level"]) if finding["level"] in order else len(order)
+    )
+    return f'<ul class="findings">{"".join(_finding(finding) for finding in ranked)}</ul>'
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    level = finding["level"] if finding["level"] in _LEVELS else "note"
+    examples = "".join(f"<li><bdi>{text(example)}</bdi></li>" for example in finding.get("examples") or [])
+    shown = f"<details><summary>Examples</summary><ul>{examples}</ul></details>" if examples else ""
+    return (
+        f'<li class="finding {level}"><span class="level">{_LEVELS[level]}</span>'
+        f"<div><h3>{text(finding['title'])}</h3>{paragraph(str(finding['text']))}{shown}</div></li>"
+    )
+
+
+def margins(results: Results) -> str | None:
+    """Show how clearly the map satisfies the comparisons."""
+    found = results["margins"]
+    if not found or not found["counts"]:
+        return None
+    negative = found.get("share_negative")
+    return beside(
+        chart(
+            _charts.margins_chart(found),
+            "Margins of the comparisons the map was fitted to; below zero the map is wrong.",
+        ),
+        paragraph(
+            "The margin of a comparison is by how much its far pair is farther apart than its near pair, squared.",
+            "Margins far from zero are clear cases; those around it are close calls.",
+            f"Here {percent(negative)} of the comparisons go against the map." if negative is not None else "",
+        ),
+    )
+
+
+def learning(results: Results) -> str:
+    """Show whether more answers would help."""
+    curve = results["learning_curve"]
+    if not curve:
+        return paragraph("Whether more answers would help was not measured in this run; nearer fit --help says how to.")
+    return beside(
+        chart(
+            _charts.learning_chart(curve, results["error"]),
+            "Held-out error against the number of comparisons learned from.",
+        ),
+        paragraph(_about_curve(curve)),
+    )
+
+
+def _about_curve(curve: Sequence[Mapping[str, float]]) -> str:
+    last = curve[-1]
+    if len(curve) < 2:
+        return f"With {count(int(last['n_comparisons']), 'comparison')} the error is {figure(last['error'])}."
+    half = min(curve[:-1], key=lambda step: abs(step["n_comparisons"] - last["n_comparisons"] / 2))
+    drop = half["error"] - last["error"]
+    width = last["high"] - last["low"] if last.get("high") is not None and last.get("low") is not None else 0.0
+    sizes = f"Between {half['n_comparisons']:,.0f} and {last['n_comparisons']:,.0f} comparisons"
+    # Half the interval is about two standard errors: a smaller fall may be chance.
+    if drop > max(width / 2, 0.005):
+        return (
+            f"{sizes} the error fell by {figure(drop)}, and it has not settled: more answers would make the map better."
+        )
+    return f"{sizes} the error hardly changed: more answers of the same kind would change the map little."
+
+
+def dimensions(results: Results) -> str | None:
+    """Show the variance of each axis, and how the number of dimensions was chosen."""
+    scree, choice = results["scree"], results["dimension"]
+    if not scree and not choice:
+        return None
+    parts, words = [], []
+    if scree:
+        total = sum(scree) or 1.0
+        parts.append(chart(_charts.scree_chart(scree), "Share of the map's variance along each of its axes."))
+        if len(scree) > 2:
+            words.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
+    if choice:
+        rule = f" by the rule of {choice['rule']}" if choice.get("rule") else ""
+        parts.append(
+            chart(
+                _charts.dimension_chart(choice),
+                "Error of maps with more and fewer dimensions, with one standard error.",
+            )
+        )
+        words.append(
+            f"{count(choice['chosen'], 'dimension')} {'was' if choice['chosen'] == 1 else 'were'} chosen{rule}."
+        )
+        words.append("The dashed line is one standard error above the lowest error.")
+    else:
+        words.append("The number of dimensions was given, not chosen; nearer fit --help says how to let it be chosen.")
+    return f'<div class="pair">{"".join(parts)}</div>{paragraph(*words)}'
+
+
+def annotators(results: Results) -> str:
+    """Leave room for the table of annotators, which the page's script fills."""
+    found = results["annotators"]
+    if not found and (results["summary"] or {}).get("n_annotators"):
+        return paragraph("How reliable each person is was not measured in this run; nearer fit --help says how to.")
+    if not found:
+        return paragraph(
+            "The answers do not say who gave them; with a column of annotators each person would be judged here "
+            "against the map of the others."
+        )
+    flagged = sum(bool(person.get("flags")) for person in found)
+    return (
+        paragraph(
+            f"The error of each of {count(len(found), 'person', 'people')} against a map fitted without them, "
+            f"with {percent(results['level'] or 0.95)} intervals.",
+            f"{count(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
+            if flagged
+            else "Nobody is flagged.",
+        )
+        + '<div id="annotators-table" class="table"></div>'
+    )
+
+
+def neighbours(results: Results) -> str:
+    """Leave room for the table of neighbours, which the page's script fills."""
+    many = count(min(N_NEIGHBOURS, len(results["objects"]) - 1), "object")
+    space = count(len(results["embedding"][0]), "dimension")
+    return (
+        paragraph(f"The {many} nearest to each object in the map of {space}, and the distance to the nearest of them.")
+        + '<div id="neighbours-table" class="table"></div>'
+    )

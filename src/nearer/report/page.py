@@ -1,0 +1,154 @@
+"""The report: one HTML file that needs nothing else, neither a network nor a server.
+
+Words and charts are written here as HTML and SVG. The map and the tables, which answer to the reader, are drawn by the
+page's script from one block of JSON. A policy in the head of the page lets the browser run that script alone, named by
+its hash, and load nothing from anywhere, so that a label can neither run nor fetch anything even if it slipped through.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from nearer.report import _making, _sections
+from nearer.report._escaping import json_block, text
+from nearer.report._results import checked, payload
+from nearer.report._thumbnails import read_thumbnails
+from nearer.report._words import count, percent, verdict
+
+# In the order in which they use each other.
+SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
+
+
+def write_report(
+    results: dict[str, Any], path: str | PathLike[str], *, thumbnails: str | PathLike[str] | None = None
+) -> Path:
+    """Write the report of a map as one HTML file.
+
+    Parameters
+    ----------
+    results : dict
+        What ``nearer fit`` leaves in ``results.json``.
+    path : path
+        Of the HTML file; folders are made, and a file of that name is written over.
+    thumbnails : path, optional
+        Folder of pictures named after the objects (png, jpg, webp, gif, svg), 20 MB at most. An object without one
+        is drawn as a dot.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nearer.report._results import KEYS
+    >>> results = dict.fromkeys(KEYS) | {
+    ...     "format": 1, "title": "three things", "objects": ["a", "b", "c"],
+    ...     "embedding": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "level": 0.95,
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(results, f"{folder}/three.html").read_text(encoding="utf-8")
+    >>> "<h1>three things</h1>" in page
+    True
+    """
+    known = checked(results)
+    pictures = {} if thumbnails is None else read_thumbnails(thumbnails, known["objects"])
+    page = assemble(known, pictures)
+    place = Path(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(page, encoding="utf-8", newline="\n")
+    return place
+
+
+def assemble(results: Mapping[str, Any], pictures: Mapping[int, str]) -> str:
+    """Return the page, from results that were checked."""
+    style, script = asset("report.css"), "".join(asset(f"scripts/{name}.js") for name in SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    judged = verdict(results)
+    sections = [section for section in _all_sections(results) if section[2]]
+    return Template(asset("template.html")).substitute(
+        policy=_policy(style, script),
+        title=text(results["title"] or "Map"),
+        kicker=text(_kicker(results)),
+        verdict=text(judged.sentence),
+        trust=judged.trust,
+        contents="".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections),
+        sections="".join(
+            f'<section id="{name}" aria-labelledby="{name}-title">'
+            f'<h2 id="{name}-title">{text(title)}</h2>{body}</section>'
+            for name, title, body in sections
+        ),
+        maker=text(f"nearer {(results['versions'] or {}).get('nearer', '')}".strip()),
+        style=style,
+        data=json_block(payload(results, pictures)),
+        script=script,
+    )
+
+
+def _all_sections(results: Mapping[str, Any]) -> list[tuple[str, str, str | None]]:
+    """Return name, title and body of every section in the order of the page."""
+    return [
+        ("map", "The map", _map(results)),
+        ("trust", "How far to trust it", _sections.trust(results)),
+        ("findings", "What the doctor found", _sections.findings(results)),
+        ("neighbours", "Nearest neighbours", _sections.neighbours(results)),
+        ("margins", "Margins", _sections.margins(results)),
+        ("learning", "Would more answers help?", _sections.learning(results)),
+        ("dimensions", "Dimensions", _sections.dimensions(results)),
+        ("annotators", "Annotators", _sections.annotators(results)),
+        ("settings", "How it was made", _making.settings(results)),
+        ("cite", "How to cite", _making.citing(results)),
+    ]
+
+
+def _map(results: Mapping[str, Any]) -> str:
+    region = (
+        f" The ellipse of an object holds its position with {percent(results['level'] or 0.95)} confidence."
+        if results["covariances"] is not None
+        else " How sure each position is was not measured in this run; nearer fit --help says how to."
+    )
+    if len(results["embedding"][0]) == 1:
+        region += " The map has one dimension: left and right are all that counts, and height only makes room."
+    return Template(asset("map.html")).substitute(region=text(region))
+
+
+def _kicker(results: Mapping[str, Any]) -> str:
+    """Return the line above the heading: what was compared, and how often."""
+    source = results["source"] or {}
+    parts = [count(len(results["objects"]), "object")]
+    if source.get("n_answers") is not None:
+        kind = f" ({source['kind']})" if source.get("kind") else ""
+        parts.append(count(source["n_answers"], "answer") + kind)
+    if results["date"]:
+        parts.append(str(results["date"])[:10])
+    return " · ".join(parts)
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the content security policy: this style, this script, pictures within the page, and nothing else."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(content: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode('utf-8')).digest()).decode('ascii')}"
+
+
+def asset(name: str) -> str:
+    """Return the text of a file that comes with the package.
+
+    Examples
+    --------
+    >>> asset("template.html").startswith("<!doctype html>")
+    True
+    """
+    return resources.files("nearer.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
