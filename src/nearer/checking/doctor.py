@@ -1,0 +1,91 @@
+"""The doctor: all checks in their order."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from tqdm import tqdm
+
+from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
+from nearer.checking.enough import check_ceiling, check_curve, check_rule
+from nearer.checking.findings import Finding, Findings
+from nearer.checking.labels import check_missing_labels, check_misspelt, check_numbering, check_spellings
+from nearer.checking.people import check_chance, check_speed
+from nearer.checking.places import check_places, check_runs, check_sides
+from nearer.checking.records import check_blocks, check_columns, check_double
+from nearer.checking.structure import check_counts, check_groups, check_hardly, check_uneven, check_unseen
+from nearer.checking.study import Check, Study
+from nearer.formats.answers import Answers
+from nearer.streams import RandomState, stream
+
+CHECKS: tuple[Check, ...] = (
+    check_counts,
+    check_unseen,
+    check_groups,
+    check_hardly,
+    check_uneven,
+    check_spellings,
+    check_misspelt,
+    check_missing_labels,
+    check_numbering,
+    check_double,
+    check_blocks,
+    check_columns,
+    check_repeats,
+    check_self_contradictions,
+    check_cycles,
+    check_sides,
+    check_places,
+    check_runs,
+    check_speed,
+    check_chance,
+    check_ceiling,
+    check_rule,
+    check_curve,
+)
+
+
+def check(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
+    """Look for everything that can be wrong with answers, before a map is made of them.
+
+    Parameters
+    ----------
+    answers : Answers
+        As `nearer.formats.read_answers` returns them.
+    n_components : int
+        Dimension of the map that they are for.
+    random_state : None, int, SeedSequence, Generator or RandomState
+        For what is drawn where there are very many answers, and for the parts that a quick map is judged by.
+
+    Returns
+    -------
+    Findings
+        Worst first. An error means that no map of these answers can be right; a warning asks for a look.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer import Comparisons
+    >>> near_and_far = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c"), ("x", "y", "z"), ("z", "y", "x")])
+    >>> findings = check(Answers(near_and_far, np.arange(4), "triplet", "answers.csv", np.arange(2, 6)))
+    >>> print(findings[0])
+    ERROR     The objects fall into 2 groups with no comparison of a distance between them
+              No map can place them against each other; ask questions that mix them, or map each group
+              alone.
+              - 3 objects: 'a', 'b', 'c'
+              - 3 objects: 'x', 'y', 'z'
+    """
+    if n_components < 1:
+        raise ValueError(f"n_components={n_components!r} must be at least 1")
+    study = Study(answers, n_components, stream(random_state, "folds"))
+    findings: list[Finding] = []
+    counts: dict[str, Any] = {"n_components": n_components}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the quick maps; nobody sees those
+        for each in tqdm(CHECKS, desc="checking", unit="check", delay=1, leave=False, disable=None):
+            outcome = each(study)
+            findings += outcome.findings
+            counts |= outcome.counts
+    return Findings(answers.source, tuple(findings), counts)

@@ -1,0 +1,112 @@
+"""Whether there are answers enough, and how good a map of them can be.
+
+A map of n objects in p dimensions needs a number of comparisons that grows as n p log n (Jamieson and Nowak 2011). With
+
+    c = comparisons / (n p ln n)
+
+maps of noisy answers, 20 to 200 objects in 1 to 5 dimensions, got this share of the true comparisons wrong:
+
+    c                        0.25         0.5          1            2            4            8
+    10% of answers wrong     0.33-0.44    0.25-0.40    0.12-0.25    0.07-0.11    0.05-0.06    0.03-0.05
+    25% of answers wrong     0.40-0.48    0.36-0.47    0.22-0.35    0.16-0.28    0.08-0.12    0.07-0.10
+
+Below c = 1 a map is mostly guesswork, from c = 4 on it is right in nine cases of ten whatever the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nearer.ceiling import noise_ceiling
+from nearer.checking.findings import Finding, counted, percent
+from nearer.checking.quick import quick_estimator, quick_part
+from nearer.checking.study import Outcome, Study
+from nearer.model_selection import learning_curve
+
+TOO_FEW, PLENTY = 1.0, 4.0
+# The k comparisons of one answer hang together: they are worth k^0.6 and not k, as for the posterior's weights.
+_WORTH = 0.6
+_FALL = 0.05  # of the error, from half of the answers to all
+_FEWEST = 50
+
+
+def check_rule(study: Study) -> Outcome:
+    """Compare the number of comparisons with n p ln n."""
+    n, p = study.n_objects, study.n_components
+    sizes = np.bincount(study.answers.answer_of)
+    worth = float((sizes[sizes > 0] ** _WORTH).sum())
+    unit = n * p * math.log(n)
+    c = worth / unit
+    counts = {"rule_constant": c, "worth": worth, "rule_unit": unit}
+    missing = math.ceil((PLENTY - c) * unit * len(study.answers) / worth)
+    title = (
+        f"{counted(len(study.answers), 'answer')} for {n} objects in {counted(p, 'dimension')}: {_short(c)} n p log n"
+    )
+    if c >= PLENTY:
+        text = "From 4 n p log n on, maps of noisy answers get nine of ten comparisons right."
+        return Outcome((Finding("good", "enough", title, text),), counts)
+    more = f"about {counted(_rounded(missing), 'answer')} more make 4 n p log n, where nine of ten are right."
+    if c >= TOO_FEW:
+        text = f"Maps of so many noisy answers get 7 to 9 of ten comparisons right; {more}"
+        return Outcome((Finding("note", "rather-few", title, text),), counts)
+    text = f"So few leave a map mostly to chance; {more}"
+    return Outcome((Finding("warning", "too-few", title, text),), counts)
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def _rounded(number: int) -> int:
+    """Return a number with two digits that count: the rule is no more exact than that."""
+    return int(float(f"{number:.1e}"))
+
+
+def check_curve(study: Study) -> Outcome:
+    """See whether a map predicts answers that it has not seen, and whether more answers would help."""
+    part = quick_part(study)
+    m, largest = len(part), _largest_trial(study)
+    most = math.floor(0.8 * m) - largest
+    if m < _FEWEST or most < m // 2:
+        return Outcome()
+    curve = learning_curve(quick_estimator(study), part, [most // 2, most], random_state=study.rng)
+    (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])
+    counts: dict[str, Any] = {"held_out": float(error), "held_out_low": low, "held_out_high": high}
+    counts["held_out_half"] = float(half)
+    title = f"A quick map errs in {percent(float(error))} of answers it has not seen (chance: 50%)"
+    if high >= 0.5:
+        text = "No better than a coin: there are too few answers, or no order in them; see the other findings."
+        return Outcome((Finding("warning", "no-signal", title, text),), counts)
+    standard_error = (high - low) / 4
+    if half - error > max(_FALL * error, standard_error):
+        text = f"With half of the answers it was {percent(float(half))}: more answers would still make it better."
+        return Outcome((Finding("note", "still-learning", title, text),), counts)
+    if m < len(study.comparisons):
+        text = f"With half of the {counted(m, 'comparison')} tried it was {percent(float(half))}: more change little."
+    else:
+        text = f"With half of the answers it was {percent(float(half))}: more answers would change little."
+    return Outcome((Finding("good", "learned", title, text),), counts)
+
+
+def _largest_trial(study: Study) -> int:
+    trials = study.comparisons.trials
+    if trials is None:
+        return int(np.bincount(study.answers.answer_of).max())
+    return int(np.unique(trials, return_counts=True)[1].max()) if trials.dtype.kind != "O" else _FEWEST
+
+
+def check_ceiling(study: Study) -> Outcome:
+    """Say how well any map could do, from questions asked more than once."""
+    found = noise_ceiling(study.comparisons, random_state=study.rng)
+    if found is None:
+        title = "How well a map could do at best is not known"
+        text = "Too few questions were asked more than once; next time ask some of several people."
+        return Outcome((Finding("note", "no-ceiling", title, text),), {"ceiling": None})
+    counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
+    interval = f"({percent(found.low)} to {percent(found.high)})"
+    title = f"Judging by repeated questions, no map can err in less than {percent(found.error)} of answers {interval}"
+    text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered."
+    return Outcome((Finding("note", "ceiling", title, text),), counts)

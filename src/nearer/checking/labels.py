@@ -1,0 +1,106 @@
+"""Names of objects that may be two spellings of one, or no names at all."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from nearer.checking.findings import Finding, counted, listed, name
+from nearer.checking.study import Outcome, Study
+
+_MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
+_RARE = 0.1  # of the usual number of answers
+
+
+def folded(label: Any) -> str:
+    r"""Return a label as it reads when case, spaces and ways of coding a letter are disregarded.
+
+    Examples
+    --------
+    >>> folded("Cat ") == folded("cat"), folded("caf\u00e9") == folded("cafe\u0301")
+    (True, True)
+    """
+    return " ".join(unicodedata.normalize("NFKC", str(label)).casefold().split())
+
+
+def check_spellings(study: Study) -> Outcome:
+    """Find labels that differ only by case, space or Unicode form."""
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for label in study.comparisons.objects.tolist():
+        groups[folded(label)].append(label)
+    alike = [labels for labels in groups.values() if len(labels) > 1]
+    counts = {"n_alike_labels": len(alike)}
+    if not alike:
+        return Outcome(counts=counts)
+    title = f"{counted(len(alike), 'object seems', 'objects seem')} to be written in more than one way"
+    text = "They differ only by case, spaces or coding and count as different objects; write each name one way."
+    examples = tuple(" and ".join(ascii(label) for label in labels) for labels in alike[:5])
+    return Outcome((Finding("warning", "alike-labels", title, text, examples),), counts)
+
+
+def check_misspelt(study: Study) -> Outcome:
+    """Find rare labels that are nearly a common one."""
+    seen = study.answers_seen
+    usual = float(np.median(seen[seen > 0]))
+    rare = np.flatnonzero((seen > 0) & (seen <= 2) & (seen <= _RARE * usual))
+    labels = study.comparisons.objects.tolist()
+    common = {folded(labels[index]): labels[index] for index in np.flatnonzero(seen > _RARE * usual)}
+    found = []
+    for index in rare[:100]:  # more are no slips of the keyboard
+        word = folded(labels[index])
+        close = [
+            other for other in difflib.get_close_matches(word, common, n=3, cutoff=0.8) if _same_numbers(word, other)
+        ]
+        if close and word not in common:
+            found.append((labels[index], common[close[0]], int(seen[index])))
+    counts = {"n_misspelt": len(found)}
+    if not found:
+        return Outcome(counts=counts)
+    title = (
+        f"{counted(len(found), 'object', 'objects')} may be misspelt: hardly ever seen, and nearly the name of another"
+    )
+    text = f"Objects are in {usual:g} answers as a rule; correct the names in the file."
+    examples = tuple(
+        f"{name(word)} ({counted(times, 'answer')}), perhaps {name(other)}" for word, other, times in found[:5]
+    )
+    return Outcome((Finding("warning", "misspelt-labels", title, text, examples),), counts)
+
+
+def _same_numbers(first: str, second: str) -> bool:
+    """Whether two labels hold the same numbers: egg17 is no misspelling of egg18."""
+    return re.findall(r"\d+", first) == re.findall(r"\d+", second)
+
+
+def check_missing_labels(study: Study) -> Outcome:
+    """Find labels that stand for no object."""
+    found = [label for label in study.comparisons.objects.tolist() if folded(label) in _MISSING]
+    if not found:
+        return Outcome()
+    title = f'{counted(len(found), "object has a name that means", "objects have names that mean")} "nothing here"'
+    text = "Such cells count as an object of that name; leave those rows out, unless it is one."
+    return Outcome((Finding("warning", "missing-labels", title, text, (listed(found),)),))
+
+
+def check_numbering(study: Study) -> Outcome:
+    """Find gaps in labels that number the objects."""
+    seen = study.comparisons.objects[study.answers_seen > 0]
+    texts = [str(label) for label in seen.tolist()]
+    if len(texts) < 5 or not all(re.fullmatch(r"\d{1,9}", text) for text in texts):
+        return Outcome()
+    numbers = np.array(sorted(map(int, texts)))
+    if numbers[-1] > 2 * len(numbers):  # identifiers, which have no gaps
+        return Outcome()
+    missing = np.setdiff1d(np.arange(numbers[0], numbers[-1] + 1), numbers)
+    counts = {"n_numbers_missing": len(missing)}
+    # With indices 0..n-1 the objects in the gaps are on the list and reported as never compared.
+    if numbers[0] > 1 or len(missing) == 0 or len(seen) < study.n_objects:
+        return Outcome(counts=counts)
+    absent = counted(len(missing), "number never occurs", "numbers never occur")
+    title = f"The objects are numbered from {numbers[0]} to {numbers[-1]}, but {absent}"
+    text = "If these are objects of the study, nobody was asked about them, and they will not be on the map."
+    return Outcome((Finding("note", "numbering-gaps", title, text, (listed(list(missing), 10),)),), counts)

@@ -1,0 +1,120 @@
+"""How the answers were recorded: rows twice, times and confidences that say nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from nearer.checking.findings import Finding, Level, counted, percent
+from nearer.checking.study import IntArray, Outcome, Study
+
+_LEVEL = 0.001
+_BLOCK = 20  # answers in a row that are the same again: nobody repeats so many without a change
+_MOSTLY = 0.5
+_MILLISECONDS = 300.0
+
+
+def check_double(study: Study) -> Outcome:
+    """Find answers recorded twice: same person, same question, same answer and the very same time."""
+    answers = study.answers
+    if answers.seconds is None:
+        return Outcome()
+    timed = np.flatnonzero(np.isfinite(answers.seconds))
+    seconds = answers.seconds[timed]
+    who = np.zeros(len(timed), dtype=np.int64) if study.people is None else study.people[timed].astype(np.int64)
+    order = np.lexsort((answers.lines[timed], seconds, study.signatures[timed], who))
+    same_answer = (np.diff(who[order]) == 0) & (np.diff(study.signatures[timed][order]) == 0)
+    doubled = np.flatnonzero(same_answer & (np.diff(seconds[order]) == 0))
+    counts = {"n_doubled": len(doubled)}
+    times = np.unique(seconds, return_counts=True)[1] / max(len(seconds), 1)
+    # Times in whole seconds coincide now and then: what that explains is no double submission.
+    by_chance = float(binom.sf(len(doubled) - 1, int(same_answer.sum()), float((times**2).sum())))
+    if len(doubled) == 0 or by_chance > _LEVEL:
+        return Outcome(counts=counts)
+    lines = answers.lines[timed][order]
+    examples = tuple(f"lines {lines[place]} and {lines[place + 1]}" for place in doubled[:5])
+    title = f"{counted(len(doubled), 'answer was', 'answers were')} recorded twice"
+    text = "Person, question, answer and response time are the same; remove the second copies, or they count double."
+    return Outcome((Finding("warning", "doubled", title, text, examples),), counts)
+
+
+def check_blocks(study: Study) -> Outcome:
+    """Find stretches of answers that come again in the same order, as when a block is pasted twice."""
+    answers = study.answers
+    codes = study.signatures.copy()
+    # Signatures are random numbers of 63 bits, and odd multiples of other things keep sums of them apart.
+    if study.people is not None:
+        codes += study.people.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    if answers.seconds is not None:
+        codes += np.nan_to_num(answers.seconds, nan=-1.0).view(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    starts, lengths, lags = _repeated_blocks(codes)
+    found = lengths >= _BLOCK
+    counts = {"n_blocks": int(found.sum()), "n_in_blocks": int(lengths[found].sum())}
+    if not found.any():
+        return Outcome(counts=counts)
+    blocks = zip(starts[found], lengths[found], lags[found], strict=True)
+    examples = tuple(
+        f"lines {answers.lines[start]}-{answers.lines[start + length - 1]} again as "
+        f"{answers.lines[start + lag]}-{answers.lines[start + lag + length - 1]}"
+        for start, length, lag in list(blocks)[:5]
+    )
+    title = f"{counted(counts['n_in_blocks'], 'answer')} come again in the same order"
+    text = "A block of the file seems to be there twice; remove the copy, unless the same questions were put twice."
+    # Without names two people may have been given one list and agreed on all of it.
+    level: Level = "note" if study.people is None and answers.seconds is None else "warning"
+    return Outcome((Finding(level, "pasted-twice", title, text, examples),), counts)
+
+
+def _repeated_blocks(codes: NDArray[np.uint64]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return start, length and lag of the stretches in which each code comes again after the same lag.
+
+    Overlapping repetition, as of one code over and over, is no copy of a block: a stretch is no longer than its lag.
+    """
+    order = np.argsort(codes, kind="stable")
+    again = np.flatnonzero(codes[order][1:] == codes[order][:-1])
+    places, lags = order[again], order[again + 1] - order[again]
+    by_place = np.argsort(places)
+    places, lags = places[by_place].astype(np.int64), lags[by_place].astype(np.int64)
+    if len(places) == 0:
+        return places, places, places
+    breaks = np.r_[True, (np.diff(places) != 1) | (np.diff(lags) != 0)]
+    first = np.flatnonzero(breaks)
+    lengths = np.diff(np.r_[first, len(places)])
+    return places[first], np.minimum(lengths, lags[first]), lags[first]
+
+
+def check_columns(study: Study) -> Outcome:
+    """See whether times and confidences vary and are there at all."""
+    findings: list[Finding] = []
+    columns = {"response times": study.answers.seconds, "confidences": study.answers.confidences}
+    for noun, values in columns.items():
+        if values is None or len(values) == 0:
+            continue
+        present = values[np.isfinite(values)]
+        missing = 1 - len(present) / len(values)
+        if missing > _MOSTLY:
+            title = f"{percent(missing)} of the {noun} are missing"
+            findings.append(Finding("note", "mostly-missing", title, "Little can be read from the rest of them."))
+        if len(present) > 1 and present.min() == present.max():
+            title = f"The {noun} are all {present[0]:g}"
+            text = "A column that never changes says nothing; check that the right one was read."
+            findings.append(Finding("note", "constant-column", title, text))
+    return Outcome((*findings, *_impossible_times(study)))
+
+
+def _impossible_times(study: Study) -> list[Finding]:
+    if study.answers.seconds is None:
+        return []
+    seconds = study.answers.seconds[np.isfinite(study.answers.seconds)]
+    findings = []
+    if (negative := int((seconds < 0).sum())) > 0:
+        line = study.answers.lines[np.flatnonzero(study.answers.seconds < 0)[0]]
+        text = "A clock was wrong, or the column is none of times; check it."
+        title = f"{counted(negative, 'response time is', 'response times are')} negative"
+        findings.append(Finding("warning", "negative-times", title, text, (f"line {line}",)))
+    if len(seconds) and np.median(seconds) > _MILLISECONDS:
+        title = f"Half of the response times are over {np.median(seconds):.0f} seconds"
+        text = "They look like milliseconds; divide the column by 1000, or nobody will seem too fast."
+        findings.append(Finding("warning", "time-unit", title, text))
+    return findings

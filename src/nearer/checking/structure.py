@@ -1,0 +1,225 @@
+"""What was asked about: how much, about which objects, and whether the objects hang together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import comb
+
+from nearer.checking.findings import Finding, Level, counted, listed, name, percent
+from nearer.checking.graph import components, hanging_parts
+from nearer.checking.study import Outcome, Study
+
+_CHANCE_OPEN = 0.05
+_MANY_UNDECIDED = 0.25
+_MANY_BAD = 0.01
+_UNEVEN = 5.0
+
+
+def check_counts(study: Study) -> Outcome:
+    """Count everything, and say what was left out."""
+    answers = study.answers
+    n_people = None if study.names is None else len(study.names)
+    counts: dict[str, Any] = {
+        "n_objects": study.n_objects,
+        "n_answers": len(answers),
+        "n_comparisons": len(study.comparisons),
+        "n_annotators": n_people,
+        "n_undecided": answers.n_undecided,
+        "n_bad": answers.n_bad,
+        "n_questions": study.n_questions,
+        "n_pairs": study.n_pairs,
+    }
+    people = "" if n_people is None else f" by {counted(n_people, 'person', 'people')}"
+    expanded = f", {counted(len(study.comparisons), 'comparison')}" if len(study.comparisons) > len(answers) else ""
+    title = f"{counted(len(answers), 'answer')}{people} about {counted(study.n_objects, 'object')}{expanded}"
+    also = [f'{counted(answers.n_undecided, "more was", "more were")} "can\'t tell"'] if answers.n_undecided else []
+    also += [f"{counted(answers.n_bad, 'row was', 'rows were')} skipped"] if answers.n_bad else []
+    text = f"Asked as {answers.kind} questions{'; ' if also else ''}{' and '.join(also)}."
+    return Outcome((Finding("note", "counts", title, text), *_undecided(study), *_bad_rows(study)), counts)
+
+
+def _undecided(study: Study) -> list[Finding]:
+    undecided = study.answers.n_undecided
+    share = undecided / max(undecided + len(study.answers), 1)
+    if share < _MANY_UNDECIDED:
+        return []
+    text = (
+        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more."
+    )
+    return [Finding("warning", "undecided", f'{percent(share)} of the answers are "can\'t tell"', text)]
+
+
+def _bad_rows(study: Study) -> list[Finding]:
+    n_bad, bad = study.answers.n_bad, study.answers.bad_rows
+    if n_bad == 0:
+        return []
+    share = n_bad / (n_bad + len(study.answers) + study.answers.n_undecided)
+    level: Level = "warning" if share > _MANY_BAD else "note"
+    title = f"{counted(n_bad, 'row')} could not be used ({percent(share)})"
+    return [Finding(level, "bad-rows", title, "They were skipped; correct them in the file.", tuple(map(str, bad[:3])))]
+
+
+def check_unseen(study: Study) -> Outcome:
+    """Find objects that are on the list but in no comparison."""
+    unseen = np.flatnonzero(study.questions_seen == 0)
+    counts = {"n_unseen": len(unseen)}
+    labels = study.comparisons.objects
+    if labels.dtype.kind in "iu" and unseen.tolist() == [0] and labels[0] == 0:
+        title = "Object 0 is in no comparison, all others are"
+        text = "The objects seem to be numbered from 1; subtract 1, or give the objects names."
+        return Outcome((Finding("warning", "numbered-from-one", title, text, ("0",)),), counts)
+    if len(unseen) == 0:
+        return Outcome(counts=counts)
+    title = f"{counted(len(unseen), 'object is', 'objects are')} in no comparison"
+    text = "No map can place them; ask about them, or take them off the list."
+    return Outcome(
+        (Finding("error", "never-compared", title, text, (listed(study.object_names(unseen), 10),)),), counts
+    )
+
+
+def chance_open(n_questions: int, n_components: int) -> float:
+    """Return the chance that so many random half-spaces leave some direction open (Wendel 1962).
+
+    Each question about an object cuts its space in two. The object is enclosed once the cuts face every way; with
+    twice as many cuts as dimensions that is an even chance.
+
+    Examples
+    --------
+    >>> chance_open(4, 2), chance_open(2, 2), round(chance_open(9, 2), 3)
+    (0.5, 1.0, 0.035)
+    """
+    if n_questions <= n_components:
+        return 1.0
+    faces = sum(comb(n_questions - 1, k, exact=True) for k in range(n_components))
+    return float(faces / 2 ** (n_questions - 1))
+
+
+def questions_wanted(n_components: int) -> int:
+    """Return the fewest questions that enclose an object with a chance of 95%.
+
+    Examples
+    --------
+    >>> [questions_wanted(p) for p in (1, 2, 3, 5)]
+    [6, 9, 12, 17]
+    """
+    wanted = n_components + 1
+    while chance_open(wanted, n_components) > _CHANCE_OPEN:
+        wanted += 1
+    return wanted
+
+
+def check_hardly(study: Study) -> Outcome:
+    """Find objects in too few questions, or measured against too few others, to be pinned down."""
+    seen, p = study.questions_seen, study.n_components
+    wanted = questions_wanted(p)
+    counts = {
+        "fewest_questions": int(seen.min()),
+        "median_questions": float(np.median(seen)),
+        "most_questions": int(seen.max()),
+        "questions_wanted": wanted,
+    }
+    hardly = np.flatnonzero((seen > 0) & (seen < wanted))
+    counts["n_hardly"] = len(hardly)
+    if len(hardly) == 0:
+        return Outcome(counts=counts)
+    hardly = hardly[np.argsort(seen[hardly], kind="stable")]
+    labels = study.object_names(hardly[:10])
+    examples = tuple(f"{name(label)}: {seen[index]}" for label, index in zip(labels, hardly, strict=False))
+    title = f"{counted(len(hardly), 'object is', 'objects are')} in fewer than {wanted} different questions"
+    text = (
+        f"In {counted(p, 'dimension')} their place may stay open on some side; "
+        "ask more about them, or do not rely on their place."
+    )
+    level: Level = "warning" if seen[hardly[0]] <= 2 * p else "note"  # where open is likelier than not
+    return Outcome((Finding(level, "hardly-compared", title, text, examples),), counts)
+
+
+def check_uneven(study: Study) -> Outcome:
+    """Compare how often objects are asked about."""
+    seen = study.answers_seen[study.answers_seen > 0]
+    low, high = np.percentile(seen, [10, 90])
+    ratio = float(high / low)
+    counts = {"uneven": ratio}
+    if ratio < _UNEVEN or len(seen) < 10:
+        return Outcome(counts=counts)
+    title = f"Some objects are in {ratio:.0f} times as many answers as others (the top tenth against the bottom tenth)"
+    text = "The map is surer of some places than of others; ask about the rarer objects next."
+    rare = np.argsort(np.where(study.answers_seen > 0, study.answers_seen, np.inf), kind="stable")[:5]
+    examples = tuple(
+        f"{name(label)}: {counted(int(study.answers_seen[index]), 'answer')}"
+        for label, index in zip(study.object_names(rare), rare, strict=True)
+    )
+    return Outcome((Finding("note", "uneven", title, text, examples),), counts)
+
+
+def check_groups(study: Study) -> Outcome:
+    """Find groups of objects that can be moved against each other without changing any answer."""
+    parts = [part for part in components(study.pairs, study.n_objects) if len(part) > 1]
+    counts: dict[str, Any] = {"n_groups": len(parts)}
+    if len(parts) > 1:
+        title = f"The objects fall into {len(parts)} groups with no comparison of a distance between them"
+        text = "No map can place them against each other; ask questions that mix them, or map each group alone."
+        return Outcome((Finding("error", "disconnected", title, text, _part_names(study, parts)),), counts)
+    if few_anchors := _few_anchors(study):
+        return Outcome(few_anchors, counts)
+    hanging = hanging_parts(study.pairs, study.n_objects)
+    # Single objects that hang are in few questions or have few partners, and are reported as such.
+    groups = [each for each in hanging if len(each[1]) > 1]
+    counts |= {"n_hanging": len(hanging), "n_hanging_groups": len(groups)}
+    findings = [_hinged(study, groups)] if groups else []
+    findings += _few_partners(study)
+    if not hanging and not findings:
+        title = "All objects hang together"
+        text = "Every one and every group of them is measured against others through more than one object."
+        findings.append(Finding("good", "connected", title, text))
+    return Outcome(tuple(findings), counts)
+
+
+def _part_names(study: Study, parts: list[Any]) -> tuple[str, ...]:
+    lines = [f"{counted(len(part), 'object')}: {listed(study.object_names(part))}" for part in parts[:5]]
+    return (*lines, f"... {len(parts) - 5} groups more") if len(parts) > 5 else tuple(lines)
+
+
+def _few_anchors(study: Study) -> tuple[Finding, ...]:
+    """Find triplets all of whose pairs contain one of so few objects that all others are free to turn about those."""
+    rows, p = study.comparisons.rows, study.n_components
+    if rows.shape[1] != 3:
+        return ()
+    anchors = np.unique(rows[:, 0])
+    if len(anchors) > p or study.n_objects <= p + 2:
+        return ()
+    labels = listed(study.object_names(anchors))
+    one = len(anchors) == 1
+    title = f"The anchor is always {labels}" if one else f"Only {len(anchors)} objects are ever the anchor"
+    text = (
+        "Such answers order the others by their distance from it and say nothing of the distances between them; "
+        if one
+        else f"A map in {counted(p, 'dimension')} needs distances from at least {p + 1}; "
+    ) + "let every object take its turn as the anchor."
+    return (Finding("error" if one else "warning", "few-anchors", title, text, (labels,)),)
+
+
+def _hinged(study: Study, hanging: list[tuple[int, Any]]) -> Finding:
+    count = f"{len(hanging)} groups hang" if len(hanging) > 1 else "A group hangs"
+    title = f"{count} on the rest by a single object"
+    text = "The answers let such a group turn about that object; ask questions that mix it with the others."
+    examples = []
+    for hinge, part in hanging[:5]:
+        about = name(study.object_names(np.array([hinge]))[0])
+        examples.append(f"{counted(len(part), 'object')} about {about}: {listed(study.object_names(part))}")
+    return Finding("warning", "hinged", title, text, tuple(examples))
+
+
+def _few_partners(study: Study) -> tuple[Finding, ...]:
+    """Find objects whose distances to p others or fewer are all that is asked about: they have two places at least."""
+    partners, p = np.bincount(study.pairs.ravel(), minlength=study.n_objects), study.n_components
+    # Those in few questions are reported as such.
+    few = np.flatnonzero((partners > 0) & (partners <= p) & (study.questions_seen >= questions_wanted(p)))
+    if len(few) == 0:
+        return ()
+    others = counted(p, "other")
+    title = f"{counted(len(few), 'object is', 'objects are')} compared in distance with no more than {others}"
+    text = f"In {counted(p, 'dimension')} that leaves two places or more for each; compare them with other objects too."
+    return (Finding("warning", "few-partners", title, text, (listed(study.object_names(few), 10),)),)
