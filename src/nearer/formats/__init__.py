@@ -1,5 +1,11 @@
-"""Answers of people in the files they have, and back."""
+"""Answers of people in the files they have, and back.
 
-from nearer.formats.answers import Answers, BadRow, Kind
+`read_answers` reads CSV, TSV, JSON lines, Parquet, npz and data frames, in the ways people write down how they asked;
+`write_answers` writes files that it reads back, and those of Salmon, jsPsych and cblearn.
+"""
 
-__all__ = ["Answers", "BadRow", "Kind"]
+from nearer.formats.answers import Answers, BadAnswers, BadRow, Kind
+from nearer.formats.reading import read_answers
+from nearer.formats.writing import write_answers
+
+__all__ = ["Answers", "BadAnswers", "BadRow", "Kind", "read_answers", "write_answers"]

@@ -7,8 +7,9 @@ as a trial.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 from nearer.comparisons import Comparisons
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,36 @@ class BadRow:
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line}: {self.reason}"
+
+
+class BadAnswers(ValueError):
+    """Rows that could not be used, when none may be skipped or none is left.
+
+    Parameters
+    ----------
+    bad_rows : sequence of BadRow
+        The first of them.
+    n_bad : int
+        How many there are in all.
+    remedy : str
+        What to do.
+
+    Examples
+    --------
+    >>> print(BadAnswers([BadRow("answers.csv", 2, "there is no anchor")], 1, "fill it in"))
+    1 row cannot be used:
+      answers.csv:2: there is no anchor
+    fill it in
+    """
+
+    def __init__(self, bad_rows: Sequence[BadRow], n_bad: int, remedy: str) -> None:
+        self.bad_rows = tuple(bad_rows)
+        self.n_bad = n_bad
+        lines = [f"{n_bad} row{'s' if n_bad != 1 else ''} cannot be used:"]
+        lines += [f"  {row}" for row in self.bad_rows[:_LISTED]]
+        if n_bad > _LISTED:
+            lines.append(f"  and {n_bad - _LISTED} more")
+        super().__init__("\n".join([*lines, remedy]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +97,15 @@ class Answers:
         Rows that were skipped, the first thousand of them.
     n_bad : int
         How many were skipped in all.
+    notes : tuple of str
+        What a reader of the file should know, such as that it was not in UTF-8; the same sentences are warnings.
+
+    Examples
+    --------
+    >>> from nearer.formats import read_answers
+    >>> answers = read_answers({"item_1": ["cat"], "item_2": ["car"], "item_3": ["dog"], "odd": ["car"]})
+    >>> answers.kind, len(answers), len(answers.comparisons), answers.places.tolist()
+    ('odd-one-out', 1, 2, [1])
     """
 
     comparisons: Comparisons
@@ -77,6 +120,7 @@ class Answers:
     n_undecided: int = 0
     bad_rows: tuple[BadRow, ...] = ()
     n_bad: int = 0
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.lines)

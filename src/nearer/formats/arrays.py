@@ -1,0 +1,99 @@
+"""NumPy files: tables of indices with what belongs to them, or columns.
+
+Nothing is ever unpickled, and no array is made before its size is known to be in the file.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
+_NAMES = ("objects", "names", "object_names", "items")
+_ANSWERS = ("y", "responses", "response", "answers", "answer")
+
+
+def read_arrays(data: bytes, source: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an npz file, or the one of an npy file as "X".
+
+    Arrays of Python objects are left out: they are pickles.
+    """
+    try:
+        if data[:6] == b"\x93NUMPY":
+            return {"X": _array(data)}
+        arrays = {}
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for entry in archive.infolist():
+                if entry.filename.endswith(".npy"):
+                    if entry.file_size > 2**34:
+                        raise ValueError(f"{entry.filename} says that it has {entry.file_size} bytes")
+                    arrays[entry.filename.removesuffix(".npy")] = _array(archive.read(entry))
+    except Exception as error:  # zipfile, zlib and NumPy each have errors of their own for damaged files
+        reason = str(error) or type(error).__name__
+        raise ValueError(
+            f"{source} is not a whole NumPy file of numbers and text: {reason}; write it with np.savez"
+        ) from error
+    if not arrays:
+        raise ValueError(f"{source} holds no arrays; write it with np.savez(path, triplets=rows)")
+    return arrays
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(file)
+    if dtype.hasobject:
+        raise ValueError("it holds a pickle, which is never opened; save arrays of numbers and of text")
+    wanted = int(np.prod([int(size) for size in shape], dtype=object)) * dtype.itemsize if shape else dtype.itemsize
+    if wanted > len(data):
+        raise ValueError(f"an array of shape {shape} does not fit into {len(data)} bytes")
+    file.seek(0)
+    return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def is_npz(data: bytes) -> bool:
+    """Whether the bytes begin as an npy file, or as an archive whose first file is one."""
+    return data[:6] == b"\x93NUMPY" or (data[:4] == b"PK\x03\x04" and b".npy" in data[:256])
+
+
+def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -> tuple[dict[str, Any], Any]:
+    """Return columns by name, and the labels that indices stand for, if there are any.
+
+    A table of indices becomes the columns that its width and the kind of question call for.
+    """
+    matrix_name = next((name for name in _MATRICES if name in arrays and arrays[name].ndim == 2), None)
+    if matrix_name is None:
+        columns = {name: array for name, array in arrays.items() if array.ndim == 1}
+        longest = max((len(array) for array in columns.values()), default=0)
+        return {name: array for name, array in columns.items() if len(array) == longest}, None
+    matrix = arrays[matrix_name]
+    if matrix.dtype.kind not in "iuU":
+        whole = (
+            matrix.dtype.kind == "f" and bool((matrix == np.trunc(matrix)).all()) and bool((abs(matrix) < 2**31).all())
+        )
+        if not whole:
+            raise ValueError(f"{source}: {matrix_name!r} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
+        matrix = matrix.astype(np.int64)
+    if matrix.shape[1] not in (3, 4) or len(matrix) == 0:
+        raise ValueError(
+            f"{source}: {matrix_name!r} has shape {matrix.shape}; it must be (m, 3), triplets, or (m, 4), quadruplets"
+        )
+    columns = dict(zip(_roles(kind, matrix.shape[1]), matrix.T, strict=True))
+    for name, array in arrays.items():
+        if array.ndim == 1 and len(array) == len(matrix) and name not in (*_NAMES, matrix_name):
+            columns["answer" if name in _ANSWERS else name] = array
+    names = next((arrays[name] for name in _NAMES if name in arrays and arrays[name].ndim == 1), None)
+    return columns, names if matrix.dtype.kind in "iu" else None
+
+
+def _roles(kind: str | None, width: int) -> tuple[str, ...]:
+    if kind in ("odd-one-out", "most-central"):
+        if width != 3:
+            raise ValueError(f"kind={kind!r} takes three objects a row, and the rows have {width}")
+        return ("object_1", "object_2", "object_3")
+    return ("anchor", "near", "far") if width == 3 else ("near_1", "near_2", "far_1", "far_2")

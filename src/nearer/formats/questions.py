@@ -1,0 +1,187 @@
+"""From a table whose columns are known to comparisons: which function of each kind gets which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.formats import kinds
+from nearer.formats.answers import Kind
+from nearer.formats.columns import NEAR_FAR, PAIRS, THREE, TWO, Found
+from nearer.formats.faults import Faults
+from nearer.formats.grids import read_grid, read_ranking
+from nearer.formats.kinds import Expansion
+from nearer.formats.objects import Objects
+from nearer.formats.places import read_places
+from nearer.formats.table import Codes, Column
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a table asks and how it is to be read.
+
+    Attributes
+    ----------
+    found : Found
+    columns : dict of Column
+        By their names in the table.
+    faults : Faults
+    source : str
+    split : bool
+        Whether "can't tell" becomes comparisons both ways.
+    from_zero : bool
+        Whether answers that are numbers count from 0.
+    names : list, optional
+        Labels that integers stand for.
+    notes : list of str
+    """
+
+    found: Found
+    columns: dict[str, Column]
+    faults: Faults
+    source: str
+    split: bool
+    from_zero: bool
+    names: list[Any] | None
+    notes: list[str]
+
+    def column(self, role: str) -> Column:
+        """Return the column of a role."""
+        return self.columns[self.found.roles[role][0]]
+
+    def name(self, role: str) -> str:
+        """Return the name of the column of a role."""
+        return self.found.roles[role][0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Comparisons with positions in ``objects``, and which objects were seen in good rows.
+
+    ``signs`` are answers +1 and -1 of comparisons that are kept as written.
+    """
+
+    kind: Kind
+    objects: Objects
+    expansion: Expansion
+    seen: NDArray[np.bool_]
+    signs: NDArray[np.int8] | None = None
+
+    def compressed(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return rows and labels without objects that only bad rows name."""
+        rows = self.expansion.rows
+        if self.objects.named or self.seen.all():
+            return rows, self.objects.array()
+        new = (np.cumsum(self.seen) - 1).astype(np.int32)
+        return new[rows], self.objects.array(self.seen)
+
+
+def read_question(question: Question) -> Asked:
+    """Return the comparisons that a table says."""
+    kind = question.found.layout.kind
+    if kind in ("grid", "ranking"):
+        return _lists(question)
+    roles = question.found.layout.roles
+    objects_of = [role for role in roles if role not in ("answer", "odd", "central")]
+    sides = [role for role in TWO if role in question.found.roles and role not in objects_of]
+    objects = Objects([question.column(role) for role in [*objects_of, *sides]], names=question.names)
+    faults = question.faults
+    codes = {role: objects.codes(question.column(role), role.replace("_", " "), faults) for role in objects_of}
+    kinds.mark_degenerate(list(codes.values()), objects.labels, faults)
+    if "near" in roles or "near_1" in roles:
+        return _named(question, objects, codes, sides)
+
+    def places(options: list[Codes], names: list[str], role: str) -> NDArray[np.int8]:
+        return read_places(
+            question.column(role), objects.labels, options, names, faults, question.source, question.from_zero
+        )
+
+    if kind == "triplet":
+        left, right = codes["left"], codes["right"]
+        chosen = places([left, right], [question.name(role) for role in TWO], "answer")
+        pairs = ([codes["anchor"], left], [codes["anchor"], right])
+        expansion = kinds.two_options(pairs, chosen, faults, question.split)
+    elif kind == "quadruplet":
+        nobody = np.full(len(faults.bad), -1, np.int32)  # an object cannot name a pair
+        chosen = places([nobody, nobody], ["left", "right"], "answer")
+        left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
+        expansion = kinds.two_options(([left_1, left_2], [right_1, right_2]), chosen, faults, question.split)
+    else:
+        three = [codes[role] for role in THREE]
+        role = "odd" if kind == "odd-one-out" else "central"
+        chosen = places(three, [question.name(each) for each in THREE], role)
+        expansion = kinds.three_objects(three, chosen, faults, question.split, central=role == "central")
+    return Asked(kind, objects, expansion, _seen(objects, list(codes.values()), faults))
+
+
+def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides: list[str]) -> Asked:
+    """Read rows that say themselves what is near and what is far."""
+    faults, found = question.faults, question.found
+    signs = _signs(question) if "answer" in found.roles else None
+    if signs is not None:
+        faults.add(signs == 0, lambda row: f"the answer {question.column('answer').text(row)} is neither +1 nor -1")
+    kept = np.flatnonzero(~faults.bad)
+    order = ("anchor", "near", "far") if "near" in codes else NEAR_FAR
+    rows = np.empty((len(kept), len(order)), np.int32)
+    for position, role in enumerate(order):
+        rows[:, position] = codes[role][kept]
+    places = None
+    if len(sides) == 2 and "near" in codes:
+        ignored = Faults(len(faults.bad))  # a side that is not known makes no row bad
+        left, right = (objects.codes(question.column(role), role, ignored) for role in TWO)
+        places = np.full(len(left), -1, np.int8)
+        places[(left == codes["near"]) & (right == codes["far"])] = 0
+        places[(right == codes["near"]) & (left == codes["far"])] = 1
+    expansion = Expansion(rows, kept, places, np.zeros(len(faults.bad), bool))
+    seen = _seen(objects, list(codes.values()), faults)
+    return Asked(found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept])
+
+
+def _signs(question: Question) -> NDArray[np.int8] | None:
+    """Return +1 and -1 for every row, 0 where there is neither; None for a column that says something else."""
+    meaning = {"1": 1, "+1": 1, "1.0": 1, "true": 1, "-1": -1, "-1.0": -1, "false": -1}
+    column = question.column("answer")
+    spelled = {str(value).lower() for value in column.values}
+    if spelled and spelled <= set(meaning):
+        return np.asarray(column.mapped(lambda value: meaning[str(value).lower()], 0, np.int8))
+    if spelled & {"-1", "-1.0"}:
+        return np.asarray(column.mapped(lambda value: meaning.get(str(value).lower(), 0), 0, np.int8))
+    if spelled == {"0", "1"}:
+        raise ValueError(
+            f"{question.source}: column {question.name('answer')!r} holds 0 and 1 beside near and far; write +1 where "
+            "a row is right as it stands and -1 where it is the other way round, or leave the column out with "
+            "columns={'answer': None}"
+        )
+    question.notes.append(
+        f"{question.source}: column {question.name('answer')!r} was not used; near and far say what was answered"
+    )
+    return None
+
+
+def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.bool_]:
+    seen = np.zeros(len(objects.labels), bool)
+    good = ~faults.bad
+    some_bad = bool(faults.bad.any())
+    for codes in columns:
+        used = codes[good] if some_bad else codes
+        seen |= np.bincount(used, minlength=len(seen)).astype(bool)
+    return seen
+
+
+def _lists(question: Question) -> Asked:
+    reader: Callable[..., tuple[Kind, Objects, Expansion, list[Any]]] = (
+        read_grid if question.found.layout.kind == "grid" else read_ranking
+    )
+    roles = question.found.roles
+    columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
+    kind, objects, expansion, shown = reader(
+        columns, question.faults, question.source, question.split, question.from_zero, question.names
+    )
+    seen = np.zeros(len(objects.labels), bool)
+    for codes in shown:
+        seen[codes] = True
+    return Asked(kind, objects, expansion, seen)

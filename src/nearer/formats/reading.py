@@ -1,0 +1,309 @@
+"""Reading answers: from whatever people have to comparisons."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._columns import refuse_all_zero
+from nearer.comparisons import Comparisons
+from nearer.formats import native
+from nearer.formats.answers import Answers, BadRow, Kind
+from nearer.formats.arrays import columns_of, is_npz, read_arrays
+from nearer.formats.columns import Found, find_columns
+from nearer.formats.delimited import delimited_table
+from nearer.formats.faults import Faults, gather_bad
+from nearer.formats.frames import frame_table, parquet_table
+from nearer.formats.inert import restored
+from nearer.formats.numbers import as_seconds, read_numbers
+from nearer.formats.objects import spread
+from nearer.formats.presets import PRESETS, Reading, detected, reading_of
+from nearer.formats.questions import Asked, Question, read_question
+from nearer.formats.records import json_table
+from nearer.formats.table import Column, Loaded, Table
+from nearer.formats.text import as_utf8, read_bytes
+from nearer.formats.trials import group_trials, shared_weights
+
+Preset = Literal["salmon", "jspsych", "cblearn"]
+
+
+def read_answers(
+    source: Any,
+    kind: Kind | None = None,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    preset: Preset | None = None,
+    skip_bad: bool = False,
+    undecided: Literal["drop", "split"] = "drop",
+    weight_by_confidence: bool = False,
+) -> Answers:
+    """Read what people answered, from a file or a table.
+
+    Parameters
+    ----------
+    source : path, data frame or dict of columns
+        CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz or
+        npy; a frame of pandas, polars or pyarrow.
+    kind : str, optional
+        How people were asked; found from the columns if left out.
+
+        ============  ==================================================================================
+        triplet       anchor, near, far; or anchor, left, right, answer
+        quadruplet    near_1, near_2, far_1, far_2 (or i, j, l, k); or left_1, left_2, right_1, right_2, answer
+        odd-one-out   object_1, object_2, object_3, odd
+        most-central  object_1, object_2, object_3, central
+        grid          anchor, shown, chosen: lists in a cell, or numbered columns shown_1, shown_2, ...
+        ranking       anchor, ranking: nearest first; every earlier object is nearer than every later one
+        ============  ==================================================================================
+
+        An answer names the object, the side (left, right), or counts options from 1 or from 0.
+    columns : dict, optional
+        Columns by what they hold, where their names do not tell: ``{"anchor": "Referenz"}``; a list of names for
+        numbered columns; None for a column that is not to be used. Beside the names above: annotator, trial,
+        seconds, confidence, weight.
+    preset : {"salmon", "jspsych", "cblearn"}, optional
+        The program that wrote the file; found from the columns where they are unmistakable.
+    skip_bad : bool
+        Leave out rows that cannot be used, and count them, instead of refusing the file.
+    undecided : {"drop", "split"}
+        What to do with answers such as "can't tell": count and leave out, or make the comparisons of all possible
+        answers, with a total weight of 1.
+    weight_by_confidence : bool
+        Whether confidences, divided by the largest, multiply the weights.
+
+    Returns
+    -------
+    Answers
+        Comparisons of one answer share a trial and have a total weight of 1. So have rows with the same trial in a file
+        that has a column of trials (the same trial of two annotators is two trials), unless it has a column of weights.
+
+    Raises
+    ------
+    BadAnswers
+        Naming file, line and reason of the rows that cannot be used.
+    ValueError
+        If the columns make no kind of question, or the file is none that can be read.
+    OSError
+        If there is no such file.
+
+    Notes
+    -----
+    Labels are text as written, without spaces around them, so that "01" stays "01"; in Parquet files, npz files and
+    frames, labels that are all integers stay integers. Response times are taken to be milliseconds if the name of the
+    column says so (rt_ms), in exports of jsPsych, or if their median is above 100.
+
+    Examples
+    --------
+    >>> table = {"anchor": ["cat", "car"], "left": ["dog", "cat"], "right": ["car", "bus"], "answer": ["left", "right"]}
+    >>> answers = read_answers(table)
+    >>> answers.kind, answers.places.tolist(), answers.comparisons
+    ('triplet', [0, 1], Comparisons(2 triplets over 4 objects))
+    """
+    if preset is not None and preset not in PRESETS:
+        raise ValueError(f"preset={preset!r}: it must be one of {', '.join(PRESETS)}, or left out")
+    if undecided not in ("drop", "split"):
+        raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
+    notes: list[str] = []
+    table, names, own_kind = _open(source, kind, notes)
+    if preset is None and native.is_native(table):
+        answers = native.read_native(table, names, own_kind, skip_bad, notes, weight_by_confidence)
+    else:
+        answers = _read(
+            table, names, kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, notes
+        )
+    for note in answers.notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return answers
+
+
+def _open(source: Any, kind: str | None, notes: list[str]) -> tuple[Table, list[Any] | None, str | None]:
+    """Return the table, the labels that its integers stand for, and the kind that an npz file says it holds."""
+    if not isinstance(source, str | PathLike):
+        return frame_table(source), None, None
+    path = Path(source)
+    name = path.name or str(path)
+    data = read_bytes(path)
+    if data[:4] == b"PAR1":
+        return parquet_table(data, name), None, None
+    if is_npz(data):
+        arrays = read_arrays(data, name)
+        own = str(arrays["nearer_kind"]) if "nearer_kind" in arrays else None
+        by_name, labels = columns_of(arrays, kind, name)
+        if not by_name:
+            raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
+        return replace(frame_table(by_name), source=name), _distinct(labels, name, notes), own
+    data = as_utf8(data, name, notes)
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
+    if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
+        return json_table(data, name), None, None
+    return delimited_table(data, name), None, None
+
+
+def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> list[Any] | None:
+    if labels is None:
+        return None
+    listed: list[Any] = labels.tolist()
+    if len(set(listed)) < len(listed) or labels.dtype.kind not in "iuU":
+        notes.append(f"{source}: the names of the objects are not distinct, so that objects keep their numbers")
+        return None
+    return listed
+
+
+def _read(
+    table: Table,
+    names: list[Any] | None,
+    kind: str | None,
+    columns: Mapping[str, Any] | None,
+    preset: str | None,
+    skip_bad: bool,
+    split: bool,
+    weight_by_confidence: bool,
+    notes: list[str],
+) -> Answers:
+    reading = reading_of(preset or detected(table.names), table.names, kind, columns, table.source)
+    found = find_columns(table.names, reading.kind, reading.columns, table.source)
+    own = "nearer_kind" in table.names
+    if own and "place" in table.names:
+        found = Found(found.layout, found.roles | {"place": ("place",)})
+    _refuse_twice(table, found)
+    loaded = table.load(found.names)
+    if own and table.delimited:
+        restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
+        loaded = replace(loaded, columns=restored_columns)
+    loaded = _passed_over(loaded, found, reading, table.source, notes)
+    faults = Faults(len(loaded.lines))
+    question = Question(found, loaded.columns, faults, table.source, split, reading.from_zero, names, notes)
+    extras = _extras(question, reading, weight_by_confidence)
+    asked = read_question(question)
+    bad_rows, n_bad = gather_bad(loaded, faults, table.source, skip_bad, len(asked.expansion.rows) > 0)
+    return _assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, weight_by_confidence)
+
+
+def _refuse_twice(table: Table, found: Found) -> None:
+    for name in found.names:
+        if table.names.count(name) > 1:
+            raise ValueError(f"{table.source} has two columns {name!r}; rename one of them")
+
+
+def _passed_over(loaded: Loaded, found: Found, reading: Reading, source: str, notes: list[str]) -> Loaded:
+    """Leave out rows that are no answers: nothing in any column, or, in logs of all trials, no objects."""
+    said = found.layout.roles
+    if reading.pass_over:
+        said = tuple(role for role in said if role not in ("answer", "chosen", "odd", "central"))
+    roles = said if reading.pass_over else tuple(found.roles)
+    empty = np.ones(len(loaded.lines), bool)
+    for role in roles:
+        for name in found.roles[role]:
+            empty &= loaded.columns[name].codes < 0
+    if not empty.any():
+        return loaded
+    what = "name no objects" if reading.pass_over else "are empty"
+    notes.append(f"{source}: {int(empty.sum())} rows {what} and were passed over")
+    kept = {name: Column(column.codes[~empty], column.values) for name, column in loaded.columns.items()}
+    return replace(loaded, columns=kept, lines=loaded.lines[~empty])
+
+
+def _extras(question: Question, reading: Reading, by_confidence: bool) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers that come with answers, one for every row of the table."""
+    extras = {}
+    what = {"seconds": "response time", "confidence": "confidence", "weight": "weight", "place": "place"}
+    for role, words in what.items():
+        if role not in question.found.roles:
+            continue
+        must = role == "weight" or (role == "confidence" and by_confidence)
+        numbers = read_numbers(question.column(role), words, question.faults, question.source, question.notes, must)
+        if numbers is None:
+            continue
+        if role == "seconds":
+            numbers = as_seconds(numbers, question.name(role), reading.milliseconds and question.name(role) == "rt")
+        if must:
+            question.faults.add(numbers < 0, f"the {words} is negative")
+        extras[role] = numbers
+    if by_confidence and "confidence" not in extras:
+        raise ValueError(f"{question.source} has no column of confidences to weigh by; name it in columns")
+    for role in ("annotator", "trial"):
+        if role in question.found.roles:
+            codes = question.column(role).codes
+            if (codes >= 0).any():
+                remedy = f"fill it in, or do without the column: columns={{{role!r}: None}}"
+                question.faults.add(codes < 0, f"there is no {role}; {remedy}")
+    return extras
+
+
+def _labels_of(question: Question, role: str, rows: NDArray[np.intp]) -> Column | None:
+    if role not in question.found.roles:
+        return None
+    column = question.column(role)
+    if not (column.codes >= 0).any():
+        return None
+    return Column(column.codes[rows], column.values)
+
+
+def _assembled(
+    question: Question,
+    asked: Asked,
+    extras: dict[str, NDArray[np.float64]],
+    lines: NDArray[np.int64],
+    bad_rows: tuple[BadRow, ...],
+    n_bad: int,
+    weight_by_confidence: bool,
+) -> Answers:
+    expansion, source, notes = asked.expansion, question.source, question.notes
+    new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
+    rows = expansion.row_of[new_answer]  # of the table, one for every answer
+    answer_of = np.cumsum(new_answer) - 1
+    several = len(rows) < len(answer_of)
+    annotator = _labels_of(question, "annotator", rows)
+    trial = _labels_of(question, "trial", rows)
+    annotators = None if annotator is None else spread(annotator.values, annotator.codes)
+    trials: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
+    if trial is not None:
+        groups, labels = group_trials(trial, annotator, source, notes)
+        trials, weights = labels[answer_of], shared_weights(groups[answer_of])
+    elif several:
+        trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
+    if "weight" in extras:
+        share = shared_weights(answer_of)
+        given = extras["weight"][expansion.row_of]
+        weights = given if share is None else given * share
+    if weight_by_confidence:
+        confidence = extras["confidence"][expansion.row_of]
+        weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
+    if weights is not None:
+        refuse_all_zero(weights)
+    rows_of_objects, objects = asked.compressed()
+    comparisons = Comparisons(
+        rows=rows_of_objects,
+        answers=asked.signs,
+        weights=weights,
+        annotators=annotators if annotators is None or not several else annotators[answer_of],
+        trials=trials,
+        objects=objects,
+    )
+    places = extras.get("place", expansion.places)
+    return Answers(
+        comparisons=comparisons,
+        answer_of=answer_of,
+        kind=asked.kind,
+        source=source,
+        lines=lines[rows],
+        annotators=annotators,
+        seconds=extras["seconds"][rows] if "seconds" in extras else None,
+        confidences=extras["confidence"][rows] if "confidence" in extras else None,
+        places=None
+        if places is None or (places[rows] < 0).all()
+        else np.nan_to_num(places[rows], nan=-1).astype(np.int64),
+        n_undecided=int(expansion.undecided.sum()),
+        bad_rows=bad_rows,
+        n_bad=n_bad,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,81 @@
+"""JSON: an object a line, or arrays of objects.
+
+Servers of experiments write one array of objects a line for every person; those read like one long array.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nearer.formats.answers import BadRow
+from nearer.formats.table import MOST_BAD_ROWS_KEPT, Encoder, Loaded, Table, cell
+
+_INSIDE = ("trials", "data", "responses", "answers")  # where an array of objects hides in an object of its own
+
+
+def json_table(data: bytes, source: str) -> Table:
+    """Return the table in JSON text: rows of an array are numbered from 1, others by their line."""
+    text = data.decode("utf-8", "replace")
+    whole = _parsed(text)
+    listed = _array_in(whole)
+    bad_rows: list[BadRow] = []
+    if listed is not None:
+        entries = list(enumerate(listed, 1))
+    else:
+        entries = []
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
+                continue
+            value = _parsed(line)
+            inside = _array_in(value)
+            entries += [(number, item) for item in ([value] if inside is None else inside)]
+    records = [(number, entry) for number, entry in entries if isinstance(entry, dict)]
+    odd = [number for number, entry in entries if not isinstance(entry, dict)]
+    if not records:
+        raise ValueError(
+            f"{source} holds no JSON objects; write an object a line, such as "
+            '{"anchor": "cat", "near": "dog", "far": "car"}'
+        )
+    reason = "is no JSON object such as {...}"
+    bad_rows = [BadRow(source, number, reason) for number in odd[:MOST_BAD_ROWS_KEPT]]
+    names = tuple(dict.fromkeys(str(name) for _, record in records for name in record))
+
+    def load(wanted: Sequence[str]) -> Loaded:
+        columns = {}
+        for name in wanted:
+            encoder = Encoder()
+            encoder.add([_text(record.get(name)) for _, record in records])
+            columns[name] = encoder.column(strip="nearer_kind" not in names)
+        lines = np.fromiter((number for number, _ in records), np.int64, len(records))
+        return Loaded(columns, lines, bad_rows, len(odd))
+
+    return Table(source, names, load)
+
+
+def _parsed(text: str) -> Any:
+    """Return the value, or None for text that is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _array_in(value: Any) -> list[Any] | None:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        for name in _INSIDE:
+            inside = value.get(name)
+            if isinstance(inside, list) and inside and all(isinstance(item, dict) for item in inside):
+                return inside
+    return None
+
+
+def _text(value: Any) -> Any:
+    """Return a cell as text: in text files the label 1 is "1"."""
+    value = json.dumps(value) if isinstance(value, dict) else cell(value)
+    return None if value is None else str(value)
