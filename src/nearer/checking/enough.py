@@ -25,6 +25,7 @@ from nearer.checking.findings import Finding, counted, percent
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.checking.study import Outcome, Study
 from nearer.model_selection import learning_curve
+from nearer.model_selection.folds import units_of
 
 TOO_FEW, PLENTY = 1.0, 4.0
 # The k comparisons of one answer hang together: they are worth k^0.6 and not k, as for the posterior's weights.
@@ -68,7 +69,8 @@ def _rounded(number: int) -> int:
 def check_curve(study: Study) -> Outcome:
     """See whether a map predicts answers that it has not seen, and whether more answers would help."""
     part = quick_part(study)
-    m, largest = len(part), _largest_trial(study)
+    m = len(part)
+    largest = int(np.bincount(units_of(part, "trials")[1]).max())  # kept whole, so that the test part may grow by it
     most = math.floor(0.8 * m) - largest
     if m < _FEWEST or most < m // 2:
         return Outcome()
@@ -89,13 +91,6 @@ def check_curve(study: Study) -> Outcome:
     else:
         text = f"With half of the answers it was {percent(float(half))}: more answers would change little."
     return Outcome((Finding("good", "learned", title, text),), counts)
-
-
-def _largest_trial(study: Study) -> int:
-    trials = study.comparisons.trials
-    if trials is None:
-        return int(np.bincount(study.answers.answer_of).max())
-    return int(np.unique(trials, return_counts=True)[1].max()) if trials.dtype.kind != "O" else _FEWEST
 
 
 def check_ceiling(study: Study) -> Outcome:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.stats import poisson
 
 from nearer.checking.findings import Finding, Level, counted, percent
 from nearer.checking.study import IntArray, Outcome, Study
@@ -21,22 +23,38 @@ def check_double(study: Study) -> Outcome:
     if answers.seconds is None:
         return Outcome()
     timed = np.flatnonzero(np.isfinite(answers.seconds))
-    seconds = answers.seconds[timed]
+    seconds, said = answers.seconds[timed], study.signatures[timed]
     who = np.zeros(len(timed), dtype=np.int64) if study.people is None else study.people[timed].astype(np.int64)
-    order = np.lexsort((answers.lines[timed], seconds, study.signatures[timed], who))
-    same_answer = (np.diff(who[order]) == 0) & (np.diff(study.signatures[timed][order]) == 0)
+    order = np.lexsort((answers.lines[timed], seconds, said, who))
+    same_answer = (np.diff(who[order]) == 0) & (np.diff(said[order]) == 0)
     doubled = np.flatnonzero(same_answer & (np.diff(seconds[order]) == 0))
     counts = {"n_doubled": len(doubled)}
-    times = np.unique(seconds, return_counts=True)[1] / max(len(seconds), 1)
-    # Times in whole seconds coincide now and then: what that explains is no double submission.
-    by_chance = float(binom.sf(len(doubled) - 1, int(same_answer.sum()), float((times**2).sum())))
-    if len(doubled) == 0 or by_chance > _LEVEL:
+    if len(doubled) == 0 or poisson.sf(len(doubled) - 1, _coincidences(who, said, seconds)) > _LEVEL:
         return Outcome(counts=counts)
     lines = answers.lines[timed][order]
     examples = tuple(f"lines {lines[place]} and {lines[place + 1]}" for place in doubled[:5])
     title = f"{counted(len(doubled), 'answer was', 'answers were')} recorded twice"
     text = "Person, question, answer and response time are the same; remove the second copies, or they count double."
     return Outcome((Finding("warning", "doubled", title, text, examples),), counts)
+
+
+def _coincidences(who: IntArray, said: NDArray[np.uint64], seconds: NDArray[np.float64]) -> float:
+    """Return how many equal times to expect by chance where a person gave an answer more than once.
+
+    Times in whole seconds coincide now and then: what that explains is no double submission.
+    """
+    sizes = np.bincount(who)
+    alike = _group_sizes(who, seconds)
+    chance = np.bincount(alike[0], alike[1] * (alike[1] - 1.0), len(sizes)) / np.maximum(sizes * (sizes - 1.0), 1)
+    person, times = _group_sizes(who, said)
+    return float((times * (times - 1) / 2 * chance[person]).sum())
+
+
+def _group_sizes(who: IntArray, values: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Return the person and the size of each group of answers with one value by one person."""
+    order = np.lexsort((values, who))
+    first = np.flatnonzero(np.append(True, (np.diff(who[order]) != 0) | (values[order][1:] != values[order][:-1])))
+    return who[order][first], np.diff(np.append(first, len(who)))
 
 
 def check_blocks(study: Study) -> Outcome:

@@ -154,9 +154,10 @@ class Study:
     @cached_property
     def answers_seen(self) -> IntArray:
         """In how many answers each object is, shape (n,)."""
-        quadruplets = self.comparisons.quadruplets
-        mentions = self.answers.answer_of[:, None].astype(np.int64) * self.n_objects + quadruplets
-        return np.bincount(np.unique(mentions) % self.n_objects, minlength=self.n_objects)
+        rows = self.comparisons.rows
+        mentions = np.sort((self.answers.answer_of[:, None].astype(np.int64) * self.n_objects + rows).ravel())
+        new = np.append(True, np.diff(mentions) > 0)  # np.unique takes ten times as long for millions
+        return np.bincount(mentions[new] % self.n_objects, minlength=self.n_objects)
 
     @cached_property
     def signatures(self) -> NDArray[np.uint64]:

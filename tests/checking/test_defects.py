@@ -1,0 +1,335 @@
+"""Each defect, planted into a clean study, is found, at its level and with the culprits named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from studies import Columns, simulate
+
+from nearer import Comparisons
+from nearer.checking import check
+from nearer.formats.answers import Answers, BadRow
+
+CLEAN = simulate(seed=1)
+
+
+def found(answers, code, n_components=2):
+    """Return the one finding with a code."""
+    findings = check(answers, n_components=n_components, random_state=0)
+    chosen = [finding for finding in findings if finding.code == code]
+    assert len(chosen) == 1, f"{code} is not among {[finding.code for finding in findings]}"
+    return chosen[0]
+
+
+def only_alarm(answers, code, n_components=2):
+    """Return the finding with a code after seeing that no other warning or error is raised."""
+    findings = check(answers, n_components=n_components, random_state=0)
+    assert [finding.code for finding in findings if finding.level in ("error", "warning")] == [code]
+    return findings[0]
+
+
+def as_answers(rows, **changes):
+    comparisons = Comparisons.from_triplets(rows) if np.shape(rows)[1] == 3 else Comparisons.from_quadruplets(rows)
+    numbers = np.arange(len(comparisons))
+    return Answers(comparisons, numbers, "triplet", "answers.csv", numbers + 2, **changes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clean_studies_raise_no_alarm(seed):
+    study = simulate(
+        seed, n_objects=20 + 15 * seed, n_people=5 + 5 * seed, per_person=180, slope=[0.7, 1.0, 4.0][seed % 3]
+    )
+    findings = check(study.answers(), random_state=seed)
+    assert findings.worst in ("note", "good"), str(findings)
+
+
+def test_object_never_compared():
+    study = replace(CLEAN, objects=np.append(CLEAN.objects, ["forgotten", "left out"]))
+    finding = only_alarm(study.answers(), "never-compared")
+    assert finding.level == "error"
+    assert finding.title.startswith("2 objects")
+    assert "'forgotten', 'left out'" in finding.examples[0]
+
+
+def test_objects_numbered_from_one():
+    rows = CLEAN.shown + 1
+    comparisons = Comparisons.from_triplets(rows, n_objects=len(CLEAN.objects) + 1)
+    finding = found(CLEAN.answers(comparisons=comparisons), "numbered-from-one")
+    assert finding.level == "warning"
+
+
+def test_object_hardly_compared():
+    everywhere = np.flatnonzero((CLEAN.shown == 7).any(axis=1))
+    study = CLEAN[np.delete(np.arange(len(CLEAN.shown)), everywhere[3:])]
+    finding = only_alarm(study.answers(), "hardly-compared")
+    assert finding.level == "warning"
+    assert finding.examples == ("'thing 7': 3",)
+
+
+def test_unevenly_compared():
+    rng = np.random.default_rng(0)
+    often = (CLEAN.shown < 10).sum(axis=1) == 3
+    kept = often | (rng.random(len(often)) < 0.08)
+    rare = np.tile(np.flatnonzero(often), 12)
+    study = CLEAN[np.concatenate([np.flatnonzero(kept & ~often), rare])]
+    assert found(study.answers(seconds=None), "uneven").level == "note"
+
+
+def two_groups(shared):
+    """Return a study of two groups of objects that have the first ``shared`` objects in common."""
+    first, second = simulate(seed=2, n_objects=15), simulate(seed=3, n_objects=15)
+    moved = np.where(second.shown < shared, second.shown, second.shown + 15 - shared)
+    columns = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("places", "annotators", "seconds")
+    }
+    objects = np.array([f"thing {number}" for number in range(30 - shared)])
+    return Columns(shown=np.concatenate([first.shown, moved]), objects=objects, **columns)
+
+
+def test_groups_that_no_question_joins():
+    finding = found(two_groups(shared=0).answers(), "disconnected")
+    assert finding.level == "error"
+    assert len(finding.examples) == 2
+    assert finding.examples[1].startswith("15 objects: 'thing 15', 'thing 16'")
+
+
+def test_quadruplets_compare_sizes_of_groups_but_do_not_place_them():
+    # 0-3 and 4-7 are compared with each other in every row, yet each can be moved without changing any distance.
+    rng = np.random.default_rng(0)
+    rows = [[*rng.choice(4, 2, replace=False), *(4 + rng.choice(4, 2, replace=False))] for _ in range(100)]
+    assert found(as_answers(rows), "disconnected").level == "error"
+
+
+def test_groups_that_turn_about_one_object():
+    finding = found(two_groups(shared=1).answers(), "hinged")
+    assert finding.level == "warning"
+    assert finding.examples[0].startswith("14 objects about 'thing 0': ")
+
+
+def test_two_shared_objects_are_no_hinge():
+    codes = {finding.code for finding in check(two_groups(shared=2).answers(), random_state=0)}
+    assert "connected" in codes
+    assert "hinged" not in codes
+
+
+def test_object_measured_against_two_others_only():
+    others = np.delete(np.arange(len(CLEAN.shown)), np.flatnonzero((CLEAN.shown == 7).any(axis=1)))
+    rng = np.random.default_rng(0)
+    # Anchors 0 and 1 judge object 7 against all others: its distances from 0 and 1 leave two places.
+    added = np.array([[anchor, 7, other] for anchor in (0, 1) for other in range(8, 30)])
+    study = CLEAN[np.append(others, rng.choice(others, len(added)))]
+    study = study.with_rows(slice(len(others), None), shown=added, seconds=rng.lognormal(1, 0.5, len(added)))
+    finding = only_alarm(study.answers(), "few-partners")
+    assert "'thing 7'" in finding.examples[0]
+
+
+@pytest.mark.parametrize(("anchors", "level"), [([4], "error"), ([4, 9], "warning")])
+def test_few_anchors(anchors, level):
+    rng = np.random.default_rng(0)
+    others = np.setdiff1d(np.arange(20), anchors)
+    rows = [[rng.choice(anchors), *rng.choice(others, 2, replace=False)] for _ in range(600)]
+    finding = found(as_answers(rows), "few-anchors")
+    assert finding.level == level
+    assert finding.examples == (", ".join(map(str, anchors)),)
+
+
+def test_undecided_and_bad_rows():
+    bad = tuple(BadRow("study.csv", line, "the answer is empty") for line in range(2, 102))
+    answers = CLEAN.answers(n_undecided=1000, n_bad=100, bad_rows=bad)
+    assert found(answers, "undecided").title == '36% of the answers are "can\'t tell"'
+    finding = found(answers, "bad-rows")
+    assert finding.level == "warning"
+    assert finding.examples[0] == "study.csv:2: the answer is empty"
+
+
+def test_few_bad_rows_are_a_note():
+    answers = CLEAN.answers(n_bad=1, bad_rows=(BadRow("study.csv", 9, "no answer"),))
+    assert found(answers, "bad-rows").level == "note"
+
+
+def test_spellings_of_one_label():
+    labels = [f"thing {number}" for number in range(28)] + ["Caf\u00e9", "cafe\u0301 "]
+    finding = only_alarm(replace(CLEAN, objects=np.array(labels)).answers(), "alike-labels")
+    assert finding.level == "warning"
+    assert finding.examples == (r"'Caf\xe9' and 'cafe\u0301 '",)
+
+
+def test_misspelt_label():
+    labels = np.array([*[f"animal {chr(97 + number)}" for number in range(29)], "elephant", "elefant"])
+    once = np.flatnonzero((CLEAN.shown == 29).any(axis=1))[0]
+    shown = np.where(CLEAN.shown[once] == 29, 30, CLEAN.shown[once])
+    study = replace(CLEAN.with_rows(once, shown=shown), objects=labels)
+    finding = found(study.answers(), "misspelt-labels")
+    assert finding.level == "warning"
+    assert finding.examples == ("'elefant' (1 answer), perhaps 'elephant'",)
+
+
+def test_label_that_means_nothing():
+    labels = np.array([*CLEAN.objects[:29], "NaN"])
+    assert only_alarm(replace(CLEAN, objects=labels).answers(), "missing-labels").examples == ("'NaN'",)
+
+
+def test_gaps_in_numbers():
+    labels = np.delete(np.arange(1, 33), [6, 16]).astype(str)
+    finding = found(replace(CLEAN, objects=labels).answers(), "numbering-gaps")
+    assert finding.level == "note"
+    assert finding.examples == ("7, 17",)
+
+
+def test_double_submission():
+    rows = np.insert(np.arange(len(CLEAN.shown)), [11, 501, 502, 1001], [10, 500, 501, 1000])
+    finding = only_alarm(CLEAN[rows].answers(), "doubled")
+    assert finding.level == "warning"
+    assert finding.title == "4 answers were recorded twice"
+    assert set(finding.examples) == {f"lines {line} and {line + 1}" for line in (12, 503, 505, 1005)}
+
+
+def test_whole_seconds_that_coincide_are_no_double_submission():
+    study = simulate(seed=4, repeated=0.6)
+    study = replace(study, seconds=study.seconds.round())
+    codes = [finding.code for finding in check(study.answers(), random_state=0)]
+    assert "doubled" not in codes
+
+
+def test_block_pasted_twice():
+    rows = np.concatenate([np.arange(1000), np.arange(200, 240), np.arange(1000, len(CLEAN.shown))])
+    finding = only_alarm(CLEAN[rows].answers(seconds=None), "pasted-twice")
+    assert finding.level == "warning"
+    assert finding.title == "40 answers come again in the same order"
+    assert finding.examples == ("lines 202-241 again as 1002-1041",)
+
+
+def test_contradictions_are_counted_and_shown():
+    rows = [["cat", "dog", "car"], ["cat", "car", "dog"], ["dog", "cat", "car"], ["dog", "cat", "car"]]
+    finding = found(as_answers(rows), "contradictions")
+    assert finding.level == "note"
+    assert finding.title == "1 question was answered both ways, 50% of the 2 asked more than once"
+    assert finding.examples == ("'cat' nearer to 'dog' than to 'car': 1 answer, the other way round: 1",)
+
+
+def coin_tosses():
+    """Return a study whose answers are coin tosses, each question answered twice by each of two people."""
+    study = simulate(seed=5, n_people=12, per_person=150, n_objects=12)
+    places = np.random.default_rng(0).integers(2, size=len(study.places))
+    return replace(study, places=places)
+
+
+def test_coin_tosses_contradict_each_other_and_predict_nothing():
+    answers = coin_tosses().answers()
+    assert found(answers, "contradictions").level == "warning"
+    assert found(answers, "cycles").level == "warning"
+    assert found(answers, "no-signal").level == "warning"
+
+
+def test_person_who_contradicts_themselves():
+    study = simulate(seed=6, repeated=0.0)
+    again = np.flatnonzero(study.annotators == "p03")[:40]
+    rows = np.concatenate([np.arange(len(study.shown)), again])
+    twice = study[rows].with_rows(slice(-40, None), places=1 - study.places[again], seconds=study.seconds[again] + 0.1)
+    finding = found(twice.answers(), "self-contradictions")
+    assert finding.level == "warning"
+    assert finding.examples[0].startswith("'p03': 40 of 4")
+
+
+def test_circle_in_words():
+    rows = [["a", "b", "c"], ["a", "c", "d"], ["a", "d", "b"], ["b", "c", "d"]]
+    finding = found(as_answers(rows), "cycles")
+    assert finding.title == "3 questions of 4 take part in circles"
+    words = set(finding.examples[0].split("; "))
+    assert words == {f"'a' nearer to '{near}' than to '{far}'" for _, near, far in rows[:3]}
+
+
+def test_contradiction_alone_is_no_circle():
+    rows = [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "d"]]
+    assert found(as_answers(rows), "cycles").level == "good"
+
+
+def test_person_at_chance():
+    who = CLEAN.annotators == "p05"
+    places = np.random.default_rng(0).integers(2, size=who.sum())
+    finding = only_alarm(CLEAN.with_rows(who, places=places).answers(), "at-chance")
+    assert finding.level == "warning"
+    assert finding.title == "1 person answers at chance"
+    assert finding.examples[0].startswith("'p05': ")
+
+
+def test_person_who_takes_near_for_far():
+    study = simulate(seed=1, slope=3.0)
+    who = study.annotators == "p05"
+    finding = only_alarm(study.with_rows(who, places=1 - study.places[who]).answers(), "reversed")
+    assert finding.level == "warning"
+    assert finding.examples[0].startswith("'p05': ")
+
+
+def test_person_too_fast():
+    who = CLEAN.annotators == "p02"
+    seconds = np.random.default_rng(0).uniform(0.1, 0.4, who.sum())
+    finding = only_alarm(CLEAN.with_rows(who, seconds=seconds).answers(), "too-fast")
+    assert finding.level == "warning"
+    assert finding.examples[0].startswith("'p02': half of 150 answers in 0.2")
+
+
+def test_everybody_too_fast():
+    assert only_alarm(CLEAN.answers(seconds=CLEAN.seconds / 10), "fast-answers").level == "warning"
+
+
+def test_person_who_always_chooses_left():
+    who = CLEAN.annotators == "p09"
+    findings = check(CLEAN.with_rows(who, places=0).answers(), random_state=0)
+    alarms = {finding.code: finding for finding in findings if finding.level in ("error", "warning")}
+    assert set(alarms) <= {"same-place", "at-chance"}
+    assert alarms["same-place"].examples[0].startswith("'p09': the left one in 150 of 150 answers (others: ")
+
+
+def test_person_who_lapses_into_one_place():
+    where = np.flatnonzero(CLEAN.annotators == "p04")[40:80]
+    finding = only_alarm(CLEAN.with_rows(where, places=1).answers(), "runs")
+    assert finding.level == "warning"
+    assert finding.examples[0].startswith("'p04': the right one 4")
+
+
+def test_file_sorted_by_answer_is_no_lapse():
+    study = CLEAN[np.argsort(CLEAN.places, kind="stable")]
+    assert check(study.answers(), random_state=0).worst in ("note", "good")
+
+
+def test_chosen_object_always_in_the_first_column():
+    chosen = CLEAN.places == 1
+    shown = np.where(chosen[:, None], CLEAN.shown[:, [0, 2, 1]], CLEAN.shown)
+    study = replace(CLEAN, shown=shown, places=np.zeros_like(CLEAN.places))
+    assert only_alarm(study.answers(), "one-place").title == "100% of the answers choose the left one"
+
+
+def test_columns_that_say_nothing():
+    confidences = np.full(len(CLEAN.shown), 3.0)
+    seconds = np.where(np.arange(len(CLEAN.shown)) % 4, np.nan, CLEAN.seconds)
+    answers = CLEAN.answers(confidences=confidences, seconds=seconds)
+    assert found(answers, "constant-column").title == "The confidences are all 3"
+    assert found(answers, "mostly-missing").title == "75% of the response times are missing"
+
+
+def test_times_that_cannot_be():
+    assert only_alarm(CLEAN.answers(seconds=CLEAN.seconds * 1000), "time-unit").level == "warning"
+    seconds = CLEAN.seconds.copy()
+    seconds[4] = -1
+    assert only_alarm(CLEAN.answers(seconds=seconds), "negative-times").examples == ("line 6",)
+
+
+def test_too_few_answers_and_how_many_more():
+    finding = found(CLEAN[:90].answers(), "too-few")
+    assert finding.level == "warning"
+    assert "0.44 n p log n" in finding.title  # 90 / (30 * 2 * ln 30)
+    assert "about 730 answers more" in finding.text  # (4 - 0.441) * 204.07
+
+
+def test_enough_answers():
+    assert found(CLEAN.answers(), "enough").level == "good"
+
+
+def test_ceiling_is_near_the_noise_of_repeated_questions():
+    study = simulate(seed=8, repeated=0.5, slope=1.0, per_person=200)
+    findings = check(study.answers(), random_state=0)
+    counts = findings.counts
+    assert counts["ceiling_low"] < counts["ceiling"] < counts["held_out"] < 0.5
+    assert any(finding.code == "ceiling" for finding in findings)
