@@ -2,16 +2,18 @@ r"""The smallest error that any predictor could have, from questions that were a
 
 Let q be the share of people who give the minority answer to a question, 0 <= q <= 1/2. Who knows nothing about the
 person asked does best to predict the majority, and errs with probability q; the ceiling is the mean of q. The minority
-share *seen* among few answers is smaller than q on average (of two answers that agree it is 0), and how often two
-answers disagree, 2 q (1 - q), does not tell the mean of q alone: it only confines it. So the spread of q over questions
+share *seen* among few answers is smaller than q on average (of two answers that agree it is 0). And how often two
+answers disagree, D = mean of 2 q (1 - q), only confines the mean of q: it lies between (1 - sqrt(1 - 2 D)) / 2, when
+all questions are equally hard, and D, when some are toss-ups and all others sure. So the spread of q over questions
 gets a model with two parameters,
 
     q = lapse + (1 - 2 lapse) min(b, 1 - b),        b ~ Beta(shape, shape):
 
-close calls of every degree, and answers that are wrong whatever the question. Counts of answers then follow a mixture
+answers that are wrong whatever the question, and close calls of every degree. Counts of answers then follow a mixture
 of binomials, whose likelihood is worked out on a grid of both parameters. The ceiling is the mean of q over the
-questions given their counts, averaged over the grid by its likelihood, and its interval holds what the counts leave
-open: of both parameters (many, where questions were asked only twice) and of q given these.
+questions given their counts, averaged over the grid by its likelihood. Its interval holds all that a likelihood ratio
+test does not refuse, of both parameters (much, where questions were asked only twice) and of q given these. Where questions are either toss-ups
+or sure, and nothing between, the model puts the ceiling too low, which errs on the side of what is still possible.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
+from scipy.special import betainc, ndtri
 
 from nearer._intervals import check_level
 from nearer._rows import factorize
@@ -29,16 +31,15 @@ from nearer.comparisons import Comparisons
 from nearer.margins import FloatArray
 from nearer.model_selection.folds import units_of
 from nearer.model_selection.judging import read_counted
-from nearer.streams import RandomState, stream
+from nearer.streams import RandomState
 
 FEWEST_QUESTIONS = 20
 _N_GRID = 24  # values of each parameter
-_N_DRAWS = 4000
-_LEAST_LIKELY = 12.0  # in log-likelihood below the best: what is left out of the grid has a share of e^-12
-_LAPSES = (0.0, 0.49)
-_LOG_SHAPES = (np.log(0.02), np.log(100.0))
+_LEAST_LIKELY = 10.0  # in log-likelihood below the best: what is left out of the grid is e^-10 times as likely
+# Lapses, and logarithms of shapes, each as likely as the other before the counts are seen.
+_RANGES = ((0.0, 0.5), (float(np.log(0.003)), float(np.log(100.0))))
 # Finer towards 0, where Beta distributions of small shape have their mass.
-_EDGES = np.concatenate([[0.0], np.geomspace(1e-4, 0.5, 120)])
+_EDGES = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 120)])
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95, random_state: Random
     level : float
         Of the interval.
     random_state : None, int, SeedSequence, Generator or RandomState
-        For the draws that make the interval.
+        Taken as everywhere in this package; nothing here is drawn at random.
 
     Returns
     -------
@@ -97,8 +98,9 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95, random_state: Random
 
     Notes
     -----
-    A predictor that knows who is asked may do better. The model of the spread over questions, a symmetric Beta and a
-    lapse rate, is stated at the top of this module; answers beyond the second to a question make it matter less.
+    A predictor that knows who is asked may do better. Two answers a question leave it to a model of the spread over
+    questions how far the ceiling lies below the rate of disagreement (see the top of this module); more than two make
+    the model matter less.
 
     Examples
     --------
@@ -114,13 +116,12 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95, random_state: Random
     if counts.n_questions < FEWEST_QUESTIONS:
         return None
     likelihoods, errors, variances = _zoomed(counts)
-    shares = np.exp(likelihoods - likelihoods.max())
-    shares /= shares.sum()
-    rng = stream(random_state, "answers")
-    drawn = rng.choice(len(shares), size=_N_DRAWS, p=shares)
-    draws = rng.normal(errors[drawn], np.sqrt(variances[drawn]))
-    error = float(shares @ errors)
-    low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2])
+    behind = likelihoods.max() - likelihoods
+    error = float(np.average(errors, weights=np.exp(-behind)))
+    # What a likelihood ratio test does not refuse: q may stray from its mean by as much as the parameters leave over.
+    left_over = float(ndtri(0.5 + level / 2)) ** 2 / 2 - behind
+    astray = np.sqrt(2 * variances * np.maximum(left_over, 0.0))
+    low, high = (errors - astray)[left_over >= 0].min(), (errors + astray)[left_over >= 0].max()
     return NoiseCeiling(
         error,
         float(np.clip(low, 0.0, error)),
@@ -132,7 +133,7 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95, random_state: Random
 
 
 class _Counts(NamedTuple):
-    """Repeated questions put together by how often they were answered, and how often by the minority; c kinds."""
+    """Questions put together by how often they were answered, and how often by the minority; c kinds."""
 
     minority: NDArray[np.int64]
     answers: NDArray[np.int64]
@@ -142,11 +143,11 @@ class _Counts(NamedTuple):
 
     @property
     def n_questions(self) -> int:
-        return int(self.n_alike.sum())
+        return int(self.n_alike[self.answers > 1].sum())
 
     @property
     def n_answers(self) -> int:
-        return int(self.n_alike @ self.answers)
+        return int(self.n_alike @ (self.answers * (self.answers > 1)))
 
 
 def _count(comparisons: Comparisons) -> _Counts:
@@ -158,13 +159,10 @@ def _count(comparisons: Comparisons) -> _Counts:
     n = comparisons.n_objects
     one_way = np.minimum(i, j) * n + np.maximum(i, j) < np.minimum(l, k) * n + np.maximum(l, k)
     answers = np.bincount(questions[kept])
-    repeated = answers >= 2
-    first = np.bincount(questions[kept], one_way)[repeated].astype(np.int64)
-    weights = np.bincount(questions[kept], comparisons.sample_weight[kept])[repeated].astype(np.float64)
-    answers = answers[repeated]
+    first = np.bincount(questions[kept], one_way).astype(np.int64)
+    weights = np.bincount(questions, comparisons.sample_weight)
     kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
-    kind = kind.ravel()
-    sums = (np.bincount(kind, each).astype(np.float64) for each in (np.ones(len(kind)), weights, weights**2))
+    sums = (np.bincount(kind.ravel(), each).astype(np.float64) for each in (np.ones(len(first)), weights, weights**2))
     return _Counts(kinds[0], kinds[1], *sums)
 
 
@@ -177,25 +175,24 @@ def _voices(comparisons: Comparisons) -> NDArray[np.intp]:
     return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
 
 
-def _zoomed(counts: _Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log-likelihoods, mean q and its variance on a grid of all likely parameters and no more, each (g,)."""
-    ranges = [_LAPSES, _LOG_SHAPES]
-    for _ in range(6):
-        axes = [np.linspace(*each, _N_GRID) for each in ranges]
+def _zoomed(counts: _Counts) -> FloatArray:
+    """Return log-likelihoods, mean q and its variance on a grid of all likely parameters and no more, (3, g)."""
+    ranges = np.array(_RANGES)
+    while True:
+        axes = [np.linspace(low, high, _N_GRID) for low, high in ranges]
         found = _on_grid(counts, *axes)
         likely = found[0] > found[0].max() - _LEAST_LIKELY
-        narrower = []
+        narrower = np.empty_like(ranges)
         for axis, values in enumerate(axes):
             here = np.flatnonzero(likely.any(axis=1 - axis))
-            narrower.append((values[max(here[0] - 1, 0)], values[min(here[-1] + 1, _N_GRID - 1)]))
-        if all(low == old[0] and high == old[1] for (low, high), old in zip(narrower, ranges, strict=True)):
-            break
-        ranges = narrower
-    return found[0].ravel(), found[1].ravel(), found[2].ravel()
+            narrower[axis] = values[max(here[0] - 1, 0)], values[min(here[-1] + 1, _N_GRID - 1)]
+        if (np.ptp(narrower, axis=1) > 0.7 * np.ptp(ranges, axis=1)).all():
+            return found.reshape(3, -1)
+        ranges = narrower  # or all that is likely would fall between a few points of the grid
 
 
-def _on_grid(counts: _Counts, lapses: FloatArray, log_shapes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log-likelihood, weighted mean of q given the counts, and variance of that mean, each (lapses, shapes)."""
+def _on_grid(counts: _Counts, lapses: FloatArray, log_shapes: FloatArray) -> FloatArray:
+    """Return log-likelihood, weighted mean of q given the counts and its variance, (3, lapses, shapes)."""
     shapes = np.exp(log_shapes)
     mass = 2 * np.diff(betainc(shapes, shapes, _EDGES[:, None]), axis=0)
     nodes = (_EDGES[1:] + _EDGES[:-1]) / 2
@@ -208,10 +205,10 @@ def _on_grid(counts: _Counts, lapses: FloatArray, log_shapes: FloatArray) -> tup
         logs = np.logaddexp(few * wrong + many * right, many * wrong + few * right)
         peak = logs.max(axis=1, keepdims=True)
         chances = np.exp(logs - peak)
-        # Shapes far from the counts leave nothing; their likelihood is then as small as makes no difference.
+        # Shapes far from the counts leave nothing; their likelihood is then too small to matter.
         marginal = np.maximum(chances @ mass, np.finfo(np.float64).tiny)
         mean, square = ((chances * q**power) @ mass / marginal for power in (1, 2))
         found[0, number] = counts.n_alike @ (np.log(marginal) + peak)
         found[1, number] = counts.weights @ mean / total
         found[2, number] = counts.squares @ np.maximum(square - mean**2, 0.0) / total**2
-    return found[0], found[1], found[2]
+    return found
