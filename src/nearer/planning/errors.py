@@ -1,0 +1,239 @@
+"""The error that simulated studies reach, and the error to expect of a real one."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer._points import checked_points
+from nearer.comparisons import Comparisons
+from nearer.embedding import DMOE
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.formats.answers import Kind
+from nearer.margins import FloatArray
+from nearer.metrics import error_from_margins
+from nearer.planning.simulation import Asked, World, make_world, units
+from nearer.planning.study import DECAY, Against, NoiseModel, Study
+from nearer.solvers.driver import progress_bar
+from nearer.streams import RandomState, stream
+
+_TESTED = 4000  # answers that a map is judged by
+_FEWEST_TESTED = 100
+
+
+@dataclass(frozen=True)
+class PredictedError:
+    """The error that studies of one size reach.
+
+    Attributes
+    ----------
+    error, low, high : float
+        Median over simulated studies, and between which values the error of ``level`` of them lies.
+    floor : float
+        The error of the true map: the noise, or 0 against the truth.
+    n_answers : int
+    against : {"answers", "truth"}
+    level : float
+
+    Examples
+    --------
+    >>> PredictedError(0.2, 0.18, 0.22, floor=0.1, n_answers=500, against="answers", level=0.9).error
+    0.2
+    """
+
+    error: float
+    low: float
+    high: float
+    floor: float
+    n_answers: int
+    against: Against
+    level: float
+
+
+@dataclass(eq=False)
+class Replication:
+    """One simulated study that asks on and on: the answers of a small size are the first of those of a larger one."""
+
+    world: World
+    rng: np.random.Generator
+    asked: Asked
+    fixed: bool = False  # the questions are given, and what is not learned from is left to judge by
+    _errors: dict[int, tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def start(
+        cls,
+        study: Study,
+        rng: np.random.Generator,
+        questions: Comparisons | None = None,
+        points: FloatArray | None = None,
+    ) -> Self:
+        """Draw a world and ask the first questions."""
+        world = make_world(study, rng, questions, points)
+        if questions is None:
+            return cls(world, rng, world.ask(_TESTED, rng))
+        return cls(world, rng, world.ask_again(questions, rng), fixed=True)
+
+    def errors(self, n_answers: int, estimator: OrdinalEmbedding) -> tuple[float, float]:
+        """Return the error of a map of so many answers on others: against these answers, and against the truth."""
+        if n_answers not in self._errors:
+            train, test = self._split(n_answers)
+            comparisons = test.comparisons
+            margins = learned_margins(estimator, train.comparisons, comparisons)
+            against = margins, np.where(test.right, margins, -margins)
+            answers, truth = (error_from_margins(each, comparisons.sample_weight) for each in against)
+            self._errors[n_answers] = answers, truth
+        return self._errors[n_answers]
+
+    def _split(self, n_answers: int) -> tuple[Asked, Asked]:
+        if self.fixed:
+            return self.asked.part(0, n_answers), self.asked.part(n_answers)
+        while self.asked.n_answers < _TESTED + n_answers:
+            self.asked += self.world.ask(_TESTED, self.rng)
+        return self.asked.part(_TESTED, _TESTED + n_answers), self.asked.part(0, _TESTED)
+
+
+def predict_error(
+    n_objects: int,
+    n_components: int,
+    n_answers: int,
+    noise: float = 0.1,
+    *,
+    against: Against = "answers",
+    kind: Kind = "triplet",
+    noise_model: NoiseModel = "close-calls",
+    decay: float = DECAY,
+    n_annotators: int | None = None,
+    n_shown: int | None = None,
+    n_chosen: int | None = None,
+    questions: Comparisons | None = None,
+    points: ArrayLike | None = None,
+    estimator: OrdinalEmbedding | None = None,
+    n_replications: int = 8,
+    level: float = 0.9,
+    random_state: RandomState = None,
+) -> PredictedError:
+    """Predict the error that a study of a given size will reach on new questions.
+
+    Parameters
+    ----------
+    n_objects, n_components : int
+    n_answers : int
+        How many answers there are to learn from.
+    noise : float
+        Share of wrong comparisons; `estimate_noise` finds it for answers that are there already.
+    against : {"answers", "truth"}
+        What the error is measured against: new answers of people, which are themselves wrong at times, or the order of
+        the true distances.
+    kind, noise_model, decay, n_annotators, n_shown, n_chosen
+        As in `plan`.
+    questions : Comparisons, optional
+        The questions to ask, in random order, in place of uniformly drawn ones; their answers are not looked at. The
+        error is that on the questions left over. Their trials stay whole, and each counts as one answer.
+    points : array of shape (n, any), optional
+        The true map, such as ``estimate_noise(...).points``, in place of a Gaussian one: where people were asked about
+        objects that seemed alike, a map that knows it is learned sooner.
+    estimator : estimator of `nearer.embedding`, optional
+        Fits the map; ``DMOE(n_components)`` if left out, which tunes itself.
+    n_replications : int
+        Simulated studies.
+    level : float in (0, 1)
+        Of the interval.
+    random_state : None, int, SeedSequence, Generator or RandomState
+
+    Returns
+    -------
+    PredictedError
+
+    Examples
+    --------
+    >>> from nearer.embedding import TSTE
+    >>> quick = TSTE(n_components=2, trace=0.02)
+    >>> few, many = (predict_error(20, 2, m, 0.1, estimator=quick, random_state=0) for m in (50, 1000))
+    >>> 0.1 < many.error < few.error < 0.5
+    True
+    """
+    study = Study(
+        n_objects, n_components, noise, kind, noise_model, decay, n_annotators, n_shown, n_chosen
+    )  # fmt: skip
+    check_run(against, level, n_replications)
+    _check_questions(questions, study, n_answers)
+    truth = None if points is None else _checked_truth(points, study)
+    estimator = default_estimator(study, estimator)
+    errors = []
+    with progress_bar("simulating", n_replications) as bar:
+        for rng in generators(random_state, n_replications):
+            errors.append(Replication.start(study, rng, questions, truth).errors(n_answers, estimator))
+            bar.update()
+    low, error, high = quantiles(np.array(errors)[:, int(against == "truth")], level)
+    floor = study.noise if against == "answers" else 0.0
+    return PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
+
+
+def default_estimator(study: Study, estimator: OrdinalEmbedding | None) -> OrdinalEmbedding:
+    """Return the estimator to fit with, over all objects of the study."""
+    if estimator is None:
+        return DMOE(study.n_components, n_objects=study.n_objects)
+    if not isinstance(estimator, OrdinalEmbedding):
+        raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
+    own: OrdinalEmbedding = clone(estimator).set_params(n_objects=study.n_objects)
+    return own
+
+
+def generators(random_state: RandomState, how_many: int) -> list[np.random.Generator]:
+    """Return generators for so many replications; the first ones are the same for a larger number."""
+    seeds = stream(random_state, "answers").integers(2**62, size=how_many)
+    return [np.random.default_rng(int(seed)) for seed in seeds]
+
+
+def quantiles(errors: FloatArray, level: float) -> FloatArray:
+    """Return the low end, the median and the high end of values over replications, the first axis."""
+    ends: FloatArray = np.quantile(errors, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
+    return ends
+
+
+def check_run(against: Against, level: float, n_replications: int) -> None:
+    """Refuse settings of a simulation that make no sense."""
+    if against not in get_args(Against):
+        raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
+    if not 0 < level < 1:
+        raise ValueError(f"level={level} must be between 0 and 1, such as 0.9")
+    if n_replications < 1:
+        raise ValueError(f"n_replications={n_replications} must be at least 1")
+
+
+def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Return the margins of comparisons on a map that is learned from others."""
+    with warnings.catch_warnings():
+        # A search that meets one hard setting goes on to others, and nobody can change anything about a simulation.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        margins: FloatArray = clone(estimator).fit(train).decision_function(test)
+    return margins
+
+
+def _checked_truth(points: ArrayLike, study: Study) -> FloatArray:
+    truth = checked_points(points, "points")
+    if len(truth) != study.n_objects:
+        raise ValueError(f"points has {len(truth)} rows, but n_objects={study.n_objects}; give one row for each object")
+    return truth
+
+
+def _check_questions(questions: Comparisons | None, study: Study, n_answers: int) -> None:
+    if n_answers < 1:
+        raise ValueError(f"n_answers={n_answers} must be at least 1")
+    if questions is None:
+        return
+    if questions.n_objects != study.n_objects:
+        raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={study.n_objects}")
+    there = int(units(questions).max()) + 1
+    if there < n_answers + _FEWEST_TESTED:
+        raise ValueError(
+            f"n_answers={n_answers}, and {_FEWEST_TESTED} more to judge by, but there are only {there} questions; give "
+            "more, or leave questions out to draw them uniformly"
+        )

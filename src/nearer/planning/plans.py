@@ -1,0 +1,260 @@
+"""How many answers a study needs to bring the error of its map down to a target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.formats.answers import Kind
+from nearer.margins import FloatArray
+from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
+from nearer.planning.search import Search
+from nearer.planning.study import DECAY, Against, NoiseModel, Study
+from nearer.planning.theorem import MOST_GENEROUS_MU, theorem_bound, theorem_excess
+from nearer.streams import RandomState
+
+_CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
+_CHANCE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How many answers a study needs, and what they cost.
+
+    Attributes
+    ----------
+    n_answers, low, high : int
+        Median over simulated studies, and how many answers ``level`` of them need.
+    n_comparisons : int
+        That follow from so many answers.
+    target_error : float
+    against : {"answers", "truth"}
+        What errors are measured against: new answers of people, or the order of the true distances.
+    floor : float
+        The error of the true map, which no study gets below.
+    sizes : ndarray of int
+        Numbers of answers that were tried.
+    errors, lows, highs : ndarray
+        Error at each size: median, and where ``level`` of the simulated studies lie.
+    level : float
+    n_replications : int
+        Simulated studies.
+    estimator : str
+    price, cost, cost_low, cost_high : float, or None
+        Of an answer, and of all of them.
+    answers_per_annotator : int, or None
+    theorem_answers : float
+        Comparisons that theorem 1 of the paper asks for, at its most generous.
+    study : Study
+
+    Examples
+    --------
+    >>> from nearer.embedding import TSTE
+    >>> quick = TSTE(n_components=2, trace=0.02)
+    >>> answer = plan(15, 2, target_error=0.2, price=0.05, estimator=quick, n_replications=2, random_state=0)
+    >>> answer.low <= answer.n_answers <= answer.high < answer.theorem_answers
+    True
+    """
+
+    n_answers: int
+    low: int
+    high: int
+    n_comparisons: int
+    target_error: float
+    against: Against
+    floor: float
+    sizes: NDArray[np.int64]
+    errors: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    level: float
+    n_replications: int
+    estimator: str
+    price: float | None
+    cost: float | None
+    cost_low: float | None
+    cost_high: float | None
+    answers_per_annotator: int | None
+    theorem_answers: float
+    study: Study
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it in plain types, for JSON."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        arrays = {name: value.tolist() for name, value in plain.items() if isinstance(value, np.ndarray)}
+        return {**plain, **arrays, "study": asdict(self.study)}
+
+    def __str__(self) -> str:
+        return "\n".join([*self._summary(), "", *self._curve(), "", *self._theorem()])
+
+    def _summary(self) -> list[str]:
+        study, what = self.study, "on new answers" if self.against == "answers" else "against the true order"
+        lines = [
+            f"About {self.n_answers:,} answers bring the error {what} down to {self.target_error:g}.",
+            f"{self.level:.0%} of simulated studies need {self.low:,} to {self.high:,}.",
+        ]
+        if self.n_comparisons > self.n_answers:
+            lines.append(
+                f"Each answer gives {study.comparisons_per_answer} comparisons, {self.n_comparisons:,} in all."
+            )
+        if self.answers_per_annotator is not None:
+            lines.append(f"Each of {study.n_annotators} annotators gives {self.answers_per_annotator:,} answers.")
+        if self.cost is not None:
+            lines.append(f"Cost: {self.cost:,.2f} ({self.cost_low:,.2f} to {self.cost_high:,.2f}).")
+        model = "most of them close calls" if study.noise_model == "close-calls" else "guessed whatever the distances"
+        shape = "as far along all axes" if study.decay == 0 else f"k-th variance k^-{study.decay:g}"
+        wrong = f"{study.noise:.0%} wrong, {model}" if study.noise else "none of them wrong"
+        return [
+            *lines,
+            f"Simulated: {self.n_replications} studies of {study.n_objects} objects in {study.n_components} dimensions "
+            f"({shape}), {study.kind} answers, {wrong}; maps by {self.estimator}.",
+        ]
+
+    def _curve(self) -> list[str]:
+        rows = zip(self.sizes, self.errors, self.lows, self.highs, strict=True)
+        lines = [f"{size:>9,}  {error:.3f}  ({low:.3f} to {high:.3f})" for size, error, low, high in rows]
+        floor = f"No map can do better than {self.floor:g}: so many of the new answers are wrong."
+        return ["  answers  error", *lines, *([floor] if self.floor else [])]
+
+    def _theorem(self) -> list[str]:
+        study = self.study
+        allowed = theorem_excess(study.n_objects, study.n_components, self.n_comparisons)
+        times = self.theorem_answers / self.n_comparisons
+        return [
+            f"Theorem 1 of the paper asks for {self.theorem_answers:.2g} comparisons, {times:,.0f} times as many.",
+            f"(mu = {MOST_GENEROUS_MU:g}, nu = 1, delta = 0.05; its excess risk is taken for an excess error.)",
+            f"It holds for the worst case: {self.n_comparisons:,} comparisons still allow an excess risk of {allowed:.2g}, where",
+            "a map that says nothing has a risk of 1. At sizes that people can collect the theorem says nothing.",
+        ]
+
+
+def plan(
+    n_objects: int,
+    n_components: int,
+    *,
+    noise: float = 0.1,
+    target_error: float = 0.15,
+    n_annotators: int | None = None,
+    price: float | None = None,
+    kind: Kind = "triplet",
+    against: Against = "answers",
+    noise_model: NoiseModel = "close-calls",
+    decay: float = DECAY,
+    n_shown: int | None = None,
+    n_chosen: int | None = None,
+    estimator: OrdinalEmbedding | None = None,
+    n_replications: int = 8,
+    level: float = 0.9,
+    most_answers: int | None = None,
+    random_state: RandomState = None,
+) -> Plan:
+    """Simulate studies to find how many answers bring the error down to a target.
+
+    Parameters
+    ----------
+    n_objects, n_components : int
+        n objects, whose map has p dimensions.
+    noise : float in [0, 0.5)
+        Share of comparisons that people will answer wrongly. `estimate_noise` finds it from a pilot study.
+    target_error : float
+        Error on new questions to aim at; above the floor, see ``against``, and below one half.
+    n_annotators : int, optional
+        People, who then differ in reliability.
+    price : float, optional
+        Of one answer.
+    kind : {"triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"}
+        How they are asked.
+    against : {"answers", "truth"}
+        What the error is measured against: new answers of people, where the floor is the noise, as for held-out answers
+        of real studies; or the order of the true distances, where it is 0.
+    noise_model : {"close-calls", "guesses"}
+        Whether close calls are wrong more often, as with people, or all questions alike; see `Study`.
+    decay : float
+        The k-th principal variance of the true map is k^-decay. Real maps have 1 to 3; 0 is the hardest case.
+    n_shown, n_chosen : int, optional
+        For rankings and grids: objects beside the anchor (3; 6 for grids), and how many are chosen (2).
+    estimator : estimator of `nearer.embedding`, optional
+        Fits the maps; ``DMOE(n_components)`` if left out, which tunes itself.
+    n_replications : int
+        Simulated studies.
+    level : float in (0, 1)
+        Of intervals.
+    most_answers : int, optional
+        Where to give up; 400 for each object if left out.
+    random_state : None, int, SeedSequence, Generator or RandomState
+
+    Returns
+    -------
+    Plan
+        ``str()`` of it is a text for people.
+
+    Raises
+    ------
+    ValueError
+        If the target is out of reach.
+
+    Examples
+    --------
+    >>> from nearer.embedding import TSTE
+    >>> quick = TSTE(n_components=2, trace=0.02)
+    >>> answer = plan(15, 2, target_error=0.2, n_annotators=5, estimator=quick, n_replications=2, random_state=0)
+    >>> print(str(answer).split(" answers")[0])  # doctest: +ELLIPSIS
+    About ...
+    """
+    study = Study(n_objects, n_components, noise, kind, noise_model, decay, n_annotators, n_shown, n_chosen)
+    check_run(against, level, n_replications)
+    floor = study.noise if against == "answers" else 0.0
+    _check_target(target_error, floor, study)
+    if price is not None and not (math.isfinite(price) and price >= 0):
+        raise ValueError(f"price={price} must be 0 or more")
+    most = 400 * n_objects if most_answers is None else most_answers
+    estimator = default_estimator(study, estimator)
+    studies = [Replication.start(study, rng) for rng in generators(random_state, n_replications)]
+    found = Search(studies, estimator, against, target_error, most).run()
+    low, n_answers, high = (math.ceil(value) for value in quantiles(found.answers, level))
+    lows, errors, highs = quantiles(found.errors, level)
+    cost_low, cost, cost_high = (None if price is None else price * count for count in (low, n_answers, high))
+    return Plan(
+        n_answers=n_answers,
+        low=low,
+        high=high,
+        n_comparisons=n_answers * study.comparisons_per_answer,
+        target_error=target_error,
+        against=against,
+        floor=floor,
+        sizes=found.sizes,
+        errors=errors,
+        lows=lows,
+        highs=highs,
+        level=level,
+        n_replications=n_replications,
+        estimator=type(estimator).__name__,
+        price=price,
+        cost=cost,
+        cost_low=cost_low,
+        cost_high=cost_high,
+        answers_per_annotator=None if n_annotators is None else math.ceil(n_answers / n_annotators),
+        theorem_answers=theorem_bound(n_objects, n_components, target_error - floor),
+        study=study,
+    )
+
+
+def _check_target(target_error: float, floor: float, study: Study) -> None:
+    if not target_error < _CHANCE:
+        raise ValueError(f"target_error={target_error}: a map that says nothing has an error of 0.5; aim below it")
+    if target_error >= floor + _CLOSE:
+        return
+    why = (
+        f"of the new answers {study.noise:.1%} are wrong, and the true map itself errs there"
+        if floor
+        else "errors stay above 0"
+    )
+    raise ValueError(
+        f"target_error={target_error} is out of reach: {why}; aim at {floor + _CLOSE:g} or more"
+        + (", or ask with against='truth' for the error without their noise" if floor else "")
+    )

@@ -1,0 +1,236 @@
+"""One simulated study: a true map, people who look at it, and what they answer.
+
+The distance that a person feels for a pair is d2^s times an error exp(-g), g drawn from Gumbel's distribution anew for
+each pair and answer. The difference of two such errors is logistic, so that for two pairs
+
+    P(right) = 1 / (1 + (d2(near) / d2(far))^s),
+
+and the nearest of many pairs is chosen with probability in proportion to d2^-s (Luce's rule). Only ratios of distances
+count: the map has no scale. The sharpness s is set so that the share of wrong comparisons is the noise of the study.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from nearer._rows import factorize
+from nearer.comparisons import Comparisons
+from nearer.margins import FloatArray
+from nearer.metrics import pair_distances
+from nearer.planning.study import Study
+
+Bools = NDArray[np.bool_]
+
+_SPREAD = 0.5  # of the logarithm of sharpness, or of the rate of guessing, between people
+_TRIED = 20_000  # answers by which the sharpness is set
+_LEAST, _MOST = -8.0, 12.0  # logarithms of the sharpness
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Answers, and the m comparisons that follow from them.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (m, 4)
+        Near pair and far pair.
+    right : ndarray of bool, shape (m,)
+        Whether a comparison is true of the map.
+    answer_of : ndarray of int, shape (m,)
+        Number of the answer that a comparison follows from, ascending from 0.
+    n_objects : int
+    """
+
+    rows: NDArray[np.integer]
+    right: Bools
+    answer_of: NDArray[np.intp]
+    n_objects: int
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are."""
+        return int(self.answer_of[-1]) + 1
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """The comparisons; those of one answer share a trial and have a total weight of 1."""
+        per_answer = np.bincount(self.answer_of)
+        several = bool(per_answer.max() > 1)
+        one_anchor = bool((self.rows[:, 0] == self.rows[:, 2]).all())
+        make = Comparisons.from_triplets if one_anchor else Comparisons.from_quadruplets
+        return make(
+            self.rows[:, [0, 1, 3]] if one_anchor else self.rows,
+            weights=1 / per_answer[self.answer_of] if several else None,
+            trials=self.answer_of if several else None,
+            n_objects=self.n_objects,
+        )
+
+    def part(self, start: int, stop: int | None = None) -> Asked:
+        """Return the answers from one number up to another."""
+        low, high = np.searchsorted(self.answer_of, [start, self.n_answers if stop is None else stop])
+        rows = slice(int(low), int(high))
+        return Asked(self.rows[rows], self.right[rows], self.answer_of[rows] - start, self.n_objects)
+
+    def __add__(self, later: Asked) -> Asked:
+        return Asked(
+            np.concatenate([self.rows, later.rows]),
+            np.concatenate([self.right, later.right]),
+            np.concatenate([self.answer_of, later.answer_of + self.n_answers]),
+            self.n_objects,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """The true map of one study and the people in it.
+
+    Attributes
+    ----------
+    study : Study
+    points : ndarray, shape (n, p)
+    skills : ndarray, shape (annotators,)
+        Multiplies the sharpness of each person, or divides how often each guesses.
+    sharpness : float
+        s in the module's formula; infinite for people who err only by guessing.
+    """
+
+    study: Study
+    points: FloatArray
+    skills: FloatArray
+    sharpness: float = np.inf
+
+    def log_distances(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> FloatArray:
+        """Return logarithms of squared distances of pairs, of the shape of the indices."""
+        tiny = np.finfo(np.float64).tiny
+        distances = pair_distances(self.points, first.ravel(), second.ravel())
+        return np.log(np.maximum(distances, tiny)).reshape(first.shape)
+
+    def felt(self, distances: FloatArray, answer_of: NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
+        """Return felt distances, whose order is the answer, from true ones of shape (rows, pairs).
+
+        Rows of one answer have one person, who guesses all of them or none.
+        """
+        n_answers = int(answer_of.max()) + 1
+        person = rng.integers(len(self.skills), size=n_answers)
+        if self.study.noise_model == "close-calls":
+            if np.isinf(self.sharpness):
+                return distances
+            sharpness = self.sharpness * self.skills[person][answer_of]
+            return sharpness[:, None] * distances - rng.gumbel(size=distances.shape)
+        # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
+        rates = 2 * self.study.noise / self.skills / np.mean(1 / self.skills)
+        guessed = rng.random(n_answers) < rates[person]
+        return np.where(guessed[answer_of][:, None], rng.random(distances.shape), distances)
+
+    def share_wrong(self, distances: FloatArray, rng: np.random.Generator) -> float:
+        """Return the share of wrong comparisons in answers about true distances, shape (answers, pairs)."""
+        if distances.shape[1] == 2:
+            skills = rng.choice(self.skills, size=len(distances))
+            return float(np.mean(expit(-self.sharpness * skills * np.abs(distances[:, 0] - distances[:, 1]))))
+        order = np.argsort(self.felt(distances, np.arange(len(distances)), rng), axis=1)
+        near, far = (np.take_along_axis(distances, order[:, ranks], 1) for ranks in self.study.ranks.T)
+        return float(np.mean(near > far))
+
+    def draw_pairs(
+        self, n_answers: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
+        """Draw what is shown: both objects of each pair, and the logarithm of its squared distance."""
+        seen = distinct(n_answers, self.study.n_seen, self.study.n_objects, rng)
+        first, second = seen[:, self.study.pairs[:, 0]], seen[:, self.study.pairs[:, 1]]
+        return first, second, self.log_distances(first, second)
+
+    def pairs_of(self, questions: Comparisons) -> FloatArray:
+        """Return logarithms of squared distances of both pairs of comparisons as written, shape (m, 2)."""
+        rows = questions.quadruplets
+        return self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
+
+    def ask(self, n_answers: int, rng: np.random.Generator) -> Asked:
+        """Ask random questions of the kind of the study, which may repeat."""
+        first, second, distances = self.draw_pairs(n_answers, rng)
+        order = np.argsort(self.felt(distances, np.arange(n_answers), rng), axis=1)
+        near, far = order[:, self.study.ranks[:, 0]], order[:, self.study.ranks[:, 1]]
+        columns = [np.take_along_axis(side, rank, 1).ravel() for rank in (near, far) for side in (first, second)]
+        right = np.take_along_axis(distances, near, 1) <= np.take_along_axis(distances, far, 1)
+        answer_of = np.repeat(np.arange(n_answers), near.shape[1])
+        return Asked(np.column_stack(columns), right.ravel(), answer_of, self.study.n_objects)
+
+    def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> Asked:
+        """Ask the questions of given comparisons, in random order; a trial is one answer."""
+        answer_of = units(questions)
+        answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
+        order = np.argsort(answer_of, kind="stable")
+        answer_of, rows, distances = answer_of[order], questions.quadruplets[order], self.pairs_of(questions)[order]
+        felt = self.felt(distances, answer_of, rng)
+        if questions.trials is not None:
+            # Within an answer a pair is felt once, in whatever rows it comes.
+            keys = np.column_stack([np.repeat(answer_of, 2), np.sort(rows.reshape(-1, 2), axis=1)])
+            _, index, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+            felt = felt.ravel()[index][inverse.ravel()].reshape(-1, 2)
+        turned = felt[:, 0] > felt[:, 1]
+        rows = np.where(turned[:, None], rows[:, [2, 3, 0, 1]], rows)
+        right = turned == (distances[:, 0] > distances[:, 1])
+        return Asked(rows, right, answer_of, self.study.n_objects)
+
+
+def make_world(
+    study: Study,
+    rng: np.random.Generator,
+    questions: Comparisons | None = None,
+    points: FloatArray | None = None,
+) -> World:
+    """Draw a true map, unless it is given, and people; set their sharpness by random questions, or those given.
+
+    Examples
+    --------
+    >>> world = make_world(Study(30, 2, noise=0.1), np.random.default_rng(0))
+    >>> abs(1 - world.ask(10_000, np.random.default_rng(1)).right.mean() - 0.1) < 0.01
+    True
+    """
+    scales = np.arange(1, study.n_components + 1) ** (-study.decay / 2)
+    drawn = rng.normal(size=(study.n_objects, study.n_components)) * scales
+    skills = np.exp(_SPREAD * rng.normal(size=1 if study.n_annotators is None else study.n_annotators))
+    world = World(study, drawn if points is None else points, np.ones(1) if study.n_annotators is None else skills)
+    if study.noise == 0 or study.noise_model == "guesses":
+        return world
+    distances = world.pairs_of(questions) if questions is not None else world.draw_pairs(_TRIED, rng)[2]
+    seed = int(rng.integers(2**62))
+    low, high = _LEAST, _MOST
+    for _ in range(24):
+        middle = (low + high) / 2
+        tried = replace(world, sharpness=float(np.exp(middle)))
+        # The same errors at any sharpness make the share of wrong answers monotone.
+        wrong = tried.share_wrong(distances, np.random.default_rng(seed))
+        low, high = (middle, high) if wrong > study.noise else (low, middle)
+    return replace(world, sharpness=float(np.exp((low + high) / 2)))
+
+
+def units(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the answer that each comparison follows from: its trial, or its row.
+
+    Examples
+    --------
+    >>> units(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 2, 1]], trials=["b", "b", "a"]))
+    array([1, 1, 0])
+    """
+    return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
+
+
+def distinct(n_rows: int, size: int, n_objects: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw rows of different objects, shape (n_rows, size).
+
+    Examples
+    --------
+    >>> rows = distinct(1000, 3, 4, np.random.default_rng(0))
+    >>> {len(set(row)) for row in rows.tolist()}
+    {3}
+    """
+    if n_objects < 2 * size**2:
+        return np.argsort(rng.random((n_rows, n_objects)), axis=1)[:, :size]
+    rows = rng.integers(n_objects, size=(n_rows, size))
+    while len(repeated := np.flatnonzero((np.diff(np.sort(rows, axis=1), axis=1) == 0).any(axis=1))):
+        rows[repeated] = rng.integers(n_objects, size=(len(repeated), size))
+    return rows
