@@ -1,7 +1,8 @@
-// Colours of the dots. Both palettes can be told apart with any kind of colour vision: Okabe and Ito's, and cividis.
+// Colours of the dots, told apart with any kind of colour vision: those of Okabe and Ito for categories, and from blue to
+// yellow, ever lighter, for numbers; both are seen on white and on black.
 const CATEGORIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
 const SHAPES = ["circle", "square", "triangle", "diamond"];
-const SEQUENCE = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+const SEQUENCE = ["#3564b0", "#5b7299", "#7f8389", "#a59c74", "#d0bd5f", "#fee838"];
 const MISSING = "#9a9a9a";
 const HEX = /^#[0-9a-f]{6}$/i;
 const LEGEND_ROWS = 28;

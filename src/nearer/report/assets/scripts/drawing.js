@@ -3,6 +3,7 @@ const canvas = byId("canvas");
 const context = canvas.getContext("2d");
 const FONT = '12.5px system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 const REST = 140;
+const HEAVY = 1000;
 const look = {
   labels: true,
   ellipses: true,
@@ -31,11 +32,11 @@ function loadImages() {
   return loaded;
 }
 
-// Draw at the next frame; `moving` puts the labels off until the map rests.
+// Draw at the next frame; `moving` puts off what takes long until the map rests.
 function redraw(moving = false) {
   window.clearTimeout(resting);
-  if (moving) resting = window.setTimeout(() => redraw(), REST);
-  else placed = null;
+  resting = moving ? window.setTimeout(() => redraw(), REST) : 0;
+  if (!moving) placed = null;
   if (!frame) frame = window.requestAnimationFrame(drawNow);
 }
 
@@ -59,7 +60,8 @@ function drawNow(_, density = window.devicePixelRatio || 1) {
   context.clearRect(0, 0, scene.width, scene.height);
   if (scene.shown === 3) drawAxes(colours);
   const active = activeObject();
-  if (data.covariances) drawRegions(look.ellipses ? everyObject : active >= 0 ? [active] : [], active, colours);
+  const all = look.ellipses && !(resting && count > HEAVY);
+  if (data.covariances) drawRegions(all ? everyObject : active >= 0 ? [active] : [], active, colours);
   if (active >= 0) drawTies(active, colours);
   drawObjects(radius, colours);
   if (active >= 0) drawRing(active, radius, colours);
@@ -156,7 +158,7 @@ function drawObjects(radius, colours) {
     context.fillStyle = colourOf(object, colours);
     traceShape(look.paint.shapes ? look.paint.shapes[object] : "circle", scene.xs[object], scene.ys[object], radius * (0.7 + 0.3 * near));
     context.fill();
-    context.stroke();
+    if (!(resting && count > HEAVY)) context.stroke();
   }
   context.globalAlpha = 1;
 }

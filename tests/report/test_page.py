@@ -1,0 +1,163 @@
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+from sample import addresses, color_results, empty_results, random_results
+
+from nearer.report import write_report
+from nearer.report._axes import ticks
+from nearer.report.page import SCRIPTS, asset
+
+SECTIONS = [
+    "map",
+    "trust",
+    "findings",
+    "neighbours",
+    "margins",
+    "learning",
+    "dimensions",
+    "annotators",
+    "settings",
+    "cite",
+]
+BAD = "</script><script>alert(1)</script>"
+
+
+def written(folder, results, **options):
+    return write_report(results, folder / "deep" / "report.html", **options).read_text(encoding="utf-8")
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and whether each was closed."""
+
+    VOID = frozenset({"meta", "link", "input"})
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.text = [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_every_section_is_there_in_order_and_every_element_is_closed(tmp_path):
+    elements = Elements(written(tmp_path, color_results()))
+    assert elements.open == []
+    assert [
+        attributes["id"] for tag, attributes in elements.tags if tag == "section" and "id" in attributes
+    ] == SECTIONS
+    words = " ".join(elements.text)
+    for content in (
+        "colours.csv",
+        "12 questions were answered both ways",
+        "doi:10.0000/example",
+        "--seed 20261115",
+        "20261115",
+    ):
+        assert content in words
+
+
+def test_identifiers_are_unique(tmp_path):
+    names = [
+        attributes["id"] for _, attributes in Elements(written(tmp_path, color_results())).tags if "id" in attributes
+    ]
+    assert len(names) == len(set(names))
+
+
+def test_nothing_comes_from_elsewhere(tmp_path):
+    page = written(tmp_path, color_results(3))
+    assert addresses(page) == []
+    for tag, attributes in Elements(page).tags:
+        assert tag not in {"iframe", "object", "embed", "base"}
+        assert attributes.get("src") is None
+        assert attributes.get("href", "#").startswith(("#", "data:"))
+        assert not [name for name in attributes if name.startswith("on") or name == "style"]
+
+
+def test_the_policy_names_the_style_and_the_script(tmp_path):
+    page = written(tmp_path, color_results())
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page).group(1)
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for pattern, source in ((r"<style>(.*?)</style>", "style-src"), (r"<script>(.*?)</script>", "script-src")):
+        content = re.search(pattern, page, flags=re.DOTALL).group(1)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{source} 'sha256-{digest}'" in policy
+
+
+def test_what_is_null_is_left_out_or_says_how_to_get_it(tmp_path):
+    page = written(tmp_path, empty_results())
+    elements = Elements(page)
+    found = [attributes["id"] for tag, attributes in elements.tags if tag == "section" and "id" in attributes]
+    assert found == ["map", "trust", "findings", "neighbours", "learning", "annotators", "settings"]
+    assert "None" not in " ".join(elements.text[: elements.text.index("Skip to the map") + 200])
+    assert "with a column of annotators" in page
+    assert "nearer fit --help" in page
+
+
+@pytest.mark.parametrize("key", sorted(set(color_results()) - {"format", "objects", "embedding"}))
+def test_any_one_key_may_be_null(tmp_path, key):
+    changes = {key: None} | ({"covariances": None} if key == "scales" else {})
+    assert Elements(written(tmp_path, color_results(**changes))).open == []
+
+
+@pytest.mark.parametrize(
+    "field", ["held_out", "low", "map", "map_low", "map_high", "ceiling", "n_folds", "unit", "chance"]
+)
+def test_any_part_of_the_error_may_be_null(tmp_path, field):
+    results = color_results()
+    results["error"][field] = None
+    assert Elements(written(tmp_path, results)).open == []
+
+
+def test_strings_from_outside_are_text_everywhere(tmp_path):
+    results = random_results(6, title=BAD, command=BAD, date=BAD, objects=[BAD] * 6, attributes={BAD: [BAD] * 6})
+    results["findings"] = [{"level": "error", "code": BAD, "title": BAD, "text": BAD, "examples": [BAD]}]
+    results["annotators"] = [results["annotators"][0] | {"name": BAD, "flags": [BAD]}]
+    results["source"] = dict.fromkeys(results["source"], BAD) | {"n_answers": 5}
+    results["settings"] = {"method": BAD, "parameters": {BAD: BAD}, "chosen": {BAD: BAD}}
+    results["versions"] = {"nearer": BAD, BAD: BAD}
+    results["citations"] = [{"text": BAD, "doi": BAD}]
+    results["dimension"]["rule"] = results["error"]["unit"] = BAD
+    page = written(tmp_path, results)
+    assert page.count("alert(1)") > 20
+    assert page.count("<script") == 2
+    assert len(re.findall("<script>alert", page)) == 0
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 9])
+def test_maps_of_any_dimension_are_written(tmp_path, p):
+    assert Elements(written(tmp_path, random_results(12, p))).open == []
+
+
+def test_one_object_is_a_report_too(tmp_path):
+    assert "1 object" in written(tmp_path, empty_results(objects=["a"], embedding=[[0.0, 0.0]]))
+
+
+def test_the_scripts_are_all_of_those_in_the_package():
+    from importlib import resources
+
+    files = resources.files("nearer.report").joinpath("assets", "scripts").iterdir()
+    assert sorted(file.name for file in files) == sorted(f"{name}.js" for name in SCRIPTS)
+    assert all("innerHTML" not in asset(f"scripts/{name}.js") for name in SCRIPTS)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 0.5), (-3.2, 7.9), (0, 41000), (0.1, 0.1), (1e-9, 2e-9)])
+def test_ticks_are_few_and_within(low, high):
+    places = ticks(low, high)
+    assert len(places) <= 7
+    assert all(low - 1e-9 <= place <= high + 1e-9 for place in places)
