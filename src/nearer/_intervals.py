@@ -101,8 +101,7 @@ def error_interval(
     clusters : ndarray of int >= 0, shape (m,)
     level : float
     repeats : ndarray of int >= 0, shape (m,), optional
-        Which map judged each row, where maps are themselves drawn at random: what varies between them is added, as for
-        two ways of clustering at once.
+        Which map judged each row, where maps are themselves drawn at random: the variance between them is added.
 
     Examples
     --------
@@ -116,10 +115,8 @@ def error_interval(
     n_clusters = len(np.unique(clusters))
     freedom = float(max(n_clusters - 1, 1))
     if repeats is not None and (n_repeats := int(repeats.max()) + 1) > 1:
-        both = clusters * n_repeats + repeats
-        between = clustered_variance(wrong, weights, repeats) - clustered_variance(
-            wrong, weights, np.unique(both, return_inverse=True)[1]
-        )
+        # Nothing is taken off for what both have in common: training parts overlap, which hides some of the variance.
+        between = clustered_variance(wrong, weights, repeats)
         if between > 0:
             # Satterthwaite: few repeats know little about how much maps vary.
             freedom = (variance + between) ** 2 / (variance**2 / freedom + between**2 / (n_repeats - 1))
