@@ -12,8 +12,9 @@ gets a model with two parameters,
 answers that are wrong whatever the question, and close calls of every degree. Counts of answers then follow a mixture
 of binomials, whose likelihood is worked out on a grid of both parameters. The ceiling is the mean of q over the
 questions given their counts, averaged over the grid by its likelihood. Its interval holds all that a likelihood ratio
-test does not refuse, of both parameters (much, where questions were asked only twice) and of q given these. Where questions are either toss-ups
-or sure, and nothing between, the model puts the ceiling too low, which errs on the side of what is still possible.
+test does not refuse, of both parameters (much, where questions were asked only twice) and of q given these. Where
+questions are either toss-ups or sure, and nothing between, the model puts the ceiling too low, which errs on the side
+of what is still possible.
 """
 
 from __future__ import annotations
