@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from nearer.losses import TwoSidedHinge
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -92,8 +94,11 @@ def plot_map(
     if labels is not None and len(labels) != len(points):
         raise ValueError(f"there are {len(labels)} labels for {len(points)} objects; give one for each")
     if ax is None:
-        ax = new_figure(8, 8, constrained=False).add_axes((0.02, 0.02, 0.96, 0.96))
-    area = float(np.clip(17000 / len(points), 20, 250))
+        width, height = np.ptp(points[:, :2], axis=0)
+        shape = height / width if width > 0 else 1.0
+        ax = new_figure(8, 8 * float(np.clip(shape, 0.5, 1)), constrained=False).add_axes((0.02, 0.02, 0.96, 0.96))
+    # Colours are seen on patches; without them a dot says where an object is.
+    area = float(np.clip(3000 / len(points), 12, 60) if colors is None else np.clip(17000 / len(points), 20, 250))
     ax.scatter(
         points[:, 0], points[:, 1], s=area, c=_SECOND if colors is None else colors,
         edgecolors=[_OUTLINE], linewidths=0.7,
@@ -385,6 +390,16 @@ def plot_reliability(
     ax.set_xlabel("confidence", fontsize=9, color=INK)
     ax.set_ylabel("share right", fontsize=9, color=INK)
     return plain(ax)
+
+
+def save_figure(ax: Axes, path: str | PathLike[str]) -> None:
+    """Write the figure that axes are on into a file, in the format that its name says."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None, "axes without a figure draw nothing"
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:  # of matplotlib, on an ending it does not know
+        raise ValueError(f"{path}: {error}") from error
 
 
 def plain(ax: Axes) -> Axes:

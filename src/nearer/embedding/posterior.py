@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
-from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer._ellipses import ellipses_of
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import aligned
@@ -151,15 +151,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         axes : pair of int
             Which two axes of the map.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {level!r}")
-        if self.embedding_.shape[1] < 2:
-            raise ValueError("ellipses need a map of two dimensions; this one has 1, and embedding_std_ says it all")
-        pair = list(axes)
-        variances, directions = np.linalg.eigh(self.covariances_[:, pair][:, :, pair])
-        lengths = np.sqrt(chi2.ppf(level, 2) * np.maximum(variances[:, ::-1], 0))
-        angles = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1]))
-        return np.column_stack([self.embedding_[:, pair], lengths, angles])
+        return ellipses_of(self.embedding_, self.covariances_, level, axes)
 
     def _check_settings(self) -> None:
         if self.n_components is not None:

@@ -1,0 +1,145 @@
+"""`nearer fit`."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.commands.parsing import INTERRUPTED, Commands, add_command, add_file, natural, pairs, read_file, say, share
+
+if TYPE_CHECKING:
+    from nearer.runs import Study
+
+_METHODS = ("auto", "DMOE", "posterior", "GNMDS", "SOE", "STE", "TSTE", "CKL")
+_ABOUT = """\
+Learn a map from a file of answers, and find out how far to trust it.
+
+Left to itself it chooses the number of dimensions and the method by held-out answers. DIR gets embedding.csv (the map,
+with labels), model.json and model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and
+settings) and results.json, from which `nearer report DIR` makes a page. The same file, seed and versions give the same
+map. Ctrl-C keeps what was found until then."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "fit", "learn a map from a file of answers", _ABOUT, run)
+    add_file(parser)
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
+    group = parser.add_argument_group("what to fit")
+    group.add_argument("--method", choices=_METHODS, default="auto", help="(auto: chosen by held-out answers)")
+    group.add_argument("--dimensions", type=natural, default=None, metavar="P", help="of the map (chosen)")
+    group.add_argument(
+        "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
+        help="settings of the method, such as trace=0.01",
+    )  # fmt: skip
+    group.add_argument("--seed", type=natural, default=0, metavar="N", help="of everything that is drawn (0)")
+    group.add_argument("--title", default=None, help="heading of the report (name of the file)")
+    group.add_argument(
+        "--weigh-annotators", action="store_true", help="people who disagree with everybody else count less"
+    )
+    trust = parser.add_argument_group("how far to trust it")
+    trust.add_argument("--quick", action="store_true", help="no ellipses, learning curve or reliability of people")
+    trust.add_argument("--resamples", type=natural, default=100, metavar="N", help="maps behind the ellipses (100)")
+    trust.add_argument("--level", type=share, default=0.95, metavar="L", help="of intervals and ellipses (0.95)")
+    trust.add_argument(
+        "--by", choices=("trials", "annotators"), default="trials",
+        help="what is held out and resampled whole: speak of further answers, or of further people (trials)",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from nearer.runs import RunSettings, fit_study, write_study
+
+    settings = RunSettings(
+        method=options.method,
+        n_components=options.dimensions,
+        parameters={name: _value(text) for name, text in options.parameters.items()},
+        seed=options.seed,
+        n_resamples=options.resamples,
+        by=options.by,
+        level=options.level,
+        quick=options.quick,
+        weigh_annotators=options.weigh_annotators,
+    )
+    start = time.perf_counter()
+    answers = read_file(options)
+    about = _about(options)
+
+    def keep(study: Study) -> None:
+        write_study(study, options.out, about | {"seconds": time.perf_counter() - start}, {}, final=False)
+
+    study = fit_study(answers, settings, keep)
+    files = write_study(study, options.out, about | {"seconds": time.perf_counter() - start}, {})
+    figures = {"folder": str(options.out), "files": files, **summary(study)}
+    say(options, _text(study, options.out), figures)
+    return INTERRUPTED if study.interrupted else 0
+
+
+def summary(study: Study) -> dict[str, Any]:
+    """Return the figures of a study that fit on a screen."""
+    error, ceiling = study.error, study.ceiling
+    return {
+        "n_objects": study.model.n_objects_,
+        "n_answers": len(study.answers),
+        "n_comparisons": len(study.answers.comparisons),
+        "n_bad": study.answers.n_bad,
+        "dimensions": study.model.embedding_.shape[1],
+        "method": type(study.chosen).__name__,
+        "error": None if error is None else error.error,
+        "error_interval": None if error is None else [error.low, error.high],
+        "map_error": None if error is None else error.map_error,
+        "ceiling": None if ceiling is None else ceiling.error,
+        "findings": None if study.findings is None else study.findings.worst,
+        "notes": list(study.notes),
+    }
+
+
+def _text(study: Study, folder: Path) -> str:
+    answers, found = study.answers, summary(study)
+    lines = [
+        f"{found['n_objects']} objects, {len(answers)} answers ({found['n_comparisons']} comparisons)",
+        f"a map of {found['dimensions']} dimension{'s' * (found['dimensions'] != 1)}, by {found['method']}",
+    ]
+    if answers.n_bad:
+        lines.append(f"{answers.n_bad} rows could not be used and were skipped")
+    if study.error is not None:
+        lines.append(str(study.error))
+    if study.ceiling is not None:
+        lines.append(str(study.ceiling))
+    if study.findings is not None:
+        grave = [finding for finding in study.findings if finding.level in ("error", "warning")]
+        lines += [f"{finding.level}: {finding.title}" for finding in grave]
+    lines += [f"note: {note}" for note in study.notes]
+    lines += [f"written to {folder}; for a page to look at: nearer report {shlex.quote(str(folder))}"]
+    return "\n".join(lines)
+
+
+def _about(options: argparse.Namespace) -> dict[str, Any]:
+    import hashlib
+
+    with open(options.file, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    arguments = (
+        sys.argv[1:] if Path(sys.argv[0]).name == "nearer" else ["fit", str(options.file), "-o", str(options.out)]
+    )
+    return {
+        "title": options.title or options.file.stem,
+        "file": options.file.name,
+        "sha256": digest,
+        "command": shlex.join(["nearer", *arguments]),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

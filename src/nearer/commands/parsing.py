@@ -1,0 +1,123 @@
+"""What the commands have in common: options, and what they do when something goes wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from nearer.formats import Answers
+
+FAILED, INTERRUPTED = 2, 130
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+_KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
+
+
+def add_command(
+    commands: Commands, name: str, summary: str, about: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    """Add a command with ``--json``, and return its parser."""
+    parser = commands.add_parser(
+        name, help=summary, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for programs; progress goes to stderr")
+    parser.set_defaults(command=run)
+    return parser
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a file of answers is to be read."""
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="CSV, TSV, Parquet, JSON lines or npz; one answer a row"
+    )
+    group = parser.add_argument_group("how to read the file")
+    group.add_argument("--kind", choices=_KINDS, help="how people were asked (found by the names of the columns)")
+    group.add_argument(
+        "--columns", type=_columns, default=None, metavar="ROLE=NAME,...",
+        help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names)",
+    )  # fmt: skip
+    group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
+    group.add_argument("--skip-bad", action="store_true", help="skip and count rows that cannot be used")
+    group.add_argument(
+        "--undecided", choices=("drop", "split"), default="drop",
+        help="answers such as \"can't tell\": leave them out and count them, or count half for each side (drop)",
+    )  # fmt: skip
+    group.add_argument("--weight-by-confidence", action="store_true", help="sure answers count more")
+
+
+def read_file(options: argparse.Namespace) -> Answers:
+    """Return the answers in the file that the options name."""
+    from nearer.formats import read_answers
+
+    return read_answers(
+        options.file,
+        options.kind,
+        columns=options.columns,
+        preset=options.preset,
+        skip_bad=options.skip_bad,
+        undecided=options.undecided,
+        weight_by_confidence=options.weight_by_confidence,
+    )
+
+
+def say(options: argparse.Namespace, text: str, figures: Any) -> None:
+    """Print text for people, or figures for programs."""
+    sys.stdout.write((json.dumps(figures, indent=2) if options.json else text.rstrip()) + "\n")
+
+
+def fail(sentence: str, status: int = FAILED) -> int:
+    """Say what went wrong and return the exit status."""
+    sys.stderr.write(f"nearer: {sentence}\n")
+    return status
+
+
+def sentence(error: Exception) -> str:
+    """Return an error in a sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename} " if error.filename is not None else ""
+        return f"{where}cannot be used: {error.strerror.lower()}"
+    return str(error) or type(error).__name__
+
+
+def natural(text: str) -> int:
+    """Return a whole number, 0 or more."""
+    number = int(text) if text.isdecimal() else -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"a whole number, 0 or more, is needed, not {text!r}")
+    return number
+
+
+def share(text: str) -> float:
+    """Return a number between 0 and 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"a number between 0 and 1 is needed, not {text!r}")
+    return number
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Return ``NAME=VALUE,...`` as a dict.
+
+    Examples
+    --------
+    >>> pairs("anchor=Reference, answer=Choice")
+    {'anchor': 'Reference', 'answer': 'Choice'}
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, sign, value = part.partition("=")
+        if not sign or not name.strip() or not value.strip():
+            raise argparse.ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {part!r}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _columns(text: str) -> dict[str, str]:
+    return pairs(text)

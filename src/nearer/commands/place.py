@@ -1,0 +1,38 @@
+"""`nearer place`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
+
+_ABOUT = """\
+Put new objects into a map by answers that compare them with those on it. The old objects stay where they are. OUT gets
+the larger map as embedding.csv, model.json and model.npz, and results.json for `nearer report`."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "place", "put new objects into a map", _ABOUT, run)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    add_file(parser)
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="OUT", help="folder of the larger map")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from nearer.runs.placing import write_placed
+    from nearer.storage import load_model
+
+    model, answers = load_model(options.folder), read_file(options)
+    before = model.n_objects_
+    points = model.place(answers.comparisons)
+    write_placed(model, options.folder, options.out)
+    new = [str(label) for label in model.objects_[before:].tolist()]
+    figures = {"folder": str(options.out), "objects": dict(zip(new, points.tolist(), strict=True))}
+    listed = "\n".join(
+        f"{label}: {', '.join(f'{x:.3f}' for x in point)}" for label, point in zip(new, points.tolist(), strict=True)
+    )
+    say(options, f"{listed}\n{len(new)} new object{'s' * (len(new) != 1)}; the map is in {options.out}", figures)
+    return 0

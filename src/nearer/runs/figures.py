@@ -1,0 +1,86 @@
+"""The figures of a run: the map, the margins and, where they are known, the learning curve and the dimensions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearer.runs.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_study(study: Study, folder: Path) -> list[str]:
+    """Draw all figures and return the names of their files; none without matplotlib."""
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ModuleNotFoundError:
+        return []
+    from nearer.plotting import save_figure
+
+    figures = {"map.png": draw_map, "margins.png": draw_margins}
+    if study.curve is not None:
+        figures["learning-curve.png"] = draw_curve
+    if study.dimension is not None:
+        figures["dimensions.png"] = draw_dimensions
+    for name, draw in figures.items():
+        save_figure(draw(study), folder / name)
+    return list(figures)
+
+
+def draw_map(study: Study) -> Axes:
+    """Draw the first two axes of the map, with ellipses where they are known."""
+    from nearer._ellipses import ellipses_of
+    from nearer.plotting import plot_map
+
+    points = study.model.embedding_
+    ellipses = None
+    if study.covariances is not None and points.shape[1] >= 2:
+        ellipses = ellipses_of(points, study.covariances, study.settings.level)
+    return plot_map(points[:, :2], [str(label) for label in study.model.objects_], ellipses=ellipses)
+
+
+def draw_margins(study: Study) -> Axes:
+    """Draw the distribution of the margins on the map."""
+    from nearer.metrics import margins
+    from nearer.plotting import plot_margins
+
+    return plot_margins(margins(study.model.comparisons_, study.model.embedding_))
+
+
+def draw_curve(study: Study) -> Axes:
+    """Draw the held-out error against the number of comparisons, with chance and the noise ceiling."""
+    from nearer.plotting import FAINT, INK, new_figure, plain
+
+    assert study.curve is not None
+    curve, ax = study.curve, new_figure(5, 3.5).add_subplot()
+    ax.fill_between(curve.sizes, curve.lows, curve.highs, color=INK, alpha=0.12, linewidth=0)
+    ax.plot(curve.sizes, curve.errors, "o-", color=INK, markersize=4, linewidth=1.4)
+    levels = {"chance": 0.5}
+    if study.ceiling is not None:
+        levels["least possible: people differ by so much"] = study.ceiling.error
+    for name, height in levels.items():
+        ax.axhline(height, color=FAINT, linewidth=1, linestyle="-" if height == 0.5 else "--")
+        ax.annotate(
+            name, (1, height), (-4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
+            fontsize=8,
+        )  # fmt: skip
+    ax.set(xscale="log", xlabel="comparisons", ylabel="held-out error", ylim=(0, 0.55))
+    return plain(ax)
+
+
+def draw_dimensions(study: Study) -> Axes:
+    """Draw the held-out error of maps of different dimension, and the one that was chosen."""
+    from nearer.plotting import INK, new_figure, plain
+
+    assert study.dimension is not None
+    found, ax = study.dimension, new_figure(5, 3.5).add_subplot()
+    ax.errorbar(found.candidates, found.errors, found.standard_errors, fmt="o-", color=INK, markersize=4, capsize=2)
+    at = int(np.flatnonzero(found.candidates == found.chosen)[0])
+    ax.plot(found.chosen, found.errors[at], "o", markersize=12, markerfacecolor="none", color=INK, label="chosen")
+    ax.set(xlabel="dimensions", ylabel="held-out error of the map", xticks=found.candidates)
+    ax.legend(frameon=False)
+    return plain(ax)

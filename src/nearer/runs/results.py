@@ -1,0 +1,196 @@
+"""A study as one JSON object: all that a report needs, and nothing that has to be computed again."""
+
+from __future__ import annotations
+
+import math
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from nearer._rows import factorize
+from nearer.annotators import AnnotatorReliability
+from nearer.embedding import BestOf
+from nearer.runs.citations import citations
+from nearer.runs.settings import METHODS
+from nearer.runs.study import Study
+
+FORMAT = 1
+_BINS = 40
+_VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def results_of(study: Study, about: Mapping[str, Any], attributes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return a study as plain values.
+
+    Parameters
+    ----------
+    study : Study
+    about : mapping
+        ``title``, ``file``, ``sha256``, ``command``, ``date`` and ``seconds``.
+    attributes : mapping from name to n values
+        Columns to colour the map by.
+    """
+    answers, model, settings = study.answers, study.model, study.settings
+    summary = model.comparisons_.summary()  # type: ignore[union-attr]
+    source = {"file": about["file"], "sha256": about["sha256"], "kind": answers.kind, "n_answers": len(answers)}
+    variances = model.embedding_.var(axis=0)
+    found = {
+        "format": FORMAT,
+        "title": about["title"],
+        "source": {**source, "n_bad": answers.n_bad, "n_undecided": answers.n_undecided},
+        "summary": {
+            name: getattr(summary, name)
+            for name in ("n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen")
+        },
+        "objects": [str(label) for label in model.objects_.tolist()],
+        "attributes": dict(attributes),
+        "embedding": model.embedding_,
+        "scree": np.sort(variances)[::-1],
+        "covariances": study.covariances,
+        "level": settings.level,
+        "scales": [float(np.sqrt(chi2.ppf(settings.level, dimensions))) for dimensions in (1, 2, 3)],
+        "error": _error(study),
+        "margins": _margins(study),
+        "learning_curve": _curve(study),
+        "dimension": _dimension(study),
+        "annotators": None if study.annotators is None else _annotators(study, study.annotators),
+        "findings": None if study.findings is None else study.findings.as_dicts(),
+        "settings": _settings(study),
+        "notes": list(study.notes),
+        "versions": {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()},
+        "seed": settings.seed,
+        "command": about["command"],
+        "date": about["date"],
+        "seconds": about["seconds"],
+        "citations": citations(type(study.chosen).__name__, version("nearer")),
+    }
+    plain: dict[str, Any] = plain_values(found)
+    return plain
+
+
+def plain_values(value: Any) -> Any:
+    """Return a value as JSON has it: lists for arrays, None for what is no number.
+
+    Examples
+    --------
+    >>> plain_values({"a": np.array([1.0, np.nan]), "b": (np.int64(3),)})
+    {'a': [1.0, None], 'b': [3]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain_values(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain_values(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain_values(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"class": type(value).__name__, **plain_values(asdict(value))}
+    return str(value)
+
+
+def _error(study: Study) -> dict[str, Any] | None:
+    if study.error is None:
+        return None
+    found = study.error
+    return {
+        "held_out": found.error, "low": found.low, "high": found.high,
+        "map": found.map_error, "map_low": found.map_low, "map_high": found.map_high,
+        "ceiling": None if study.ceiling is None else study.ceiling.error,
+        "chance": 0.5, "n_folds": found.n_splits, "unit": found.by,
+    }  # fmt: skip
+
+
+def _margins(study: Study) -> dict[str, Any]:
+    """Return a histogram of the margins of all answers on the map, in units of the mean squared distance."""
+    from nearer.metrics import error_from_margins, margins
+
+    comparisons = study.model.comparisons_
+    gamma = margins(comparisons, study.model.embedding_)
+    spread = 2 * study.model.embedding_.var(axis=0).sum()
+    gamma = gamma / spread if spread > 0 else gamma
+    limit = float(np.quantile(np.abs(gamma), 0.995)) or 1.0
+    # One value far out must not leave all others in one bin.
+    counts, edges = np.histogram(gamma.clip(-limit, limit), bins=_BINS, range=(-limit, limit))
+    weights = comparisons.sample_weight  # type: ignore[union-attr]
+    return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, weights)}
+
+
+def _curve(study: Study) -> list[dict[str, Any]] | None:
+    if study.curve is None:
+        return None
+    columns = (study.curve.sizes, study.curve.errors, study.curve.lows, study.curve.highs)
+    return [
+        dict(zip(("n_comparisons", "error", "low", "high"), row, strict=True)) for row in zip(*columns, strict=True)
+    ]
+
+
+def _dimension(study: Study) -> dict[str, Any] | None:
+    if study.dimension is None:
+        return None
+    found = study.dimension
+    names = ("candidates", "errors", "standard_errors", "chosen")
+    return {**{name: getattr(found, name) for name in names}, "rule": "one standard error"}
+
+
+def _annotators(study: Study, found: AnnotatorReliability) -> list[dict[str, Any]]:
+    seconds = _median_seconds(study)
+    flags = _flags(study)
+    columns = (found.names.tolist(), found.n_answers, found.errors, found.lows, found.highs)
+    return [
+        {
+            "name": str(name), "n_answers": number, "error": error, "low": low, "high": high,
+            "median_seconds": seconds.get(name), "flags": flags.get(str(name), []),
+        }
+        for name, number, error, low, high in zip(*columns, strict=True)
+    ]  # fmt: skip
+
+
+def _median_seconds(study: Study) -> dict[Any, float]:
+    answers = study.answers
+    if answers.seconds is None or answers.annotators is None:
+        return {}
+    names, person = factorize(answers.annotators)
+    order = np.argsort(person, kind="stable")
+    parts = np.split(answers.seconds[order], np.cumsum(np.bincount(person))[:-1])
+    known = [part[np.isfinite(part)] for part in parts]
+    return {name: float(np.median(part)) for name, part in zip(names.tolist(), known, strict=True) if len(part)}
+
+
+def _flags(study: Study) -> dict[str, list[str]]:
+    """Return what the findings say of people, by name: those that an example begins with."""
+    flags: dict[str, list[str]] = {}
+    for finding in study.findings or ():
+        if finding.level in ("good", "note"):
+            continue
+        for person, words in getattr(finding, "people", {}).items():
+            flags.setdefault(str(person), []).append(words)
+    return flags
+
+
+def _settings(study: Study) -> dict[str, Any]:
+    model, chosen = study.model, study.chosen
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "random_state"}
+    decided = {
+        name.removesuffix("_"): getattr(chosen, name)
+        for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
+        if hasattr(chosen, name)
+    }
+    if isinstance(model, BestOf):
+        own = re.sub(r",? ?random_state=\d+", "", re.sub(r"\s+", " ", str(chosen)))
+        decided = {"method": own, **decided}
+    return {
+        "method": METHODS[study.settings.method],
+        "parameters": parameters | {"n_components": model.embedding_.shape[1]},
+        "chosen": decided,
+    }
