@@ -148,7 +148,12 @@ def find_columns(names: Sequence[str], kind: str | None, columns: Mapping[str, A
         if kind in (None, layout.kind) and (roles := _match(layout, names, given, kind is not None)) is not None
     ]
     used = [set().union(*roles.values()) for _, roles in matches]
-    matches = [match for match, mine in zip(matches, used, strict=True) if not any(mine < other for other in used)]
+    # A layout that explains more columns goes first; of two that explain the same, the one that is listed first.
+    matches = [
+        match
+        for at, match in enumerate(matches)
+        if not any(used[at] < other for other in used) and used[at] not in used[:at]
+    ]
     if not matches or len({layout.kind for layout, _ in matches}) > 1:
         raise ValueError(_unclear(names, kind, [layout.kind for layout, _ in matches], source))
     layout, roles = matches[0]

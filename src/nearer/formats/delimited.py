@@ -12,9 +12,10 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from nearer.formats.answers import BadRow
@@ -23,6 +24,8 @@ from nearer.formats.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Ta
 _DELIMITERS = (",", ";", "\t", "|")
 _BLOCK_ROWS = 50_000
 _PIECE = 2**24
+
+_Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[BadRow], int]
 
 
 def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
@@ -41,7 +44,7 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
 
     def load(wanted: Sequence[str]) -> Loaded:
         positions = [names.index(name) for name in wanted]
-        loaded = _fast(data, delimiter, len(names), positions, keep_spaces) if first_row == 2 else None
+        loaded = _fast(data, delimiter, len(names), positions, source, keep_spaces) if first_row == 2 else None
         if loaded is None:
             loaded = _exact(data, delimiter, len(names), positions, source, keep_spaces)
         columns, lines, bad_rows, n_bad = loaded
@@ -104,7 +107,9 @@ def _header(data: bytes, delimiter: str, source: str) -> tuple[list[str], int]:
     return names, after if line == 1 else 0
 
 
-def _fast(data: bytes, delimiter: str, width: int, positions: Sequence[int], keep_spaces: bool) -> Any:
+def _fast(
+    data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
+) -> _Read | None:
     """Return columns and lines, or None if anything is odd."""
     try:
         import pyarrow as pa
@@ -116,34 +121,60 @@ def _fast(data: bytes, delimiter: str, width: int, positions: Sequence[int], kee
         return None
     names = [str(position) for position in range(width)]
     wanted = [names[position] for position in dict.fromkeys(positions)]
-    text = pa.dictionary(pa.int32(), pa.string())
     encoders = {name: Encoder() for name in wanted}
-    n_rows = 0
+    wrong = _WrongRows(source, delimiter)
     try:
         batches = arrow.open_csv(
             pa.BufferReader(data),
-            arrow.ReadOptions(column_names=names, skip_rows=1, block_size=_PIECE),
-            arrow.ParseOptions(delimiter=delimiter),
+            # One thread: only then is the line of a row of another width known.
+            arrow.ReadOptions(column_names=names, skip_rows=1, block_size=_PIECE, use_threads=False),
+            arrow.ParseOptions(delimiter=delimiter, invalid_row_handler=wrong.add),
             arrow.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, text), strings_can_be_null=False
+                include_columns=wanted,
+                column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
+                strings_can_be_null=False,
             ),
         )
-        with tqdm(
-            total=n_lines - 1, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False
-        ) as bar:
+        n_rows = 0
+        with tqdm(total=n_lines, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
             for batch in batches:
                 n_rows += len(batch)
                 bar.update(len(batch))
                 for name in wanted:
                     array = batch.column(batch.schema.get_field_index(name))
                     encoders[name].add_coded(array.indices.to_numpy(), array.dictionary.to_pylist())
-    except (pa.ArrowException, UnicodeDecodeError):  # rows of another width: the exact reader says which
+    except (pa.ArrowException, UnicodeDecodeError):
         return None
-    if n_rows + 1 != n_lines:  # blank lines, or cells over several lines
+    if n_rows + len(wrong.lines) + 1 != n_lines:  # blank lines, or cells over several lines
         return None
     columns = {name: encoder.column(strip=not keep_spaces) for name, encoder in encoders.items()}
-    lines = np.arange(2, n_rows + 2, dtype=np.int64)
-    return [columns[names[position]] for position in positions], lines, [], 0
+    lines = np.arange(2, n_lines + 1, dtype=np.int64)
+    if wrong.lines:
+        lines = np.delete(lines, np.array(wrong.lines) - 2)
+    return [columns[names[position]] for position in positions], lines, wrong.bad_rows, len(wrong.lines)
+
+
+class _WrongRows:
+    """Collects rows with too few or too many cells."""
+
+    def __init__(self, source: str, delimiter: str) -> None:
+        self.source, self.delimiter = source, delimiter
+        self.lines: list[int] = []
+        self.bad_rows: list[BadRow] = []
+
+    def add(self, row: Any) -> str:
+        """Note a row that pyarrow could not fit into the columns."""
+        empty = self.delimiter * max(row.actual_columns - row.expected_columns, 0)
+        if row.number is None or (empty and row.text.rstrip("\r\n ").endswith(empty)):
+            return "error"  # empty cells at the end of a row do no harm: the exact reader knows
+        self.lines.append(row.number)
+        if len(self.bad_rows) < MOST_BAD_ROWS_KEPT:
+            self.bad_rows.append(_wrong_width(self.source, row.number, row.actual_columns, row.expected_columns))
+        return "skip"
+
+
+def _wrong_width(source: str, line: int, n_cells: int, width: int) -> BadRow:
+    return BadRow(source, line, f"has {n_cells} cell{'s' if n_cells != 1 else ''} where the header has {width}")
 
 
 def _plainly_quoted(data: bytes, delimiter: str) -> bool:
@@ -171,9 +202,7 @@ def _plainly_quoted(data: bytes, delimiter: str) -> bool:
     return opening
 
 
-def _exact(
-    data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
-) -> tuple[list[Column], Any, list[BadRow], int]:
+def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool) -> _Read:
     encoders = {position: Encoder() for position in positions}
     lines: list[Any] = []
     bad_rows: list[BadRow] = []
@@ -189,7 +218,7 @@ def _exact(
                     if is_wrong:
                         n_bad += 1
                         if len(bad_rows) < MOST_BAD_ROWS_KEPT:
-                            bad_rows.append(BadRow(source, line, f"has {len(row)} cells where the header has {width}"))
+                            bad_rows.append(_wrong_width(source, line, len(row), width))
                 block = [entry for entry, is_wrong in zip(block, wrong, strict=True) if not is_wrong]
             lines.append(np.fromiter((line for line, _ in block), np.int64, len(block)))
             for position, encoder in encoders.items():

@@ -86,7 +86,7 @@ def read_places(
     by_word = answer.mapped(lambda value: _place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
     by_number = answer.mapped(lambda value: _place_of_number(value, base, len(options)), _UNKNOWN, np.int8)
     undecided = answer.mapped(is_undecided, False, bool) & (by_label < 0) & (by_word < 0)
-    if _by_labels(by_label, by_number, usable, source):
+    if _by_labels(by_label, by_number, usable, source, from_zero):
         by_number[:] = _UNKNOWN
     else:  # a number means the same thing all through a column, also where an object happens to be called 1
         by_label[answer.mapped(lambda value: _integer(value) is not None, False, bool)] = _UNKNOWN
@@ -101,10 +101,14 @@ def read_places(
     return places
 
 
-def _by_labels(by_label: NDArray[np.int8], by_number: NDArray[np.int8], usable: NDArray[np.bool_], source: str) -> bool:
+def _by_labels(
+    by_label: NDArray[np.int8], by_number: NDArray[np.int8], usable: NDArray[np.bool_], source: str, from_zero: bool
+) -> bool:
     """Whether the answers name objects: the reading that explains more of them."""
     labels, numbers = (by_label >= 0) & usable, (by_number >= 0) & usable
     n_labels, n_numbers = int(labels.sum()), int(numbers.sum())
+    if from_zero:  # that numbers count is known, unless most of them are out of range
+        return n_labels > n_numbers
     differ = labels & numbers & (by_label != by_number)
     if n_labels == n_numbers and differ.any():
         raise ValueError(

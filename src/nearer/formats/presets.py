@@ -74,7 +74,7 @@ def reading_of(
     if preset == "jspsych":
         chosen_kind, found = _jspsych(names, given)
         return Reading({**found, **given}, kind or chosen_kind, from_zero=True, milliseconds=True, pass_over=True)
-    return Reading(given, kind)
+    return Reading(given, kind, from_zero=preset == "cblearn")
 
 
 def _salmon(names: Sequence[str], source: str) -> dict[str, Any]:

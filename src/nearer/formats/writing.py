@@ -184,11 +184,7 @@ def _jspsych(answers: Answers) -> Columns:
     anchor, near, far = _oriented(answers, "jsPsych")
     places = _places(answers)
     turned = places == 1
-    labels = answers.comparisons.objects.tolist()
-    left, right = np.where(turned, far, near).tolist(), np.where(turned, near, far).tolist()
-    choices = [[labels[a], labels[b]] for a, b in zip(left, right, strict=True)]
-    listed = np.empty(len(choices), object)
-    listed[:] = [json.dumps(choice, ensure_ascii=False) for choice in choices]
+    objects = answers.comparisons.objects
     extras = _extras(answers)
     seconds = extras.get("seconds", np.full(len(anchor), np.nan))
     columns: Columns = {
@@ -196,14 +192,15 @@ def _jspsych(answers: Answers) -> Columns:
         "trial_index": np.arange(len(anchor)),
         "time_elapsed": np.nancumsum(np.nan_to_num(seconds)) * 1000,
         "rt": seconds * 1000,
-        "stimulus": answers.comparisons.objects[anchor],
-        "choices": listed,
+        "anchor": objects[anchor],
+        "left": objects[np.where(turned, far, near)],
+        "right": objects[np.where(turned, near, far)],
         "response": turned.astype(int),
     }
     if "annotator" in extras:
         columns["subject"] = extras.pop("annotator")
     if answers.places is None or (answers.places < 0).any():
-        columns["place"] = places  # or reading back would take the order of choices for what was shown
+        columns["place"] = places  # or reading back would take the sides written for those shown
     return columns | extras | {"nearer_kind": np.full(len(anchor), answers.kind)}
 
 
@@ -212,7 +209,6 @@ def _write_jspsych(columns: Columns, path: Path, suffix: str) -> None:
         _write_text(columns, path, ",")
         return
     lists = {name: _plain(values) for name, values in columns.items()}
-    lists["choices"] = [json.loads(text) for text in lists["choices"]]
     rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     path.write_text(json.dumps(rows, ensure_ascii=False, indent=0), encoding="utf-8")
 

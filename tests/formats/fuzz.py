@@ -1,0 +1,257 @@
+"""Files nobody would write on purpose: whatever the bytes, there are answers or a sentence.
+
+``python tests/formats/fuzz.py 300`` goes on for 300 seconds; the tests run a few hundred examples.
+"""
+
+import gzip
+import io
+import json
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nearer.formats import Answers, read_answers, write_answers
+
+HEADERS = [
+    "anchor,near,far",
+    "anchor,left,right,answer,worker,trial,rt,confidence",
+    "i,j,l,k,weight",
+    "left_1,left_2,right_1,right_2,answer",
+    "o1,o2,o3,odd",
+    "a,b,c,central",
+    "anchor,shown,chosen",
+    "anchor,shown_1,shown_2,shown_3,chosen_1,chosen_2",
+    "anchor,ranking",
+    "head,left,right,winner,loser,puid,response_time,head_filename,winner_filename,loser_filename",
+    "rt,stimulus,choices,response,trial_type,trial_index,time_elapsed,subject",
+    "rt,anchor,left,right,response,trial_type,trial_index,time_elapsed",
+    "anchor,near,far,weight,annotator,trial,seconds,confidence,place,answer,nearer_answer,nearer_kind",
+]
+CELLS = [
+    *"abcd",
+    "1",
+    "2",
+    "0",
+    "-1",
+    "left",
+    "right",
+    "can't tell",
+    "?",
+    "",
+    " ",
+    "a;b;c",
+    "b|c",
+    "b c",
+    '["b","c"]',
+    "[",
+    "=x",
+]
+CELLS += [
+    "'=x",
+    "1e999",
+    "nan",
+    "-",
+    "1,5",
+    "ä",
+    "triplet",
+    "odd-one-out",
+    "object",
+    "\u2028",
+    "99999999999999999999",
+    "x" * 3000,
+]
+NAMES = ["f.csv", "f.tsv", "f.txt", "f.json", "f.jsonl", "f.parquet", "f.npz", "f.csv.gz", "f"]
+KINDS = [None, "triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]
+
+cells = st.one_of(st.sampled_from(CELLS), st.text(max_size=6))
+options = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(KINDS),
+        "preset": st.sampled_from([None, None, "salmon", "jspsych", "cblearn"]),
+        "skip_bad": st.booleans(),
+        "undecided": st.sampled_from(["drop", "split"]),
+        "weight_by_confidence": st.booleans(),
+    }
+)
+
+
+@st.composite
+def tables(draw):
+    """Return names of columns and rows that mostly fit them."""
+    names = draw(st.sampled_from(HEADERS)).split(",")
+    if draw(st.integers(0, 9)) == 0:
+        names = draw(st.lists(st.one_of(st.sampled_from(names), st.text(max_size=5)), max_size=8))
+    row = st.lists(cells, min_size=len(names), max_size=len(names))
+    return names, draw(st.lists(row, max_size=8))
+
+
+@st.composite
+def text_files(draw):
+    names, rows = draw(tables())
+    delimiter = draw(st.sampled_from([",", ";", "\t", "|"]))
+    quote = draw(st.booleans())
+
+    def written(cell):
+        return '"' + cell.replace('"', '""') + '"' if quote or any(c in cell for c in '",;\t|\n\r') else cell
+
+    ending = draw(st.sampled_from(["\n", "\r\n", "\r", "\n\n"]))
+    text = ending.join(delimiter.join(map(written, row)) for row in [names, *rows])
+    return text.encode(draw(st.sampled_from(ENCODINGS)), "replace")
+
+
+@st.composite
+def json_files(draw):
+    names, rows = draw(tables())
+    value = st.one_of(cells, st.none(), st.booleans(), st.integers(), st.floats(), st.lists(cells, max_size=4))
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    for record in records:
+        for name in list(record):
+            if draw(st.integers(0, 3)) == 0:
+                record[name] = draw(value)
+    if draw(st.booleans()):
+        return json.dumps(records).encode()
+    return "\n".join(json.dumps(record) for record in records).encode()
+
+
+@st.composite
+def array_files(draw):
+    file = io.BytesIO()
+    width = draw(st.integers(2, 5))
+    kind = draw(st.sampled_from([np.int32, np.uint8, np.float64, np.str_, np.bool_]))
+    values = draw(st.lists(st.lists(st.integers(0, 6), min_size=width, max_size=width), max_size=6))
+    matrix = np.array(values, dtype=int).reshape(-1, width).astype(kind)
+    arrays = {draw(st.sampled_from(["X", "triplets", "quadruplets", "data"])): matrix}
+    for name in draw(
+        st.lists(st.sampled_from(["y", "worker", "trial", "names", "objects", "seconds", "nearer_answer"]))
+    ):
+        arrays[name] = np.array(
+            draw(st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=len(matrix), max_size=len(matrix)))
+        )
+    if draw(st.booleans()):
+        arrays["nearer_kind"] = np.array(draw(st.sampled_from(["triplet", "grid", "?"])))
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+@st.composite
+def parquet_files(draw):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    names, rows = draw(tables())
+    names = [f"{name or 'x'}" for name in dict.fromkeys(names)]
+    file = io.BytesIO()
+    as_integers = draw(st.booleans())
+    columns = {name: [(len(row[at]) if as_integers else row[at]) for row in rows] for at, name in enumerate(names)}
+    parquet.write_table(pa.table({name.encode("utf-8", "replace").decode(): v for name, v in columns.items()}), file)
+    return file.getvalue()
+
+
+@st.composite
+def mutated(draw, files):
+    """Return a file with some of its bytes changed, cut out or put in."""
+    data = bytearray(draw(files))
+    for _ in range(draw(st.integers(0, 4))):
+        if not data:
+            break
+        at = draw(st.integers(0, len(data) - 1))
+        how = draw(st.sampled_from(["change", "cut", "insert", "truncate", "repeat"]))
+        if how == "change":
+            data[at] = draw(st.integers(0, 255))
+        elif how == "cut":
+            del data[at : at + draw(st.integers(1, 20))]
+        elif how == "insert":
+            data[at:at] = draw(st.binary(max_size=8))
+        elif how == "truncate":
+            del data[at:]
+        else:
+            data[at:at] = data[at : at + 20] * 3
+    whole = bytes(data)
+    return gzip.compress(whole) if draw(st.integers(0, 15)) == 0 else whole
+
+
+written_files = st.one_of(text_files(), json_files(), array_files(), parquet_files())
+files = st.one_of(mutated(written_files), mutated(text_files()), st.binary(max_size=200))
+
+
+def check(data, name, reading):
+    """Read a file; fail on anything but answers, ValueError and OSError with a sentence."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / name
+        path.write_bytes(data)
+        try:
+            answers = read_answers(path, **reading)
+        except (ValueError, OSError) as error:
+            if not str(error).strip():
+                raise AssertionError(f"{type(error).__name__} without a sentence") from error
+            return None
+        check_whole(answers)
+        check_comes_back(answers, Path(folder))
+        return answers
+
+
+def check_whole(answers):
+    """Check that answers hang together."""
+    assert isinstance(answers, Answers)
+    comparisons = answers.comparisons
+    assert 0 <= comparisons.rows.min() <= comparisons.rows.max() < comparisons.n_objects
+    assert len(set(comparisons.objects.tolist())) == comparisons.n_objects
+    assert answers.answer_of.max() + 1 == len(answers)
+    assert len(answers.answer_of) == len(comparisons)
+    assert (answers.lines >= 1).all()
+    if comparisons.weights is not None:
+        assert np.isfinite(comparisons.weights).all()
+        assert comparisons.weights.min() >= 0
+
+
+def check_comes_back(answers, folder):
+    """Check that what was read can be written and read again."""
+    try:
+        path = write_answers(answers, folder / "again.csv")
+    except ValueError as error:
+        if "a label holds" not in str(error):
+            raise
+        return
+    again = read_answers(path)
+    assert again.comparisons.objects.tolist() == sorted(map(str, answers.comparisons.objects.tolist()))
+    said = [each.comparisons.objects[each.comparisons.oriented].astype(str).tolist() for each in (answers, again)]
+    assert said[0] == said[1]
+
+
+def fuzz(seconds):
+    """Go on for so many seconds; return how many files were read and how many of them held answers."""
+    started, counts = time.monotonic(), [0, 0]
+
+    class Over(Exception):
+        pass
+
+    @settings(max_examples=10**9, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(files, st.sampled_from(NAMES), options)
+    def run(data, name, reading):
+        if time.monotonic() - started > seconds:
+            raise Over
+        counts[0] += 1
+        counts[1] += check(data, name, reading) is not None
+
+    try:
+        run()
+    except Over:
+        pass
+    except BaseExceptionGroup as group:
+        rest = group.split(Over)[1]
+        if rest is not None:
+            raise rest from None
+    return counts
+
+
+if __name__ == "__main__":
+    n_files, n_answers = fuzz(float(sys.argv[1]) if len(sys.argv) > 1 else 300.0)
+    sys.stdout.write(f"{n_files} files, {n_answers} of them with answers, and no other error\n")

@@ -1,0 +1,129 @@
+"""Columns are found by their names or by what the caller says; what comes with answers is kept."""
+
+import numpy as np
+import pytest
+
+from nearer.formats import read_answers
+from nearer.formats.columns import find_columns
+
+TRIPLET = {"anchor": ["a", "b", "c", "a"], "near": ["b", "c", "a", "c"], "far": ["c", "a", "b", "b"]}
+
+
+@pytest.mark.parametrize(
+    "name", ["worker", "Participant.ID", "PROLIFIC_PID", "puid", "Subject", "user_id", "annotator", "Rater", "person"]
+)
+def test_people_have_many_names(name):
+    answers = read_answers(TRIPLET | {name: ["p", "p", "q", "q"]})
+    assert answers.annotators.tolist() == ["p", "p", "q", "q"]
+    assert answers.comparisons.annotators.tolist() == ["p", "p", "q", "q"]
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["Anchor", "Near", "Far"], "triplet"),
+        (["head", "winner", "loser"], "triplet"),
+        (["center", "left", "right", "answer"], "triplet"),
+        (["reference", "option_1", "option_2", "choice"], "triplet"),
+        (["target", "Image A", "Image B", "response"], "triplet"),
+        (["i", "j", "l", "k"], "quadruplet"),
+        (["i", "j", "k"], "triplet"),
+        (["left_1", "left_2", "right_1", "right_2", "answer"], "quadruplet"),
+        (["stim1", "stim2", "stim3", "odd_one_out"], "odd-one-out"),
+        (["a", "b", "c", "most central"], "most-central"),
+        (["anchor", "options", "selected"], "grid"),
+        (["query", "ranking"], "ranking"),
+        (["anchor", "rank_1", "rank_2", "rank_3"], "ranking"),
+    ],
+)
+def test_kinds_are_found(names, kind):
+    assert find_columns(names, None, None, "file").layout.kind == kind
+
+
+def test_what_is_unclear_is_listed():
+    with pytest.raises(ValueError, match=r"'foo', 'bar'.*anchor \+ near \+ far.*columns=\{'anchor'"):
+        find_columns(["foo", "bar"], None, None, "file")
+    with pytest.raises(ValueError, match="kind='triplet' or kind='grid'"):
+        find_columns(["anchor", "near", "far", "shown", "chosen"], None, None, "file")
+    with pytest.raises(ValueError, match="no column 'Referenz'; it has 'x'"):
+        find_columns(["x"], None, {"anchor": "Referenz"}, "file")
+    with pytest.raises(ValueError, match="'ankor' is no role"):
+        find_columns(["x"], None, {"ankor": "x"}, "file")
+    with pytest.raises(ValueError, match="must be one of triplet"):
+        find_columns(["x"], "pairs", None, "file")
+
+
+def test_columns_can_be_given():
+    table = {"Referenz": ["a"], "links": ["b"], "rechts": ["c"], "Antwort": ["c"], "wer": ["p"]}
+    roles = {"anchor": "Referenz", "left": "links", "right": "rechts", "answer": "Antwort", "annotator": "wer"}
+    answers = read_answers(table, columns=roles)
+    assert answers.kind == "triplet"
+    assert answers.places.tolist() == [1]
+    assert answers.annotators.tolist() == ["p"]
+    listed = read_answers({"q": ["a"], "x": ["b"], "y": ["c"]}, columns={"anchor": "q", "ranking": ["y", "x"]})
+    assert listed.comparisons.objects[listed.comparisons.rows[0]].tolist() == ["a", "c", "b"]
+
+
+def test_a_column_can_be_left_out():
+    table = TRIPLET | {"worker": ["p", "", "q", "q"]}
+    answers = read_answers(table, columns={"annotator": None})
+    assert answers.annotators is None
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "seconds"),
+    [
+        ("rt", [900, 1100, 1300, 1500], [0.9, 1.1, 1.3, 1.5]),
+        ("rt", [0.9, 1.1, 1.3, 1.5], [0.9, 1.1, 1.3, 1.5]),  # other programs write seconds
+        ("rt_ms", [50, 60, 70, 80], [0.05, 0.06, 0.07, 0.08]),
+        ("Response.Time..s.", [7955, 2233, 3627, 1775], [7.955, 2.233, 3.627, 1.775]),
+        ("seconds", ["1,5", "2,5", "NA", ""], [1.5, 2.5, np.nan, np.nan]),
+        ("duration", [3, -1, 4, 5], [3, np.nan, 4, 5]),
+    ],
+)
+def test_response_times_are_seconds(name, times, seconds):
+    answers = read_answers(TRIPLET | {name: times})
+    np.testing.assert_allclose(answers.seconds, seconds)
+
+
+def test_confidence_is_kept_and_weighs_if_asked():
+    table = TRIPLET | {"certainty": [1, 2, 3, 4]}
+    assert read_answers(table).comparisons.weights is None
+    assert read_answers(table).confidences.tolist() == [1, 2, 3, 4]
+    weighed = read_answers(table, weight_by_confidence=True)
+    assert weighed.comparisons.weights.tolist() == [0.25, 0.5, 0.75, 1]
+    with pytest.raises(ValueError, match="no column of confidences"):
+        read_answers(TRIPLET, weight_by_confidence=True)
+
+
+def test_rows_of_a_trial_weigh_one_in_all():
+    answers = read_answers(TRIPLET | {"trial": ["t1", "t1", "t2", "t3"]})
+    assert answers.comparisons.trials.tolist() == ["t1", "t1", "t2", "t3"]
+    assert answers.comparisons.weights.tolist() == [0.5, 0.5, 1, 1]
+    assert len(answers) == 4
+
+
+def test_trials_of_different_people_are_different_trials():
+    answers = read_answers(TRIPLET | {"trial": [1, 1, 1, 2], "worker": ["p", "p", "q", "q"]})
+    trials = answers.comparisons.trials
+    assert trials[0] == trials[1]
+    assert len(set(trials.tolist())) == 3
+    assert answers.comparisons.weights.tolist() == [0.5, 0.5, 1, 1]
+
+
+def test_trials_that_come_back_are_remarked_upon():
+    with pytest.warns(UserWarning, match="not next to each other"):
+        answers = read_answers(TRIPLET | {"trial": [1, 2, 1, 2]})
+    assert answers.comparisons.weights.tolist() == [0.5] * 4
+    assert len(answers.notes) == 1
+
+
+def test_weights_in_the_file_stand():
+    answers = read_answers(TRIPLET | {"weight": [1, 2, 0.5, 0], "trial": [1, 1, 2, 2]})
+    assert answers.comparisons.weights.tolist() == [1, 2, 0.5, 0]
+
+
+def test_labels_are_integers_only_if_all_are():
+    assert read_answers({"anchor": [1], "near": [2], "far": [10]}).comparisons.objects.tolist() == [1, 2, 10]
+    mixed = read_answers({"anchor": [1, 1], "near": ["2", "x"], "far": [10, 2]})
+    assert mixed.comparisons.objects.tolist() == ["1", "10", "2", "x"]

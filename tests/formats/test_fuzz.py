@@ -1,0 +1,26 @@
+"""A few hundred of the files of fuzz.py; NEARER_FUZZ_SECONDS=300 goes on for five minutes."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyarrow")
+specification = importlib.util.spec_from_file_location("fuzz", Path(__file__).with_name("fuzz.py"))
+fuzz = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(fuzz)
+
+
+@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(fuzz.files, st.sampled_from(fuzz.NAMES), fuzz.options)
+def test_any_file_gives_answers_or_a_sentence(data, name, reading):
+    fuzz.check(data, name, reading)
+
+
+@pytest.mark.skipif("NEARER_FUZZ_SECONDS" not in os.environ, reason="NEARER_FUZZ_SECONDS is not set")
+def test_for_long():
+    n_files, n_answers = fuzz.fuzz(float(os.environ["NEARER_FUZZ_SECONDS"]))
+    assert 0 < n_answers < n_files
