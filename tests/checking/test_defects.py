@@ -1,21 +1,34 @@
 """Each defect, planted into a clean study, is found, at its level and with the culprits named."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
 from studies import Columns, simulate
 
 from nearer import Comparisons
-from nearer.checking import check
+from nearer.checking import check, doctor
+from nearer.checking.enough import check_curve
+from nearer.checking.people import check_chance
 from nearer.formats.answers import Answers, BadRow
 
 CLEAN = simulate(seed=1)
+NEED_FITS = {"at-chance", "reversed", "no-signal"}
+
+
+def examine(answers, code, n_components=2):
+    """Return all findings, but for those that need fits, which take most of the time, unless the code is of one."""
+    if code in NEED_FITS:
+        return check(answers, n_components=n_components, random_state=0)
+    quick = tuple(each for each in doctor.CHECKS if each not in (check_chance, check_curve))
+    with mock.patch.object(doctor, "CHECKS", quick):
+        return check(answers, n_components=n_components, random_state=0)
 
 
 def found(answers, code, n_components=2):
     """Return the one finding with a code."""
-    findings = check(answers, n_components=n_components, random_state=0)
+    findings = examine(answers, code, n_components)
     chosen = [finding for finding in findings if finding.code == code]
     assert len(chosen) == 1, f"{code} is not among {[finding.code for finding in findings]}"
     return chosen[0]
@@ -23,7 +36,7 @@ def found(answers, code, n_components=2):
 
 def only_alarm(answers, code, n_components=2):
     """Return the finding with a code after seeing that no other warning or error is raised."""
-    findings = check(answers, n_components=n_components, random_state=0)
+    findings = examine(answers, code, n_components)
     assert [finding.code for finding in findings if finding.level in ("error", "warning")] == [code]
     return findings[0]
 
@@ -108,7 +121,7 @@ def test_groups_that_turn_about_one_object():
 
 
 def test_two_shared_objects_are_no_hinge():
-    codes = {finding.code for finding in check(two_groups(shared=2).answers(), random_state=0)}
+    codes = {finding.code for finding in examine(two_groups(shared=2).answers(), "connected")}
     assert "connected" in codes
     assert "hinged" not in codes
 
@@ -141,6 +154,11 @@ def test_undecided_and_bad_rows():
     finding = found(answers, "bad-rows")
     assert finding.level == "warning"
     assert finding.examples[0] == "study.csv:2: the answer is empty"
+
+
+def test_what_the_reader_said_is_repeated():
+    finding = found(CLEAN.answers(notes=("study.csv: the file was not in UTF-8",)), "reading")
+    assert (finding.level, finding.title) == ("note", "The file was not in UTF-8")
 
 
 def test_few_bad_rows_are_a_note():
@@ -185,10 +203,18 @@ def test_double_submission():
     assert set(finding.examples) == {f"lines {line} and {line + 1}" for line in (12, 503, 505, 1005)}
 
 
+def test_double_submission_of_a_trial():
+    rows = np.insert(np.arange(len(CLEAN.shown)), 11, 10)
+    answers = CLEAN[rows].answers(seconds=None)
+    comparisons = replace(answers.comparisons, trials=rows)
+    finding = only_alarm(replace(answers, comparisons=comparisons), "doubled")
+    assert finding.examples == ("lines 12 and 13",)
+
+
 def test_whole_seconds_that_coincide_are_no_double_submission():
     study = simulate(seed=4, repeated=0.6)
     study = replace(study, seconds=study.seconds.round())
-    codes = [finding.code for finding in check(study.answers(), random_state=0)]
+    codes = [finding.code for finding in examine(study.answers(), "doubled")]
     assert "doubled" not in codes
 
 
@@ -291,7 +317,7 @@ def test_person_who_lapses_into_one_place():
 
 def test_file_sorted_by_answer_is_no_lapse():
     study = CLEAN[np.argsort(CLEAN.places, kind="stable")]
-    assert check(study.answers(), random_state=0).worst in ("note", "good")
+    assert examine(study.answers(), "runs").worst in ("note", "good")
 
 
 def test_chosen_object_always_in_the_first_column():
@@ -333,3 +359,38 @@ def test_ceiling_is_near_the_noise_of_repeated_questions():
     counts = findings.counts
     assert counts["ceiling_low"] < counts["ceiling"] < counts["held_out"] < 0.5
     assert any(finding.code == "ceiling" for finding in findings)
+
+
+def odd_one_out(seed=9, n_objects=20, n_answers=1500):
+    """Return answers that expand to two comparisons each: the odd one is farther from both than they are apart."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n_objects, 2))
+    shown = np.array([rng.choice(n_objects, 3, replace=False) for _ in range(n_answers)])
+    sides = np.stack(
+        [((points[shown[:, a]] - points[shown[:, b]]) ** 2).sum(axis=1) for a, b in ((1, 2), (0, 2), (0, 1))]
+    )
+    odd = (-sides + rng.gumbel(size=sides.shape) * 0.5).argmax(axis=0)  # the side opposite to it is the shortest
+    numbers = np.arange(n_answers)
+    first, second = shown[numbers, (odd + 1) % 3], shown[numbers, (odd + 2) % 3]
+    rows = np.stack([[first, second, shown[numbers, odd]], [second, first, shown[numbers, odd]]]).transpose(2, 0, 1)
+    annotators = np.array([f"p{person}" for person in rng.integers(10, size=n_answers)])
+    answer_of = np.repeat(numbers, 2)
+    comparisons = Comparisons.from_triplets(
+        rows.reshape(-1, 3), trials=answer_of, annotators=annotators[answer_of], weights=np.full(2 * n_answers, 0.5)
+    )
+    return Answers(
+        comparisons,
+        answer_of,
+        "odd-one-out",
+        "odd.csv",
+        numbers + 2,
+        annotators=annotators,
+        places=odd.astype(np.int64),
+    )
+
+
+def test_answers_that_expand_to_several_comparisons():
+    findings = check(odd_one_out(), random_state=0)
+    assert findings.worst in ("note", "good"), str(findings)
+    assert findings[0].title == "1500 answers by 10 people about 20 objects, 3000 comparisons"
+    assert findings.counts["worth"] == pytest.approx(1500 * 2**0.6)

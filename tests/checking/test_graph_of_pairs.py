@@ -30,7 +30,7 @@ def cut_objects(pairs, n_objects):
 def test_hanging_parts_are_those_that_taking_an_object_out_sets_free():
     rng = np.random.default_rng(0)
     n_cut = 0
-    for _ in range(300):
+    for _ in range(120):
         n_objects = int(rng.integers(3, 12))
         pairs = random_pairs(rng, n_objects, int(rng.integers(2, 26)))
         if sum(len(part) > 1 for part in components(pairs, n_objects)) > 1:
@@ -43,7 +43,7 @@ def test_hanging_parts_are_those_that_taking_an_object_out_sets_free():
             touching = np.isin(pairs, part).any(axis=1)
             assert np.isin(pairs[touching], [*part, hinge]).all()
             assert 2 * len(part) <= len(np.unique(pairs)) - 1
-    assert n_cut > 50
+    assert n_cut > 20
 
 
 def test_turning_a_hanging_part_changes_no_distance_along_a_pair():
@@ -63,14 +63,14 @@ def test_turning_a_hanging_part_changes_no_distance_along_a_pair():
 @pytest.mark.parametrize("n_components", [1, 2, 3])
 def test_chance_open_is_that_of_random_directions(n_components):
     rng = np.random.default_rng(0)
-    n_cuts, n_trials = 2 * n_components + 2, 2000
+    n_cuts, n_trials = 2 * n_components + 2, 1000
     n_open = 0
     # Candidate directions: if the cuts leave any side open, one within a dense set of directions is open too.
-    directions = rng.normal(size=(4000, n_components))
+    directions = rng.normal(size=(2000, n_components))
     for _ in range(n_trials):
         cuts = rng.normal(size=(n_cuts, n_components))
         n_open += bool(((directions @ cuts.T) > 0).all(axis=1).any())
-    assert n_open / n_trials == pytest.approx(chance_open(n_cuts, n_components), abs=0.04)
+    assert n_open / n_trials == pytest.approx(chance_open(n_cuts, n_components), abs=0.05)
 
 
 def test_share_of_circles_is_a_quarter_for_coin_tosses_and_none_for_an_order():

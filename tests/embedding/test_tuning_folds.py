@@ -41,3 +41,8 @@ def test_folds_are_about_equal_and_hold_whole_units():
     assert set(folds) == {0, 1, 2, 3}
     assert np.ptp(np.bincount(folds)) <= 3
     assert all(len(set(folds[units == unit])) == 1 for unit in range(30))
+
+
+def test_trials_may_have_labels_of_several_kinds():
+    rows = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1]], trials=["a", 3, "a"])
+    assert whole_units(rows).tolist() == [0, 1, 0]

@@ -18,24 +18,48 @@ _MILLISECONDS = 300.0
 
 
 def check_double(study: Study) -> Outcome:
-    """Find answers recorded twice: same person, same question, same answer and the very same time."""
-    answers = study.answers
-    if answers.seconds is None:
-        return Outcome()
-    timed = np.flatnonzero(np.isfinite(answers.seconds))
-    seconds, said = answers.seconds[timed], study.signatures[timed]
-    who = np.zeros(len(timed), dtype=np.int64) if study.people is None else study.people[timed].astype(np.int64)
-    order = np.lexsort((answers.lines[timed], seconds, said, who))
-    same_answer = (np.diff(who[order]) == 0) & (np.diff(said[order]) == 0)
-    doubled = np.flatnonzero(same_answer & (np.diff(seconds[order]) == 0))
-    counts = {"n_doubled": len(doubled)}
-    if len(doubled) == 0 or poisson.sf(len(doubled) - 1, _coincidences(who, said, seconds)) > _LEVEL:
+    """Find answers recorded twice: same person, same answer, and the very same time or the same trial."""
+    pairs = np.concatenate([_same_time(study), _same_trial(study)])
+    pairs = pairs[np.unique(pairs[:, 1], return_index=True)[1]]
+    counts = {"n_doubled": len(pairs)}
+    if len(pairs) == 0:
         return Outcome(counts=counts)
-    lines = answers.lines[timed][order]
-    examples = tuple(f"lines {lines[place]} and {lines[place + 1]}" for place in doubled[:5])
-    title = f"{counted(len(doubled), 'answer was', 'answers were')} recorded twice"
-    text = "Person, question, answer and response time are the same; remove the second copies, or they count double."
+    lines = study.answers.lines[pairs]
+    examples = tuple(f"lines {first} and {second}" for first, second in lines[:5])
+    title = f"{counted(len(pairs), 'answer was', 'answers were')} recorded twice"
+    text = (
+        "Person, question and answer are the same, and so is the response time or the trial; "
+        "remove the second copies, or they count double."
+    )
     return Outcome((Finding("warning", "doubled", title, text, examples),), counts)
+
+
+def _same_time(study: Study) -> IntArray:
+    """Return pairs of answers, (k, 2), of one person that say the same after the same time, if that is no accident."""
+    none = np.empty((0, 2), dtype=np.int64)
+    if study.answers.seconds is None:
+        return none
+    timed = np.flatnonzero(np.isfinite(study.answers.seconds))
+    seconds, said = study.answers.seconds[timed], study.signatures[timed]
+    who = np.zeros(len(timed), dtype=np.int64) if study.people is None else study.people[timed].astype(np.int64)
+    order = np.lexsort((seconds, said, who))
+    same = (np.diff(who[order]) == 0) & (said[order][1:] == said[order][:-1]) & (np.diff(seconds[order]) == 0)
+    doubled = np.flatnonzero(same)
+    if len(doubled) == 0 or poisson.sf(len(doubled) - 1, _coincidences(who, said, seconds)) > _LEVEL:
+        return none
+    return np.column_stack([timed[order[doubled]], timed[order[doubled + 1]]])
+
+
+def _same_trial(study: Study) -> IntArray:
+    """Return pairs of answers, (k, 2), that say the same in one trial of one person, who sees no question twice there."""
+    if study.people is None or study.comparisons.trials is None:
+        return np.empty((0, 2), dtype=np.int64)
+    trials = np.empty(len(study.answers), dtype=np.int64)
+    trials[study.answers.answer_of] = study.trials
+    order = np.lexsort((study.signatures, trials, study.people))
+    same = (np.diff(study.people[order]) == 0) & (np.diff(trials[order]) == 0)
+    doubled = np.flatnonzero(same & (study.signatures[order][1:] == study.signatures[order][:-1]))
+    return np.column_stack([order[doubled], order[doubled + 1]])
 
 
 def _coincidences(who: IntArray, said: NDArray[np.uint64], seconds: NDArray[np.float64]) -> float:

@@ -21,6 +21,7 @@ def check_counts(study: Study) -> Outcome:
     """Count everything, and say what was left out."""
     answers = study.answers
     n_people = None if study.names is None else len(study.names)
+    n_trials = int(study.trials.max()) + 1
     counts: dict[str, Any] = {
         "n_objects": study.n_objects,
         "n_answers": len(answers),
@@ -28,16 +29,19 @@ def check_counts(study: Study) -> Outcome:
         "n_annotators": n_people,
         "n_undecided": answers.n_undecided,
         "n_bad": answers.n_bad,
+        "n_trials": n_trials,
         "n_questions": study.n_questions,
         "n_pairs": study.n_pairs,
     }
     people = "" if n_people is None else f" by {counted(n_people, 'person', 'people')}"
     expanded = f", {counted(len(study.comparisons), 'comparison')}" if len(study.comparisons) > len(answers) else ""
-    title = f"{counted(len(answers), 'answer')}{people} about {counted(study.n_objects, 'object')}{expanded}"
+    grouped = f" in {counted(n_trials, 'trial')}" if n_trials < len(answers) else ""
+    title = f"{counted(len(answers), 'answer')}{grouped}{people} about {counted(study.n_objects, 'object')}{expanded}"
     also = [f'{counted(answers.n_undecided, "more was", "more were")} "can\'t tell"'] if answers.n_undecided else []
     also += [f"{counted(answers.n_bad, 'row was', 'rows were')} skipped"] if answers.n_bad else []
     text = f"Asked as {answers.kind} questions{'; ' if also else ''}{' and '.join(also)}."
-    return Outcome((Finding("note", "counts", title, text), *_undecided(study), *_bad_rows(study)), counts)
+    findings = [Finding("note", "counts", title, text), *_undecided(study), *_bad_rows(study), *_notes(study)]
+    return Outcome(tuple(findings), counts)
 
 
 def _undecided(study: Study) -> list[Finding]:
@@ -59,6 +63,14 @@ def _bad_rows(study: Study) -> list[Finding]:
     level: Level = "warning" if share > _MANY_BAD else "note"
     title = f"{counted(n_bad, 'row')} could not be used ({percent(share)})"
     return [Finding(level, "bad-rows", title, "They were skipped; correct them in the file.", tuple(map(str, bad[:3])))]
+
+
+def _notes(study: Study) -> list[Finding]:
+    """Repeat what the reader of the file had to say."""
+    said = (note.removeprefix(f"{study.answers.source}: ") for note in study.answers.notes)
+    return [
+        Finding("note", "reading", note[:1].upper() + note[1:], "Noticed while the file was read.") for note in said
+    ]
 
 
 def check_unseen(study: Study) -> Outcome:

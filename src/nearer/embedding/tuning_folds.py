@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._rows import factorize
 from nearer.comparisons import Comparisons
 
 
@@ -24,8 +25,8 @@ def whole_units(comparisons: Comparisons) -> NDArray[np.intp]:
     [0, 1, 0]
     """
     if comparisons.trials is not None:
-        keys = comparisons.trials
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        numbers = factorize(comparisons.trials)[1]  # labels of several kinds cannot be sorted
+        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     else:
         n = comparisons.n_objects
         i, j, l, k = comparisons.quadruplets.T.astype(np.int64)  # noqa: E741

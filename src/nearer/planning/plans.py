@@ -128,8 +128,8 @@ class Plan:
         return [
             f"Theorem 1 of the paper asks for {self.theorem_answers:.2g} comparisons, {times:,.0f} times as many.",
             f"(mu = {MOST_GENEROUS_MU:g}, nu = 1, delta = 0.05; its excess risk is taken for an excess error.)",
-            f"It holds for the worst case: {self.n_comparisons:,} comparisons still allow an excess risk of {allowed:.2g}, where",
-            "a map that says nothing has a risk of 1. At sizes that people can collect the theorem says nothing.",
+            f"It holds for the worst case: with {self.n_comparisons:,} the excess risk may still be {allowed:.2g},",
+            "where a map that says nothing has a risk of 1. At sizes that people can collect the theorem says nothing.",
         ]
 
 

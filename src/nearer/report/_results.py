@@ -108,7 +108,7 @@ def payload(results: Mapping[str, Any], thumbnails: Mapping[int, str]) -> dict[s
         "attributes": results["attributes"] or {},
         "embedding": _rounded(embedding, 6),
         "covariances": covariances,
-        "level": results["level"],
+        "level": results["level"] or 0.95,
         "scales": results["scales"],
         "neighbours": index.tolist(),
         "distances": _rounded(distance, 4),

@@ -18,7 +18,7 @@ from nearer.annotators import AnnotatorReliability, annotator_reliability, relia
 from nearer.ceiling import NoiseCeiling, noise_ceiling
 from nearer.checking import Findings, check
 from nearer.comparisons import Comparisons
-from nearer.embedding import CKL, BestOf, PosteriorEmbedding
+from nearer.embedding import CKL, SOE, BestOf, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats import Answers
 from nearer.margins import FloatArray
@@ -32,7 +32,7 @@ from nearer.model_selection import (
 )
 from nearer.runs.settings import RunSettings
 
-_MOST_DIMENSIONS = 6
+_DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
 Part = TypeVar("Part")
 
 
@@ -133,13 +133,17 @@ def _weighed(comparisons: Comparisons, settings: RunSettings) -> tuple[Compariso
 
 
 def _dimension(comparisons: Comparisons, settings: RunSettings) -> DimensionChoice | None:
-    """Return the dimension that maps of a quick and robust method predict best in; None if there is no choice."""
+    """Return the dimension that maps of a quick method predict best in; None if there is no choice.
+
+    By SOE: planted dimensions are found by it more often than by CKL, whose error hardly rises beyond the true one.
+    """
     seen = len(np.unique(comparisons.rows))
-    candidates = range(1, min(_MOST_DIMENSIONS, seen - 2) + 1)
+    candidates = [dimension for dimension in _DIMENSIONS if dimension <= seen - 2]
     if len(candidates) < 2:
         return None
     try:
-        return choose_dimension(CKL(random_state=settings.seed), comparisons, candidates, random_state=settings.seed)
+        quick = SOE(trace=0.01, random_state=settings.seed)
+        return choose_dimension(quick, comparisons, candidates, by=settings.by, random_state=settings.seed)
     except ValueError:  # too few answers to hold any out
         return None
 

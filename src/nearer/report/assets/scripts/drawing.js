@@ -71,7 +71,7 @@ function drawNow(_, density = window.devicePixelRatio || 1) {
 
 function dotRadius() {
   const room = Math.sqrt(scene.width * scene.height);
-  return clamp(((0.12 * room) / Math.sqrt(count)) * Math.min(scene.zoom, 8) ** 0.3, 1.8, 8);
+  return clamp(((0.12 * room) / Math.sqrt(count)) * Math.min(scene.zoom, 40) ** 0.4, 1.8, 8);
 }
 
 function imageSize() {
@@ -211,9 +211,9 @@ function drawLabels(colours) {
   context.textBaseline = "middle";
   context.lineJoin = "round";
   context.lineWidth = 3;
-  for (const [object, [dx, dy, align]] of placed) {
+  context.textAlign = "center";
+  for (const [object, [dx, dy]] of placed) {
     if (!inView(object, 200)) continue;
-    context.textAlign = align;
     context.globalAlpha = 0.4 + 0.6 * nearness(object);
     context.strokeStyle = colours.paper;
     context.strokeText(names[object], scene.xs[object] + dx, scene.ys[object] + dy);

@@ -2,6 +2,7 @@
 // The most crowded dots choose first; those in the open find room later.
 const DIRECTIONS = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -0.8], [-1, -0.8], [1, 0.8], [-1, 0.8]];
 const CELL = 48;
+const TALL = 7; // half the height of a label
 const LONGEST = 28;
 const MOST_TRIED = 3000;
 const names = data.objects.map((label) => {
@@ -49,7 +50,7 @@ function inView(object, room) {
   return x > -room && y > -room && x < scene.width + room && y < scene.height + room;
 }
 
-// Offsets of the labels from their dots. Those of `first` are written even where they lie on others.
+// Offsets of the labels from their dots. Those of `first` may lie on dots, and the very first is always written.
 function placeLabels(context, reach, first, wanted) {
   const taken = new Taken();
   const visible = [];
@@ -61,7 +62,13 @@ function placeLabels(context, reach, first, wanted) {
   }
   visible.sort((a, b) => (data.distances[a][0] || 0) - (data.distances[b][0] || 0));
   const placed = new Map();
-  for (const object of first) placed.set(object, findRoom(context, taken, object, reach) || [reach + 4, 0, "left"]);
+  const written = new Taken();
+  for (const object of first) {
+    const offset = findRoom(context, written, object, reach) || (object === first[0] ? [0, -reach - 10] : null);
+    if (!offset) continue;
+    placed.set(object, offset);
+    taken.add(boxOf(context, object, offset));
+  }
   for (const object of visible.slice(0, MOST_TRIED)) {
     const offset = placed.has(object) ? null : findRoom(context, taken, object, reach);
     if (offset) placed.set(object, offset);
@@ -69,16 +76,20 @@ function placeLabels(context, reach, first, wanted) {
   return placed;
 }
 
+function boxOf(context, object, [dx, dy]) {
+  const [x, y, half] = [scene.xs[object] + dx, scene.ys[object] + dy, widthOf(context, object) / 2 + 1];
+  return [x - half, y - TALL, x + half, y + TALL, object];
+}
+
 function findRoom(context, taken, object, reach) {
-  const [half, tall] = [widthOf(context, object) / 2 + 1, 7];
+  const half = widthOf(context, object) / 2 + 1;
   for (const [across, up] of DIRECTIONS) {
-    const [dx, dy] = [across * (half + reach + 3), up * (tall + reach + 1)];
-    const [x, y] = [scene.xs[object] + dx, scene.ys[object] + dy];
-    const box = [x - half, y - tall, x + half, y + tall, object];
+    const offset = [across * (half + reach + 3), up * (TALL + reach + 1)];
+    const box = boxOf(context, object, offset);
     const inside = box[0] >= 2 && box[1] >= 2 && box[2] <= scene.width - 2 && box[3] <= scene.height - 2;
     if (!inside || taken.meets(box, object)) continue;
     taken.add(box);
-    return [dx, dy, "center"];
+    return offset;
   }
   return null;
 }

@@ -158,7 +158,7 @@ function fillInterval(cell, person, full) {
   bar.append(chance, mark);
   bar.setAttribute("aria-hidden", "true");
   cell.className = "measured";
-  cell.append(bar, person.error.toFixed(3));
+  cell.append(person.error.toFixed(3), bar);
   if (person.low !== null && person.high !== null) cell.append(element("small", "", `${person.low.toFixed(3)} to ${person.high.toFixed(3)}`));
 }
 
