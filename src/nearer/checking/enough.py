@@ -28,7 +28,7 @@ from nearer.model_selection import learning_curve
 from nearer.model_selection.folds import units_of
 
 TOO_FEW, PLENTY = 1.0, 4.0
-# The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior's weights.
+# The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior.
 _WORTH = 0.6
 _FALL = 0.05  # of the error, from half of the answers to all
 _FEWEST = 50

@@ -51,7 +51,7 @@ def _same_time(study: Study) -> IntArray:
 
 
 def _same_trial(study: Study) -> IntArray:
-    """Return pairs of answers, (k, 2), that say the same in one trial of one person, who sees no question twice there."""
+    """Return pairs of answers, (k, 2), that say the same in one trial of one person, which holds no question twice."""
     if study.people is None or study.comparisons.trials is None:
         return np.empty((0, 2), dtype=np.int64)
     trials = np.empty(len(study.answers), dtype=np.int64)
