@@ -145,7 +145,7 @@ def find_columns(names: Sequence[str], kind: str | None, columns: Mapping[str, A
     matches = [
         (layout, roles)
         for layout in LAYOUTS
-        if kind in (None, layout.kind) and (roles := _match(layout, names, given, kind is not None)) is not None
+        if kind in (None, layout.kind) and (roles := _match(layout, names, given, none, kind is not None)) is not None
     ]
     used = [set().union(*roles.values()) for _, roles in matches]
     # A layout that explains more columns goes first; of two that explain the same, the one that is listed first.
@@ -175,10 +175,12 @@ def _given(names: Sequence[str], columns: Mapping[str, Any] | None, source: str)
     return given
 
 
-def _match(layout: Layout, names: Sequence[str], given: Roles, kind_is_given: bool) -> Roles | None:
+def _match(layout: Layout, names: Sequence[str], given: Roles, none: set[str], kind_is_given: bool) -> Roles | None:
     """Return the columns of every role of a layout, or None if one is missing."""
-    foreign = [role for role in given if role not in layout.roles and role not in (*_EXTRAS, "place", *TWO, "answer")]
-    if foreign:
+    allowed = {*layout.roles, *_EXTRAS, "place"}
+    if "near" in layout.roles or "near_1" in layout.roles:
+        allowed |= {*TWO, "answer"}
+    if not set(given) <= allowed or none & set(layout.roles):
         return None
     roles = {role: given[role] for role in layout.roles if role in given}
     by_plain = _by_plain(names, given)
@@ -238,7 +240,7 @@ def _also(names: Sequence[str], given: Roles, none: set[str], roles: Roles) -> R
     """Return the columns that go with any kind of question."""
     by_plain = _by_plain(names, given)
     taken = {name for found in roles.values() for name in found}
-    also: Roles = {}
+    also: Roles = {"place": given["place"]} if "place" in given else {}
     for role in _EXTRAS:
         found = given.get(role) or (None if role in none else _find(role, by_plain, taken, False))
         if found:
@@ -263,7 +265,7 @@ def _listing(names: Sequence[str]) -> str:
 
 def _unclear(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str) -> str:
     found = f"{source} has the columns {_listing(names)}"
-    how = "; name columns with columns={'anchor': 'Referenz', ...}"
+    how = "; say which they are with columns={'anchor': 'name of the column', ...}"
     spellings = {plain(name) for name in names}
     three = any(all(name in spellings for name in each) for each in _THREE)
     if kinds:

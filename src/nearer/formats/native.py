@@ -58,6 +58,8 @@ def read_native(
         kind = _kind(loaded, table.source)
     loaded, unmentioned = _without_objects(loaded, layout.roles)
     faults = Faults(len(loaded.lines))
+    if len(loaded.lines) == 0:
+        gather_bad(loaded, faults, table.source, skip_bad, any_left=False)
     numbers = {
         role: values
         for role in NUMBERS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,17 +59,20 @@ def read_numbers(
     return numbers
 
 
-def as_seconds(times: NDArray[np.float64], name: str, milliseconds: bool) -> NDArray[np.float64]:
+def as_seconds(times: NDArray[np.float64], name: str, unit: Literal["s", "ms"] | None = None) -> NDArray[np.float64]:
     """Return response times in seconds; negative ones mean that there is none.
+
+    Without a unit, the name of the column or the median tells milliseconds from seconds.
 
     Examples
     --------
-    >>> as_seconds(np.array([1200.0, 800.0, -1.0]), "rt", milliseconds=False)
+    >>> as_seconds(np.array([1200.0, 800.0, -1.0]), "rt")
     array([1.2, 0.8, nan])
     """
     times = np.where(times < 0, np.nan, times)
-    known = times[~np.isnan(times)]
-    says_so = plain(name).endswith(("ms", "msec", "msecs", "millis", "milliseconds"))
-    if milliseconds or says_so or (len(known) and float(np.median(known)) > _LONGEST_ANSWER):
-        times = times / 1000
-    return times
+    if unit is None:
+        known = times[~np.isnan(times)]
+        says_so = plain(name).endswith(("ms", "msec", "msecs", "millis", "milliseconds"))
+        long = len(known) > 0 and float(np.median(known)) > _LONGEST_ANSWER
+        unit = "ms" if says_so or long else "s"
+    return times / 1000 if unit == "ms" else times

@@ -111,19 +111,22 @@ def read_answers(
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     notes: list[str] = []
-    table, names, own_kind = _open(source, kind, notes)
-    if preset is None and native.is_native(table):
+    table, names, own_kind = _open(source, kind, preset, notes)
+    if native.is_native(table) and columns is None and preset in (None, "cblearn"):
         answers = native.read_native(table, names, own_kind, skip_bad, notes, weight_by_confidence)
+        if kind not in (None, answers.kind):
+            raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {kind!r}")
     else:
-        answers = _read(
-            table, names, kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, notes
-        )
+        splits = undecided == "split"
+        answers = _read(table, names, kind, columns, preset, skip_bad, splits, weight_by_confidence, notes)
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers
 
 
-def _open(source: Any, kind: str | None, notes: list[str]) -> tuple[Table, list[Any] | None, str | None]:
+def _open(
+    source: Any, kind: str | None, preset: str | None, notes: list[str]
+) -> tuple[Table, list[Any] | None, str | None]:
     """Return the table, the labels that its integers stand for, and the kind that an npz file says it holds."""
     if not isinstance(source, str | PathLike):
         return frame_table(source), None, None
@@ -139,6 +142,8 @@ def _open(source: Any, kind: str | None, notes: list[str]) -> tuple[Table, list[
         if not by_name:
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
         return replace(frame_table(by_name), source=name), _distinct(labels, name, notes), own
+    if preset == "cblearn":
+        raise ValueError(f"{name} is no NumPy file; arrays of cblearn are saved with np.savez(path, X=X, y=y)")
     data = as_utf8(data, name, notes)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
@@ -180,8 +185,10 @@ def _read(
         loaded = replace(loaded, columns=restored_columns)
     loaded = _passed_over(loaded, found, reading, table.source, notes)
     faults = Faults(len(loaded.lines))
+    if len(loaded.lines) == 0:
+        gather_bad(loaded, faults, table.source, skip_bad, any_left=False)
     question = Question(found, loaded.columns, faults, table.source, split, reading.from_zero, names, notes)
-    extras = _extras(question, reading, weight_by_confidence)
+    extras = _extras(question, reading, weight_by_confidence, own)
     asked = read_question(question)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, skip_bad, len(asked.expansion.rows) > 0)
     return _assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, weight_by_confidence)
@@ -211,7 +218,7 @@ def _passed_over(loaded: Loaded, found: Found, reading: Reading, source: str, no
     return replace(loaded, columns=kept, lines=loaded.lines[~empty])
 
 
-def _extras(question: Question, reading: Reading, by_confidence: bool) -> dict[str, NDArray[np.float64]]:
+def _extras(question: Question, reading: Reading, by_confidence: bool, own: bool) -> dict[str, NDArray[np.float64]]:
     """Return the numbers that come with answers, one for every row of the table."""
     extras = {}
     what = {"seconds": "response time", "confidence": "confidence", "weight": "weight", "place": "place"}
@@ -223,7 +230,8 @@ def _extras(question: Question, reading: Reading, by_confidence: bool) -> dict[s
         if numbers is None:
             continue
         if role == "seconds":
-            numbers = as_seconds(numbers, question.name(role), reading.milliseconds and question.name(role) == "rt")
+            unit: Any = "s" if own else ("ms" if reading.milliseconds and question.name(role) == "rt" else None)
+            numbers = as_seconds(numbers, question.name(role), unit)
         if must:
             question.faults.add(numbers < 0, f"the {words} is negative")
         extras[role] = numbers

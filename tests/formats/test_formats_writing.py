@@ -1,5 +1,7 @@
 """What was written is read back exactly, in every format."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from nearer.formats import read_answers, write_answers
 LABELS = ["=cmd()", "'=x", "''+1", "-3", "@a", "\tb", "<script>", "a,b", 'say "hi"', "two\nlines", " space ", "ä猫"]
 
 
-def triplet_answers(n=40, with_places=True):
+def triplet_answers(n=40, with_places=True, slow=0.0):
     rng = np.random.default_rng(0)
     rows = np.array([rng.permutation(len(LABELS))[:3] for _ in range(n)])
     labels = np.array(sorted(LABELS))
@@ -17,7 +19,7 @@ def triplet_answers(n=40, with_places=True):
     near, far = labels[rows[:, 1]], labels[rows[:, 2]]
     table = {
         "anchor": labels[rows[:, 0]],
-        "rt": rng.exponential(1.7, n),
+        "seconds": rng.exponential(1.7, n) + slow,
         "confidence": rng.integers(1, 5, n) / 3,
         "worker": np.array(["p 1", "=q", "r"])[rng.integers(3, size=n)],
     }
@@ -103,6 +105,25 @@ def test_comparisons_with_answers_and_integers(tmp_path, name):
     assert_same_array(read.objects, expected, "objects")
     for column in ("rows", "answers", "weights", "annotators", "trials"):
         assert_same_array(getattr(read, column), getattr(comparisons, column), column)
+
+
+def test_slow_answers_do_not_become_milliseconds(tmp_path):
+    slow = 99.0  # below what is read as milliseconds when it is read first, and slower when it comes back
+    answers = triplet_answers(slow=slow)
+    answers = replace(answers, seconds=answers.seconds + slow)
+    for name, preset in (("own.csv", None), ("salmon.csv", "salmon"), ("jspsych.json", "jspsych")):
+        read = read_answers(write_answers(answers, tmp_path / name, preset))
+        np.testing.assert_array_equal(read.seconds, answers.seconds)
+
+
+def test_a_preset_may_be_said_of_what_was_written(tmp_path):
+    answers = triplet_answers()
+    for preset, name in (("salmon", "a.csv"), ("jspsych", "a.json"), ("cblearn", "a.npz")):
+        assert_same(read_answers(write_answers(answers, tmp_path / name, preset), preset=preset), answers)
+    with pytest.raises(ValueError, match="of kind 'triplet', not 'grid'"):
+        read_answers(tmp_path / "a.npz", "grid")
+    with pytest.raises(ValueError, match="no NumPy file"):
+        read_answers(tmp_path / "a.json", preset="cblearn")
 
 
 def test_order_of_objects_is_kept_in_npz(tmp_path):

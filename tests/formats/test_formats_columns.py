@@ -127,3 +127,11 @@ def test_labels_are_integers_only_if_all_are():
     assert read_answers({"anchor": [1], "near": [2], "far": [10]}).comparisons.objects.tolist() == [1, 2, 10]
     mixed = read_answers({"anchor": [1, 1], "near": ["2", "x"], "far": [10, 2]})
     assert mixed.comparisons.objects.tolist() == ["1", "10", "2", "x"]
+
+
+def test_roles_that_no_layout_takes_are_not_ignored():
+    with pytest.raises(ValueError, match="those of no kind"):
+        find_columns(["anchor", "ranking", "x"], None, {"left": "x"}, "file")
+    with pytest.raises(ValueError, match="those of no kind"):
+        find_columns(["anchor", "left", "right", "answer"], None, {"answer": None}, "file")
+    assert read_answers(TRIPLET | {"side": [0, 1, 1, -1]}, columns={"place": "side"}).places.tolist() == [0, 1, 1, -1]
