@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        return fail(sentence(error))
+        return fail(sentence(error, getattr(options, "out", None)))
     return status
 
 

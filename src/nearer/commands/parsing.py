@@ -75,11 +75,13 @@ def fail(sentence: str, status: int = FAILED) -> int:
     return status
 
 
-def sentence(error: Exception) -> str:
-    """Return an error in a sentence."""
+def sentence(error: Exception, out: Path | None = None) -> str:
+    """Return an error in a sentence; ``out`` is where results should go."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename} " if error.filename is not None else ""
-        return f"{where}cannot be used: {error.strerror.lower()}"
+        ours = out is not None and str(error.filename).startswith(str(out))
+        advice = "; choose another folder with --out" if ours else ""
+        return f"{where}cannot be used: {error.strerror.lower()}{advice}"
     return str(error) or type(error).__name__
 
 
