@@ -89,8 +89,9 @@ def test_jspsych_with_lists(tmp_path, choices):
         "response": 1,
         "trial_type": "image-button-response",
     }
-    path.write_text(as_csv(with_defaults([row, row | {"response": 0}])))
-    answers = read_answers(path, preset="jspsych")
+    path.write_text(as_csv(with_defaults([JSPSYCH[0], row, row | {"response": 0}])))
+    with pytest.warns(UserWarning, match="1 rows name no objects"):
+        answers = read_answers(path, preset="jspsych")
     assert answers.kind == ("triplet" if len(choices) == 2 else "grid")
     assert said(answers)[0] == ("a", "c", "b")
     assert answers.places.tolist() == [1, 0]

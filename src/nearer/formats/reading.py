@@ -12,24 +12,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._columns import refuse_all_zero
-from nearer.comparisons import Comparisons
 from nearer.formats import native
-from nearer.formats.answers import Answers, BadRow, Kind
+from nearer.formats.answers import Answers, Kind
 from nearer.formats.arrays import columns_of, is_npz, read_arrays
+from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.columns import Found, find_columns
 from nearer.formats.delimited import delimited_table
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored
-from nearer.formats.numbers import as_seconds, read_numbers
-from nearer.formats.objects import spread
 from nearer.formats.presets import PRESETS, Reading, detected, reading_of
-from nearer.formats.questions import Asked, Question, read_question
+from nearer.formats.questions import Question, read_question
 from nearer.formats.records import json_table
 from nearer.formats.table import Column, Loaded, Table
 from nearer.formats.text import as_utf8, read_bytes
-from nearer.formats.trials import group_trials, shared_weights
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 
@@ -188,10 +184,10 @@ def _read(
     if len(loaded.lines) == 0:
         gather_bad(loaded, faults, table.source, skip_bad, any_left=False)
     question = Question(found, loaded.columns, faults, table.source, split, reading.from_zero, names, notes)
-    extras = _extras(question, reading, weight_by_confidence, own)
+    extras = read_extras(question, reading, weight_by_confidence, own)
     asked = read_question(question)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, skip_bad, len(asked.expansion.rows) > 0)
-    return _assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, weight_by_confidence)
+    return assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, weight_by_confidence)
 
 
 def _refuse_twice(table: Table, found: Found) -> None:
@@ -202,10 +198,10 @@ def _refuse_twice(table: Table, found: Found) -> None:
 
 def _passed_over(loaded: Loaded, found: Found, reading: Reading, source: str, notes: list[str]) -> Loaded:
     """Leave out rows that are no answers: nothing in any column, or, in logs of all trials, no objects."""
-    said = found.layout.roles
-    if reading.pass_over:
-        said = tuple(role for role in said if role not in ("answer", "chosen", "odd", "central"))
-    roles = said if reading.pass_over else tuple(found.roles)
+    roles = tuple(found.roles)
+    if reading.pass_over:  # instructions have a stimulus and a response, too, but nothing to choose from
+        not_shown = ("anchor", "answer", "chosen", "odd", "central")
+        roles = tuple(role for role in found.layout.roles if role not in not_shown)
     empty = np.ones(len(loaded.lines), bool)
     for role in roles:
         for name in found.roles[role]:
@@ -216,102 +212,3 @@ def _passed_over(loaded: Loaded, found: Found, reading: Reading, source: str, no
     notes.append(f"{source}: {int(empty.sum())} rows {what} and were passed over")
     kept = {name: Column(column.codes[~empty], column.values) for name, column in loaded.columns.items()}
     return replace(loaded, columns=kept, lines=loaded.lines[~empty])
-
-
-def _extras(question: Question, reading: Reading, by_confidence: bool, own: bool) -> dict[str, NDArray[np.float64]]:
-    """Return the numbers that come with answers, one for every row of the table."""
-    extras = {}
-    what = {"seconds": "response time", "confidence": "confidence", "weight": "weight", "place": "place"}
-    for role, words in what.items():
-        if role not in question.found.roles:
-            continue
-        must = role == "weight" or (role == "confidence" and by_confidence)
-        numbers = read_numbers(question.column(role), words, question.faults, question.source, question.notes, must)
-        if numbers is None:
-            continue
-        if role == "seconds":
-            unit: Any = "s" if own else ("ms" if reading.milliseconds and question.name(role) == "rt" else None)
-            numbers = as_seconds(numbers, question.name(role), unit)
-        if must:
-            question.faults.add(numbers < 0, f"the {words} is negative")
-        extras[role] = numbers
-    if by_confidence and "confidence" not in extras:
-        raise ValueError(f"{question.source} has no column of confidences to weigh by; name it in columns")
-    for role in ("annotator", "trial"):
-        if role in question.found.roles:
-            codes = question.column(role).codes
-            if (codes >= 0).any():
-                remedy = f"fill it in, or do without the column: columns={{{role!r}: None}}"
-                question.faults.add(codes < 0, f"there is no {role}; {remedy}")
-    return extras
-
-
-def _labels_of(question: Question, role: str, rows: NDArray[np.intp]) -> Column | None:
-    if role not in question.found.roles:
-        return None
-    column = question.column(role)
-    if not (column.codes >= 0).any():
-        return None
-    return Column(column.codes[rows], column.values)
-
-
-def _assembled(
-    question: Question,
-    asked: Asked,
-    extras: dict[str, NDArray[np.float64]],
-    lines: NDArray[np.int64],
-    bad_rows: tuple[BadRow, ...],
-    n_bad: int,
-    weight_by_confidence: bool,
-) -> Answers:
-    expansion, source, notes = asked.expansion, question.source, question.notes
-    new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
-    rows = expansion.row_of[new_answer]  # of the table, one for every answer
-    answer_of = np.cumsum(new_answer) - 1
-    several = len(rows) < len(answer_of)
-    annotator = _labels_of(question, "annotator", rows)
-    trial = _labels_of(question, "trial", rows)
-    annotators = None if annotator is None else spread(annotator.values, annotator.codes)
-    trials: NDArray[Any] | None = None
-    weights: NDArray[np.float64] | None = None
-    if trial is not None:
-        groups, labels = group_trials(trial, annotator, source, notes)
-        trials, weights = labels[answer_of], shared_weights(groups[answer_of])
-    elif several:
-        trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
-    if "weight" in extras:
-        share = shared_weights(answer_of)
-        given = extras["weight"][expansion.row_of]
-        weights = given if share is None else given * share
-    if weight_by_confidence:
-        confidence = extras["confidence"][expansion.row_of]
-        weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
-    if weights is not None:
-        refuse_all_zero(weights)
-    rows_of_objects, objects = asked.compressed()
-    comparisons = Comparisons(
-        rows=rows_of_objects,
-        answers=asked.signs,
-        weights=weights,
-        annotators=annotators if annotators is None or not several else annotators[answer_of],
-        trials=trials,
-        objects=objects,
-    )
-    places = extras.get("place", expansion.places)
-    return Answers(
-        comparisons=comparisons,
-        answer_of=answer_of,
-        kind=asked.kind,
-        source=source,
-        lines=lines[rows],
-        annotators=annotators,
-        seconds=extras["seconds"][rows] if "seconds" in extras else None,
-        confidences=extras["confidence"][rows] if "confidence" in extras else None,
-        places=None
-        if places is None or (places[rows] < 0).all()
-        else np.nan_to_num(places[rows], nan=-1).astype(np.int64),
-        n_undecided=int(expansion.undecided.sum()),
-        bad_rows=bad_rows,
-        n_bad=n_bad,
-        notes=tuple(notes),
-    )

@@ -1,0 +1,118 @@
+"""Comparisons and what comes with them, put together as answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._columns import refuse_all_zero
+from nearer.comparisons import Comparisons
+from nearer.formats.answers import Answers, BadRow
+from nearer.formats.numbers import as_seconds, read_numbers
+from nearer.formats.objects import spread
+from nearer.formats.presets import Reading
+from nearer.formats.questions import Asked, Question
+from nearer.formats.table import Column
+from nearer.formats.trials import group_trials, shared_weights
+
+
+def read_extras(question: Question, reading: Reading, by_confidence: bool, own: bool) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers that come with answers, one for every row of the table."""
+    extras = {}
+    what = {"seconds": "response time", "confidence": "confidence", "weight": "weight", "place": "place"}
+    for role, words in what.items():
+        if role not in question.found.roles:
+            continue
+        must = role == "weight" or (role == "confidence" and by_confidence)
+        numbers = read_numbers(question.column(role), words, question.faults, question.source, question.notes, must)
+        if numbers is None:
+            continue
+        if role == "seconds":
+            unit: Any = "s" if own else ("ms" if reading.milliseconds and question.name(role) == "rt" else None)
+            numbers = as_seconds(numbers, question.name(role), unit)
+        if must:
+            question.faults.add(numbers < 0, f"the {words} is negative")
+        extras[role] = numbers
+    if by_confidence and "confidence" not in extras:
+        raise ValueError(f"{question.source} has no column of confidences to weigh by; name it in columns")
+    for role in ("annotator", "trial"):
+        if role in question.found.roles:
+            codes = question.column(role).codes
+            if (codes >= 0).any():
+                remedy = f"fill it in, or do without the column: columns={{{role!r}: None}}"
+                question.faults.add(codes < 0, f"there is no {role}; {remedy}")
+    return extras
+
+
+def _labels_of(question: Question, role: str, rows: NDArray[np.intp]) -> Column | None:
+    if role not in question.found.roles:
+        return None
+    column = question.column(role)
+    if not (column.codes >= 0).any():
+        return None
+    return Column(column.codes[rows], column.values)
+
+
+def assembled(
+    question: Question,
+    asked: Asked,
+    extras: dict[str, NDArray[np.float64]],
+    lines: NDArray[np.int64],
+    bad_rows: tuple[BadRow, ...],
+    n_bad: int,
+    weight_by_confidence: bool,
+) -> Answers:
+    """Return the answers, with the weights, trials and people of their comparisons."""
+    expansion, source, notes = asked.expansion, question.source, question.notes
+    new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
+    rows = expansion.row_of[new_answer]  # of the table, one for every answer
+    answer_of = np.cumsum(new_answer) - 1
+    several = len(rows) < len(answer_of)
+    annotator = _labels_of(question, "annotator", rows)
+    trial = _labels_of(question, "trial", rows)
+    annotators = None if annotator is None else spread(annotator.values, annotator.codes)
+    trials: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
+    if trial is not None:
+        groups, labels = group_trials(trial, annotator, source, notes)
+        trials, weights = labels[answer_of], shared_weights(groups[answer_of])
+    elif several:
+        trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
+    if "weight" in extras:
+        share = shared_weights(answer_of)
+        given = extras["weight"][expansion.row_of]
+        weights = given if share is None else given * share
+    if weight_by_confidence:
+        confidence = extras["confidence"][expansion.row_of]
+        weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
+    if weights is not None:
+        refuse_all_zero(weights)
+    rows_of_objects, objects = asked.compressed()
+    comparisons = Comparisons(
+        rows=rows_of_objects,
+        answers=asked.signs,
+        weights=weights,
+        annotators=annotators if annotators is None or not several else annotators[answer_of],
+        trials=trials,
+        objects=objects,
+    )
+    places = extras.get("place", expansion.places)
+    return Answers(
+        comparisons=comparisons,
+        answer_of=answer_of,
+        kind=asked.kind,
+        source=source,
+        lines=lines[rows],
+        annotators=annotators,
+        seconds=extras["seconds"][rows] if "seconds" in extras else None,
+        confidences=extras["confidence"][rows] if "confidence" in extras else None,
+        places=None
+        if places is None or (places[rows] < 0).all()
+        else np.nan_to_num(places[rows], nan=-1).astype(np.int64),
+        n_undecided=int(expansion.undecided.sum()),
+        bad_rows=bad_rows,
+        n_bad=n_bad,
+        notes=tuple(notes),
+    )
