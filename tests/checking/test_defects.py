@@ -315,6 +315,20 @@ def test_person_who_lapses_into_one_place():
     assert finding.examples[0].startswith("'p04': the right one 4")
 
 
+@pytest.mark.parametrize("sorted_by", ["label", "a list of their own"])
+def test_options_in_a_fixed_order_say_nothing_of_people(sorted_by):
+    # Everybody has a favourite object and sees much of it: with options in order, they seem to favour a place.
+    ranks = np.arange(30) if sorted_by == "label" else np.random.default_rng(3).permutation(30)
+    turn = ranks[CLEAN.shown[:, 1]] > ranks[CLEAN.shown[:, 2]]
+    shown = np.where(turn[:, None], CLEAN.shown[:, [0, 2, 1]], CLEAN.shown)
+    study = replace(CLEAN, shown=shown, places=np.where(turn, 1 - CLEAN.places, CLEAN.places))
+    finding = found(study.answers(), "fixed-order")
+    assert finding.level == "note"
+    one_sided = study.places == 0
+    one_sided[study.annotators != "p09"] = True  # of one person only the answers at the first place are left
+    assert examine(study[one_sided].answers(), "same-place").worst == "note"
+
+
 def test_file_sorted_by_answer_is_no_lapse():
     study = CLEAN[np.argsort(CLEAN.places, kind="stable")]
     assert examine(study.answers(), "runs").worst in ("note", "good")

@@ -13,7 +13,7 @@ from nearer.checking.enough import check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
 from nearer.checking.labels import check_missing_labels, check_misspelt, check_numbering, check_spellings
 from nearer.checking.people import check_chance, check_speed
-from nearer.checking.places import check_places, check_runs, check_sides
+from nearer.checking.places import check_order, check_places, check_runs, check_sides
 from nearer.checking.records import check_blocks, check_columns, check_double
 from nearer.checking.structure import check_counts, check_groups, check_hardly, check_uneven, check_unseen
 from nearer.checking.study import Check, Study
@@ -37,6 +37,7 @@ CHECKS: tuple[Check, ...] = (
     check_self_contradictions,
     check_cycles,
     check_sides,
+    check_order,
     check_places,
     check_runs,
     check_speed,

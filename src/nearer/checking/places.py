@@ -43,10 +43,47 @@ def check_sides(study: Study) -> Outcome:
     return Outcome((Finding("warning", "one-place", title, text),), counts)
 
 
+def check_order(study: Study) -> Outcome:
+    """See whether the options were shuffled."""
+    if not order_is_fixed(study):
+        return Outcome(counts={"fixed_order": False} if study.answers.places is not None else {})
+    title = "The place of an option depends on which object it is"
+    text = (
+        "Either the file does not keep the order in which options were shown, or they were not shuffled; "
+        "nothing can then be said about people who favour a place."
+    )
+    return Outcome((Finding("note", "fixed-order", title, text),), {"fixed_order": True})
+
+
+def order_is_fixed(study: Study) -> bool:
+    """Whether places go with objects: equal answers nearly always at one place, or objects with places of their own."""
+    known, places, n_places = _known(study)
+    if n_places < 2 or np.bincount(places).max() >= _ALL * len(places):
+        return False
+    signatures = study.signatures[known]
+    order = np.argsort(signatures, kind="stable")
+    again = signatures[order][1:] == signatures[order][:-1]
+    same = int((places[order][1:] == places[order][:-1])[again].sum())
+    n_again = int(again.sum())
+    if n_again >= _FEWEST and same > _ALL * n_again:
+        return True
+    first = np.unique(study.answers.answer_of, return_index=True)[1]  # one comparison speaks for an answer
+    return any(_go_together(objects[known], places) for objects in study.comparisons.oriented[first][:, [1, 3]].T)
+
+
+def _go_together(objects: NDArray[Any], places: IntArray) -> bool:
+    """Whether a table of objects and places is far from what independence gives: six standard deviations of chi2."""
+    table = _table(objects, places, int(objects.max()) + 1, int(places.max()) + 1).astype(np.float64)
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return bool(((table - expected) ** 2 / expected).sum() > freedom + 6 * np.sqrt(2 * freedom) + 20)
+
+
 def check_places(study: Study) -> Outcome:
     """Find people who choose one place far more than the others do."""
     known, places, n_places = _known(study)
-    if n_places < 2 or study.people is None or study.names is None or len(study.names) < 2:
+    if study.people is None or study.names is None or len(study.names) < 2 or n_places < 2 or order_is_fixed(study):
         return Outcome()
     table = _table(study.people[known], places, len(study.names), n_places)
     asked = table.sum(axis=1)
@@ -74,7 +111,7 @@ def check_places(study: Study) -> Outcome:
 def check_runs(study: Study) -> Outcome:
     """Find people who give the same place many times in a row."""
     known, places, n_places = _known(study)
-    if n_places < 2 or study.people is None or study.names is None:
+    if study.people is None or study.names is None or n_places < 2 or order_is_fixed(study):
         return Outcome()
     people, order = study.people[known], np.argsort(study.people[known], kind="stable")
     n_people = len(study.names)
