@@ -14,6 +14,7 @@ from nearer.checking.study import IntArray, Outcome, Study
 
 _FEWEST = 30  # questions below which a share says little
 _QUANTILE = 2.58  # intervals of 99%: every study is looked at in many ways
+_NEAR_CHANCE = 0.38  # of disagreement: below, answers are noisy, and no coin tosses
 _CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
 
 
@@ -44,7 +45,7 @@ def check_repeats(study: Study) -> Outcome:
 def _verdict(disagreement: float, n_questions: int) -> tuple[Level, str]:
     """Tell answers that merely differ from answers that are coin tosses."""
     low, high = wilson(disagreement, n_questions, _QUANTILE)
-    if n_questions >= _FEWEST and low > 0.3 and high >= 0.5:
+    if n_questions >= _FEWEST and low > _NEAR_CHANCE and high >= 0.5:
         return "warning", (
             f"Two answers to one question differ in {percent(disagreement)} of cases, as coin tosses do; check that "
             "the answer column is read as it was meant, and what people were told."
@@ -105,7 +106,7 @@ def _disagreement(votes: IntArray) -> float:
 def _verdict_on_self(disagreement: float, n_questions: int) -> tuple[Level, str]:
     low, high = wilson(disagreement, n_questions, _QUANTILE)
     seen = f"Asked again, a person answers otherwise in {percent(disagreement)} of cases (coin tosses: 50%)"
-    if n_questions >= _FEWEST and low > 0.3 and high >= 0.5:
+    if n_questions >= _FEWEST and low > _NEAR_CHANCE and high >= 0.5:
         return "warning", f"{seen}; check how answers are recorded, and what people were told."
     return "note", f"{seen}. This is how noisy single answers are; a map weighs them against each other."
 
