@@ -73,23 +73,53 @@ ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]
 cells = st.one_of(st.sampled_from(CELLS), st.text(max_size=6))
 options = st.fixed_dictionaries(
     {
-        "kind": st.sampled_from(KINDS),
-        "preset": st.sampled_from([None, None, "salmon", "jspsych", "cblearn"]),
-        "skip_bad": st.booleans(),
+        "kind": st.sampled_from([None] * 12 + KINDS),
+        "preset": st.sampled_from([None] * 12 + ["salmon", "jspsych", "cblearn"]),
+        "skip_bad": st.sampled_from([True, True, True, False]),
         "undecided": st.sampled_from(["drop", "split"]),
-        "weight_by_confidence": st.booleans(),
+        "weight_by_confidence": st.sampled_from([False] * 7 + [True]),
     }
 )
+ANSWERED = ("answer", "odd", "central", "response")
+NUMBERS = ("rt", "confidence", "weight", "seconds", "place", "response_time", "trial_index", "time_elapsed")
+PEOPLE = ("worker", "trial", "puid", "subject", "annotator", "trial_type", "nearer_answer")
+
+
+def fitting_cell(draw, name, objects, names):
+    """Return a cell that mostly fits the name of its column."""
+    if draw(st.integers(0, 19)) == 0:
+        return draw(cells)
+    if name in ANSWERED:
+        whom = "12" if "nearer_kind" in names else ["left", "right", "can't tell", objects[1], "1", "0", "2"]
+        return draw(st.sampled_from(whom))
+    if name in NUMBERS:
+        return draw(st.sampled_from(["1", "2.5", "0", "-1", "300", "NA", ""]))
+    if name in PEOPLE:
+        return draw(st.sampled_from(["p", "q", "1", "2"]))
+    if name == "nearer_kind":
+        return "triplet"
+    if name in ("shown", "choices", "ranking"):
+        return ";".join(objects[1:])
+    if name in ("chosen", "winner", "winner_filename", "chosen_1"):
+        return objects[1]
+    place = names.index(name) % len(objects)
+    return objects[place]
 
 
 @st.composite
 def tables(draw):
     """Return names of columns and rows that mostly fit them."""
     names = draw(st.sampled_from(HEADERS)).split(",")
-    if draw(st.integers(0, 9)) == 0:
+    if draw(st.integers(0, 19)) == 0:
         names = draw(st.lists(st.one_of(st.sampled_from(names), st.text(max_size=5)), max_size=8))
-    row = st.lists(cells, min_size=len(names), max_size=len(names))
-    return names, draw(st.lists(row, max_size=8))
+    labels = draw(
+        st.sampled_from([list("abcd"), ["1", "2", "3", "01"], ["=x", "'=y", "-z", " w"], ["ä", "same", "?", "b c"]])
+    )
+    rows = []
+    for _ in range(draw(st.integers(0, 6))):
+        objects = draw(st.permutations(labels))
+        rows.append([fitting_cell(draw, name, objects, names) for name in names])
+    return names, rows
 
 
 @st.composite
@@ -101,7 +131,7 @@ def text_files(draw):
     def written(cell):
         return '"' + cell.replace('"', '""') + '"' if quote or any(c in cell for c in '",;\t|\n\r') else cell
 
-    ending = draw(st.sampled_from(["\n", "\r\n", "\r", "\n\n"]))
+    ending = draw(st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"]))
     text = ending.join(delimiter.join(map(written, row)) for row in [names, *rows])
     return text.encode(draw(st.sampled_from(ENCODINGS)), "replace")
 
@@ -113,7 +143,7 @@ def json_files(draw):
     records = [dict(zip(names, row, strict=True)) for row in rows]
     for record in records:
         for name in list(record):
-            if draw(st.integers(0, 3)) == 0:
+            if draw(st.integers(0, 19)) == 0:
                 record[name] = draw(value)
     if draw(st.booleans()):
         return json.dumps(records).encode()
@@ -158,7 +188,7 @@ def parquet_files(draw):
 def mutated(draw, files):
     """Return a file with some of its bytes changed, cut out or put in."""
     data = bytearray(draw(files))
-    for _ in range(draw(st.integers(0, 4))):
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2, 4]))):
         if not data:
             break
         at = draw(st.integers(0, len(data) - 1))

@@ -84,6 +84,15 @@ def test_numbers_that_may_be_both_are_refused():
         read_answers(ones)
 
 
+def test_a_number_out_of_range_is_one_bad_row():
+    table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["1", "2", "3"]}
+    answers = read_answers(table, skip_bad=True)
+    assert answers.places.tolist() == [0, 1]
+    assert answers.bad_rows[0].line == 3
+    with pytest.raises(ValueError, match="from 0 or from 1"):
+        read_answers(table | {"answer": ["0", "1", "2"]})
+
+
 def test_rows_with_plus_and_minus_one_stay_as_written():
     answers = read_answers({"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"], "answer": [1, -1]})
     assert answers.comparisons.answers.tolist() == [1, -1]

@@ -93,7 +93,9 @@ def read_places(
     places = np.where(by_label >= 0, by_label, np.where(by_word >= 0, by_word, by_number))
     places[undecided] = UNDECIDED
     faults.add(answer.codes < 0, "there is no answer")
-    if base is None and _may_count_from_either(answer, len(options)) and (places[usable] == _UNKNOWN).all():
+    numbers = _numbers(answer)
+    unclear = base is None and bool(numbers) and numbers <= set(range(len(options) + 1))
+    if unclear and usable.any() and (places[usable] == _UNKNOWN).all():
         raise ValueError(
             f"{source}: the answers are numbers that may count from 0 or from 1; write left and right, or the objects"
         )
@@ -128,23 +130,15 @@ def _numbers(answer: Column) -> set[int]:
     return {number for code in present if (number := _integer(answer.values[code])) is not None}
 
 
-def _may_count_from_either(answer: Column, n_options: int) -> bool:
-    numbers = _numbers(answer)
-    return bool(numbers) and numbers <= set(range(1, n_options))
-
-
 def _base(answer: Column, n_options: int, from_zero: bool) -> int | None:
     """Return what numbers count from: 0, 1, or -1 for answers of +1 and -1; None if that cannot be told."""
     numbers = _numbers(answer)
     if from_zero:
         return 0
-    if n_options == 2 and -1 in numbers and numbers <= {-1, 1}:
+    zero, last = 0 in numbers, n_options in numbers  # other numbers are mistakes, and found row by row
+    if n_options == 2 and -1 in numbers and not zero and not last:
         return -1
-    if 0 in numbers and numbers <= set(range(n_options)):
-        return 0
-    if n_options in numbers and numbers <= set(range(1, n_options + 1)):
-        return 1
-    return None
+    return None if zero == last else (0 if zero else 1)
 
 
 def _place_of_number(value: Any, base: int | None, n_options: int) -> int:
