@@ -33,14 +33,15 @@ def draw_study(study: Study, folder: Path) -> list[str]:
 
 def draw_map(study: Study) -> Axes:
     """Draw the first two axes of the map, with ellipses where they are known."""
-    from nearer._ellipses import ellipses_of
     from nearer.plotting import plot_map
 
     points = study.model.embedding_
     ellipses = None
-    if study.covariances is not None and points.shape[1] >= 2:
-        ellipses = ellipses_of(points, study.covariances, study.settings.level)
-    return plot_map(points[:, :2], [str(label) for label in study.model.objects_], ellipses=ellipses)
+    if points.shape[1] == 1:
+        points = np.hstack([points, np.zeros_like(points)])
+    elif study.places is not None:
+        ellipses = study.places.ellipses(study.settings.level)
+    return plot_map(points, [str(label) for label in study.model.objects_], ellipses=ellipses)
 
 
 def draw_margins(study: Study) -> Axes:

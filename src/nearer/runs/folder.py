@@ -41,7 +41,7 @@ def write_study(
     folder.mkdir(parents=True, exist_ok=True)
     results = results_of(study, about, attributes)
     texts = {
-        "embedding.csv": map_csv(study.model, study.covariances),
+        "embedding.csv": map_csv(study.model, None if study.places is None else study.places.std),
         RESULTS: json.dumps(results, indent=1, allow_nan=False) + "\n",
     }
     if final:
@@ -81,7 +81,7 @@ def read_results(folder: str | PathLike[str]) -> dict[str, Any]:
     return results
 
 
-def map_csv(model: OrdinalEmbedding, covariances: FloatArray | None = None) -> str:
+def map_csv(model: OrdinalEmbedding, std: FloatArray | None = None) -> str:
     """Return a map as CSV: a label, its coordinates and, where known, their standard deviations.
 
     A label that a spreadsheet would take for a formula gets an apostrophe before it.
@@ -89,9 +89,9 @@ def map_csv(model: OrdinalEmbedding, covariances: FloatArray | None = None) -> s
     points = model.embedding_
     names = [f"x{k + 1}" for k in range(points.shape[1])]
     numbers = points
-    if covariances is not None:
+    if std is not None:
         names += [f"sd{k + 1}" for k in range(points.shape[1])]
-        numbers = np.hstack([points, covariances.diagonal(axis1=1, axis2=2).clip(min=0) ** 0.5])
+        numbers = np.hstack([points, std])
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["object", *names])

@@ -11,7 +11,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from nearer._rows import factorize
 from nearer.annotators import AnnotatorReliability
@@ -52,9 +51,9 @@ def results_of(study: Study, about: Mapping[str, Any], attributes: Mapping[str, 
         "attributes": dict(attributes),
         "embedding": model.embedding_,
         "scree": np.sort(variances)[::-1],
-        "covariances": study.covariances,
+        "covariances": None if study.places is None else study.places.covariances,
         "level": settings.level,
-        "scales": [float(np.sqrt(chi2.ppf(settings.level, dimensions))) for dimensions in (1, 2, 3)],
+        "scales": _scales(study),
         "error": _error(study),
         "margins": _margins(study),
         "learning_curve": _curve(study),
@@ -97,6 +96,14 @@ def plain_values(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {"class": type(value).__name__, **plain_values(asdict(value))}
     return str(value)
+
+
+def _scales(study: Study) -> list[float] | None:
+    """Return how many standard deviations an ellipse over 1, 2, 3 axes reaches out."""
+    if study.places is None:
+        return None
+    axes = range(1, min(study.model.embedding_.shape[1], 3) + 1)
+    return [study.places.radius(study.settings.level, n_axes) for n_axes in axes]
 
 
 def _error(study: Study) -> dict[str, Any] | None:

@@ -21,7 +21,6 @@ from nearer.comparisons import Comparisons
 from nearer.embedding import CKL, SOE, BestOf, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats import Answers
-from nearer.margins import FloatArray
 from nearer.model_selection import (
     DimensionChoice,
     HeldOutError,
@@ -31,6 +30,7 @@ from nearer.model_selection import (
     learning_curve,
 )
 from nearer.runs.settings import RunSettings
+from nearer.uncertainty import Bootstrap, bootstrap
 
 _DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
 Part = TypeVar("Part")
@@ -48,8 +48,8 @@ class Study:
         Fitted to all answers.
     dimension : DimensionChoice or None
     error : HeldOutError or None
-    covariances : ndarray, shape (n, p, p), or None
-        Of the positions on the map.
+    places : Bootstrap or None
+        Where each object may lie.
     ceiling : NoiseCeiling or None
     annotators : AnnotatorReliability or None
     curve : LearningCurve or None
@@ -65,7 +65,7 @@ class Study:
     model: OrdinalEmbedding
     dimension: DimensionChoice | None = None
     error: HeldOutError | None = None
-    covariances: FloatArray | None = None
+    places: Bootstrap | None = None
     ceiling: NoiseCeiling | None = None
     annotators: AnnotatorReliability | None = None
     curve: LearningCurve | None = None
@@ -156,18 +156,14 @@ def _error(study: Study) -> HeldOutError:
     )
 
 
-def _covariances(study: Study) -> FloatArray | None:
-    model, settings = study.chosen, study.settings
-    if isinstance(model, PosteriorEmbedding):
-        return model.covariances_
-    if settings.quick or settings.n_resamples == 0:
+def _places(study: Study) -> Bootstrap | None:
+    settings = study.settings
+    if settings.n_resamples == 0 or (settings.quick and not isinstance(study.chosen, PosteriorEmbedding)):
         return None
-    from nearer.uncertainty import bootstrap
-
-    found = bootstrap(
-        clone(model), model.comparisons_, n_resamples=settings.n_resamples, by=settings.by, random_state=settings.seed
-    )
-    return found.covariances
+    return bootstrap(
+        study.chosen, study.model.comparisons_, n_resamples=settings.n_resamples, by=settings.by,
+        random_state=settings.seed,
+    )  # fmt: skip
 
 
 def _ceiling(study: Study) -> NoiseCeiling | None:
@@ -210,7 +206,7 @@ _PARTS: dict[str, Callable[[Study], Any]] = {
     "error": _error,
     "ceiling": _ceiling,
     "findings": _findings,
-    "covariances": _covariances,
+    "places": _places,
     "annotators": _annotators,
     "curve": _curve,
 }
@@ -218,7 +214,7 @@ _NAMES = {
     "error": "held-out error",
     "ceiling": "noise ceiling",
     "findings": "findings",
-    "covariances": "ellipses",
+    "places": "ellipses",
     "annotators": "reliability of annotators",
     "curve": "learning curve",
 }
