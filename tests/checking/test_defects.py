@@ -277,6 +277,7 @@ def test_person_at_chance():
     finding = only_alarm(CLEAN.with_rows(who, places=places).answers(), "at-chance")
     assert finding.level == "warning"
     assert finding.title == "1 person answers at chance"
+    assert finding.people == {"p05": "answers at chance"}
     assert finding.examples[0].startswith("'p05': ")
 
 
@@ -294,6 +295,7 @@ def test_person_too_fast():
     finding = only_alarm(CLEAN.with_rows(who, seconds=seconds).answers(), "too-fast")
     assert finding.level == "warning"
     assert finding.examples[0].startswith("'p02': half of 150 answers in 0.2")
+    assert finding.people == {"p02": "too fast"}
 
 
 def test_everybody_too_fast():
@@ -313,6 +315,7 @@ def test_person_who_lapses_into_one_place():
     finding = only_alarm(CLEAN.with_rows(where, places=1).answers(), "runs")
     assert finding.level == "warning"
     assert finding.examples[0].startswith("'p04': the right one 4")
+    assert finding.people == {"p04": "one place in long runs"}
 
 
 @pytest.mark.parametrize("sorted_by", ["label", "a list of their own"])

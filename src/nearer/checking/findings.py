@@ -31,6 +31,8 @@ class Finding:
         What it means and what to do, in one or two sentences.
     examples : tuple of str
         The culprits by name, or the first of them.
+    people : mapping of annotator to str
+        What is said of each of the people found, in a few words; not in `as_dict`.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Finding:
     title: str
     text: str
     examples: tuple[str, ...] = ()
+    people: Mapping[Any, str] = field(default_factory=dict, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain values, ready for JSON."""

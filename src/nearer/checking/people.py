@@ -59,7 +59,7 @@ def _fast_people(study: Study, people: NDArray[np.intp], seconds: NDArray[np.flo
     )
     title = f"{counted(int(fast.sum()), 'person answers', 'people answer')} faster than the objects can be looked at"
     text = f"At least half of their answers took under {FLOOR:g} s; look at them, and leave these people out."
-    return [Finding("warning", "too-fast", title, text, examples)]
+    return [Finding("warning", "too-fast", title, text, examples, study.said_of(enough[fast], "too fast"))]
 
 
 def check_chance(study: Study) -> Outcome:
@@ -82,11 +82,13 @@ def check_chance(study: Study) -> Outcome:
     if chance.any():
         title = f"{counted(int(chance.sum()), 'person answers', 'people answer')} at chance"
         text = "The map of all others predicts them no better than a coin; look at them, or give them less weight."
-        findings.append(Finding("warning", "at-chance", title, text, _errors(found, chance, typical)))
+        flags = dict.fromkeys(found.names[chance].tolist(), "answers at chance")
+        findings.append(Finding("warning", "at-chance", title, text, _errors(found, chance, typical), flags))
     if reverse.any():
         title = f"{counted(int(reverse.sum()), 'person answers', 'people answer')} the wrong way round"
         text = "They contradict the map of all others more often than a coin would; they may have taken near for far."
-        findings.append(Finding("warning", "reversed", title, text, _errors(found, reverse, typical)))
+        flags = dict.fromkeys(found.names[reverse].tolist(), "answers the wrong way round")
+        findings.append(Finding("warning", "reversed", title, text, _errors(found, reverse, typical), flags))
     return Outcome(tuple(findings), counts)
 
 

@@ -103,9 +103,10 @@ def check_places(study: Study) -> Outcome:
         f"answers (others: {percent(float(expected[person, place]))})"
         for person, place in culprits[:10]
     )
+    flags = study.said_of(culprits[:, 0], "always one place")
     title = f"{counted(len(culprits), 'person chooses', 'people choose')} nearly always the same place"
     text = "Such answers say little about the objects; look at them, and leave these people out if nothing explains it."
-    return Outcome((Finding("warning", "same-place", title, text, examples),), counts)
+    return Outcome((Finding("warning", "same-place", title, text, examples, flags),), counts)
 
 
 def check_runs(study: Study) -> Outcome:
@@ -129,9 +130,10 @@ def check_runs(study: Study) -> Outcome:
         f"{study.person_name(person)}: {place_name(int(place[person]), n_places)} {longest[person]} times in a row"
         for person in culprits[np.argsort(-longest[culprits], kind="stable")][:10]
     )
+    flags = study.said_of(culprits, "one place in long runs")
     title = f"{counted(len(culprits), 'person gives', 'people give')} the same place many times in a row"
     text = "Attention may have lapsed there; look at these stretches, and leave them out if nothing explains them."
-    return Outcome((Finding("warning", "runs", title, text, examples),), counts)
+    return Outcome((Finding("warning", "runs", title, text, examples, flags),), counts)
 
 
 def _known(study: Study) -> tuple[NDArray[np.bool_], IntArray, int]:

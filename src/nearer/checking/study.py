@@ -182,6 +182,10 @@ class Study:
         """Write who one of `names` is."""
         return "" if self.names is None else name(self.names[person])
 
+    def said_of(self, people: NDArray[Any], words: str) -> dict[Any, str]:
+        """Return the same words for each of some people, by name."""
+        return {} if self.names is None else dict.fromkeys(self.names[people].tolist(), words)
+
     def pair_name(self, pair: int) -> str:
         """Write a pair of objects."""
         first, second = self.object_names(self.pairs[pair])
