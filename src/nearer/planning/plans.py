@@ -175,7 +175,8 @@ def plan(
     noise_model : {"close-calls", "guesses"}
         Whether close calls are wrong more often, as with people, or all questions alike; see `Study`.
     decay : float
-        The k-th principal variance of the true map is k^-decay. Real maps have 1 to 3; 0 is the hardest case.
+        The k-th principal variance of the true map is k^-decay. Maps of real answers had 0.3 to 3.7; 0 is the
+        hardest case.
     n_shown, n_chosen : int, optional
         For rankings and grids: objects beside the anchor (3; 6 for grids), and how many are chosen (2).
     estimator : estimator of `nearer.embedding`, optional

@@ -62,7 +62,7 @@ class Search:
             errors = self._errors(self.replications, sizes, bar)
             while (errors[:, -1] > self.target).any():
                 larger = round(sizes[-1] * 2**0.5)
-                self._check_size(larger, errors[:, -1])
+                self._check_size(larger, sizes[-1], errors[:, -1].max())
                 bar.total += len(self.replications)
                 errors = np.column_stack([errors, self._errors(self.replications, [larger], bar)])
                 sizes = np.append(sizes, larger)
@@ -77,16 +77,16 @@ class Search:
             sizes.insert(0, max(_FEWEST, sizes[0] // 2))
             errors.insert(0, float(np.median(self._errors(few, sizes[:1], bar))))
         while errors[-1] > self.target:
-            self._check_size(2 * sizes[-1], errors[-1:])
+            self._check_size(2 * sizes[-1], sizes[-1], errors[-1])
             sizes.append(2 * sizes[-1])
             errors.append(float(np.median(self._errors(few, sizes[-1:], bar))))
         return crossing(np.array(sizes), falling(np.array(sizes), np.array(errors)), self.target)
 
-    def _check_size(self, n_answers: int, errors: FloatArray | list[float]) -> None:
-        if n_answers > self.most_answers:
+    def _check_size(self, wanted: int, tried: int, error: float) -> None:
+        if wanted > self.most_answers:
             raise ValueError(
-                f"target_error={self.target:g} takes more than most_answers={self.most_answers} answers: about half of "
-                f"them leave errors of up to {np.max(errors):.3f}; aim higher, or raise most_answers"
+                f"target_error={self.target:g} is not reached by {tried} answers: simulated studies still err by "
+                f"{error:.3f}. {wanted} would be more than most_answers={self.most_answers}; aim higher, or raise it"
             )
 
     def _errors(

@@ -187,7 +187,7 @@ def make_world(
     Examples
     --------
     >>> world = make_world(Study(30, 2, noise=0.1), np.random.default_rng(0))
-    >>> abs(1 - world.ask(10_000, np.random.default_rng(1)).right.mean() - 0.1) < 0.01
+    >>> bool(abs(1 - world.ask(10_000, np.random.default_rng(1)).right.mean() - 0.1) < 0.01)
     True
     """
     scales = np.arange(1, study.n_components + 1) ** (-study.decay / 2)
