@@ -19,8 +19,8 @@ from nearer.formats.answers import Kind
 NoiseModel: TypeAlias = Literal["close-calls", "guesses"]
 Against: TypeAlias = Literal["answers", "truth"]
 
-# Principal variances of maps of seven real sets fell as k^-1.1 by t-STE and as k^-2.6 by CKL, in the median; the extremes
-# were 0.3 and 3.7.
+# Principal variances of maps of seven real sets fell as k^-1.1 by t-STE and as k^-2.6 by CKL, in the median; the
+# extremes were 0.3 and 3.7.
 DECAY = 2.0
 
 
