@@ -8,7 +8,21 @@ import pytest
 from nearer.comparisons import Comparisons
 from nearer.formats import read_answers, write_answers
 
-LABELS = ["=cmd()", "'=x", "''+1", "-3", "@a", "\tb", "<script>", "a,b", 'say "hi"', "two\nlines", " space ", "ä猫"]
+LABELS = [
+    "=cmd()",
+    "'=x",
+    "''+1",
+    "-3",
+    "@a",
+    "\tb",
+    "<script>",
+    "a,b",
+    'say "hi"',
+    "two\nlines",
+    " space ",
+    "ä猫",
+    "c\rd",
+]
 
 
 def triplet_answers(n=40, with_places=True, slow=0.0):

@@ -232,7 +232,7 @@ def _write_text(columns: Columns, path: Path, delimiter: str) -> None:
     n_rows = len(next(iter(columns.values())))
     opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
     with opened(path, "wb") as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")  # a lone \n would leave \r in labels bare
         writer.writerow(columns)
         for start in range(0, n_rows, _BLOCK_ROWS):
             block = [_texts(values[start : start + _BLOCK_ROWS]) for values in columns.values()]
