@@ -44,6 +44,15 @@ Each tuned fit is kept in DIR/own.jsonl or DIR/peers.jsonl as soon as it is fini
 the same command goes on from there. The end result is table.txt, table.csv and figures in DIR."""
 
 
+_COVERAGE = """\
+Bootstrap maps of synthetic answers, whose true points are known, and count how often the 95% ellipse of an object
+covers its true place.
+
+Conditions: flips, logistic (both by default), few, many, noisy, small, solid, large. Each map is kept in
+DIR/measurements.jsonl as soon as it is finished; stop with Ctrl-C at any time, and the same command goes on from there.
+The end result is table.txt and table.csv in DIR."""
+
+
 class Report(NamedTuple):
     """What a benchmark has to say, to people and to programs."""
 
@@ -120,6 +129,13 @@ def add_benchmarks(bench: argparse.ArgumentParser) -> None:
     accuracy.add_argument("--report", action="store_true", help="run nothing; tables and figures of what is on file")
     accuracy.add_argument("--no-peer", action="store_true", help="leave cblearn out")
     accuracy.add_argument("--peer-python", default=None, metavar="PATH", help="a Python that has cblearn already")
+
+    coverage = _benchmark(commands, "coverage", "what ellipses cover", _COVERAGE, _coverage, out="results/coverage")
+    coverage.add_argument("--conditions", type=_words, default=(), metavar="NAME,...", help="kinds of data")
+    coverage.add_argument(
+        "--methods", type=_names, default=("STE",), metavar="NAME,...", help="STE,TSTE,CKL,SOE,GNMDS,DMOE (STE)"
+    )
+    coverage.add_argument("--replications", type=_positive, default=100, metavar="N", help="maps of each (100)")
 
     convex = _benchmark(commands, "convex", "the convex solver, and scs", _CONVEX, _convex)
     convex.add_argument("--repeats", type=_positive, default=5, metavar="N", help="fits of each (5)")
@@ -221,6 +237,18 @@ def _accuracy(options: argparse.Namespace) -> Report:
         run.forget(report.chosen_methods(options.again)[0])
     text, figures = report.write_report(run, run.on_file() if options.report else run.execute(), notes)
     return Report(f"{text}\nWritten to {options.out}.", figures)
+
+
+def _coverage(options: argparse.Namespace) -> Report:
+    from nearer.benchmarks import coverage
+    from nearer.benchmarks.tables import write_tables
+
+    conditions = options.conditions or coverage.DEFAULTS
+    run = coverage.Coverage(options.out, conditions, options.methods, options.replications, seed=options.seed)
+    rows = run.execute()
+    text = coverage.coverage_text(run, rows)
+    write_tables(options.out, text, rows)
+    return Report(text, {"benchmark": "coverage", "folder": str(options.out), "table": rows})
 
 
 def _convex(options: argparse.Namespace) -> Report:
