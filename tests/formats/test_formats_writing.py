@@ -200,3 +200,7 @@ def test_own_files_may_be_edited(tmp_path):
     path.write_text("\n".join(line.replace("odd-one-out", "nonsense") for line in lines))
     with pytest.raises(ValueError, match="nearer_kind"):
         read_answers(path)
+    with np.load(write_answers(three_answers(), tmp_path / "answers.npz")) as data:
+        np.savez(tmp_path / "answers.npz", **(dict(data) | {"nearer_kind": "nonsense"}))
+    with pytest.raises(ValueError, match="nearer_kind"):
+        read_answers(tmp_path / "answers.npz")

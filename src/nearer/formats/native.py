@@ -54,8 +54,7 @@ def read_native(
     loaded = table.load([*(role for role in roles), *marks])
     if table.delimited:
         loaded = replace(loaded, columns={name: restored(column) for name, column in loaded.columns.items()})
-    if kind is None:
-        kind = _kind(loaded, table.source)
+    kind = _kind(loaded, kind, table.source)
     loaded, unmentioned = _without_objects(loaded, layout.roles)
     faults = Faults(len(loaded.lines))
     if len(loaded.lines) == 0:
@@ -77,14 +76,14 @@ def read_native(
     return _assembled(question, asked, numbers, loaded, unmentioned, kind, bad_rows, n_bad)
 
 
-def _kind(loaded: Loaded, source: str) -> str:
+def _kind(loaded: Loaded, said: str | None, source: str) -> str:
+    """Return the kind that an npz file says, or the one that the rows of another file do."""
     column = loaded.columns.get("nearer_kind")
-    kinds = [value for value in (column.values if column else []) if value in KINDS]
+    found = [said] if said is not None else (column.values if column else [])
+    kinds = [str(value) for value in found if value in KINDS]
     if len(kinds) != 1:
-        raise ValueError(
-            f"{source}: column 'nearer_kind' must hold one of {', '.join(KINDS)} and nothing else but 'object'"
-        )
-    return str(kinds[0])
+        raise ValueError(f"{source}: 'nearer_kind' must be one of {', '.join(KINDS)}, and the same in all rows")
+    return kinds[0]
 
 
 def _without_objects(loaded: Loaded, roles: tuple[str, ...]) -> tuple[Loaded, list[Any]]:
