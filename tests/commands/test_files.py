@@ -229,3 +229,19 @@ def test_plan_says_how_many(tmp_path, capsys):
     assert figures["low"] <= figures["n_answers"] <= figures["high"]
     assert figures["cost"] == pytest.approx(0.1 * figures["n_answers"])
     assert (tmp_path / "plan.png").stat().st_size > 5000
+
+
+def test_plan_predicts_the_error_of_a_study_like_a_pilot(fitted, capsys):
+    arguments = ["plan", "--like", fitted / "answers.csv", "--at", "250", "--studies", "2", "--json"]
+    status, out, _ = run(arguments, capsys)
+    figures = json.loads(out)
+    assert status == 0
+    assert figures["estimated_noise"]["noise"] < 0.15
+    reached = json.loads((fitted / "map" / "results.json").read_text())["error"]["map"]
+    assert figures["error"] == pytest.approx(reached, abs=0.08)
+
+
+def test_plan_needs_to_know_how_many_objects(capsys):
+    status, _, err = run(["plan"], capsys)
+    assert status == 2
+    assert "--objects" in err

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FAILED, INTERRUPTED = 2, 130
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-_KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
+KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
 
 
 def add_command(
@@ -30,14 +30,19 @@ def add_command(
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a file of answers is to be read."""
+    """Add a file of answers, and the options that say how it is to be read."""
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="CSV, TSV, Parquet, JSON lines or npz; one answer a row"
     )
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a file of answers is to be read."""
     group = parser.add_argument_group("how to read the file")
-    group.add_argument("--kind", choices=_KINDS, help="how people were asked (found by the names of the columns)")
+    group.add_argument("--kind", choices=KINDS, help="how people were asked (found by the names of the columns)")
     group.add_argument(
-        "--columns", type=_columns, default=None, metavar="ROLE=NAME,...",
+        "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
         help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names)",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
@@ -119,7 +124,3 @@ def pairs(text: str) -> dict[str, str]:
             raise argparse.ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {part!r}")
         found[name.strip()] = value.strip()
     return found
-
-
-def _columns(text: str) -> dict[str, str]:
-    return pairs(text)
