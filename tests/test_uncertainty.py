@@ -250,6 +250,7 @@ def test_squared_distances_survive_an_object_that_never_moves():
     covariances = np.array([np.eye(2), np.zeros((2, 2))])
     assert squared_distances(np.ones((2, 2)), covariances)[0] == pytest.approx(2)
     assert np.isfinite(squared_distances(np.ones((2, 2)), covariances)).all()
+    assert np.isfinite(squared_distances(np.ones((2, 2)), 0 * covariances)).all()
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def squared_distances(away: FloatArray, covariances: FloatArray) -> FloatArray:
     """Return squared Mahalanobis distances, (..., n), of deviations, (..., n, p)."""
     p = covariances.shape[-1]
     # An object that never moves, or moves along a line, must not divide by zero.
-    least = 1e-9 * np.trace(covariances, axis1=1, axis2=2).mean()
+    least = 1e-9 * np.trace(covariances, axis1=1, axis2=2).mean() or 1.0
     inverses = np.linalg.inv(covariances + least * np.eye(p))
     distances: FloatArray = np.einsum("...ip,ipq,...iq->...i", away, inverses, away)
     return distances

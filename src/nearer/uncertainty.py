@@ -231,7 +231,10 @@ def bootstrap(
         if n_simulations:
             rows = maps if alone else work.resampled(np.arange(len(judgments)), n_resamples, rng)
             distances = work.distances(mean_squares(rows - model.embedding_), n_simulations, rng)
-    inflation = float(np.quantile(distances, LEVEL) / chi2.ppf(LEVEL, maps.shape[2])) if n_simulations else 1.0
+    # Above 0: where every copy is fitted to the last bit there is nothing to divide by.
+    inflation = (
+        max(float(np.quantile(distances, LEVEL)), 1e-12) / chi2.ppf(LEVEL, maps.shape[2]) if n_simulations else 1.0
+    )
     covariances = inflation * spread
     # Of an object in no comparison nothing is known but the cloud that all come from.
     covariances[~work.seen] = np.cov(model.embedding_[work.seen].T).reshape(maps.shape[2], -1)

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
-from nearer import Comparisons
+from nearer import Comparisons, __version__
 from nearer._resampling import aligned, mean_squares
 from nearer.benchmarks.measure import machine
 from nearer.datasets import make_gaussian, sample_triplets
@@ -146,7 +146,7 @@ class Coverage:
         return rows
 
     def _fingerprint(self, condition: str, method: str, replication: int) -> str:
-        identity = [asdict(CONDITIONS[condition]), method, replication, self.resamples, self.seed]
+        identity = [__version__, asdict(CONDITIONS[condition]), method, replication, self.resamples, self.seed]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
     def _measure(self, condition: str, method: str, replication: int, fingerprint: str) -> Record:
