@@ -235,8 +235,8 @@ def test_contradictions_are_counted_and_shown():
 
 
 def coin_tosses():
-    """Return a study whose answers are coin tosses, each question answered twice by each of two people."""
-    study = simulate(seed=5, n_people=12, per_person=150, n_objects=12)
+    """Return a study whose answers are coin tosses."""
+    study = simulate(seed=5, n_people=12, per_person=400, n_objects=20)
     places = np.random.default_rng(0).integers(2, size=len(study.places))
     return replace(study, places=places)
 
@@ -364,6 +364,12 @@ def test_too_few_answers_and_how_many_more():
     assert finding.level == "warning"
     assert "0.44 n p log n" in finding.title  # 90 / (30 * 2 * ln 30)
     assert "about 730 answers more" in finding.text  # (4 - 0.441) * 204.07
+
+
+def test_few_answers_are_not_called_coin_tosses():
+    codes = {finding.code: finding.level for finding in check(CLEAN[:70].answers(), random_state=0)}
+    assert codes["weak-signal"] == "note"
+    assert "no-signal" not in codes
 
 
 def test_enough_answers():

@@ -15,6 +15,7 @@ from nearer.checking.study import IntArray, Outcome, Study
 _FEWEST = 30  # questions below which a share says little
 _QUANTILE = 2.58  # intervals of 99%: every study is looked at in many ways
 _NEAR_CHANCE = 0.38  # of disagreement: below, answers are noisy, and no coin tosses
+_NEAR_CYCLIC = 0.2  # a share known to be above this leaves little but coin tosses
 _CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
 
 
@@ -167,4 +168,4 @@ def _level_of_cycles(share: float, n_triads: int) -> Level:
     Triads share questions, so no more of them than a third of the questions count as independent.
     """
     low, high = wilson(share, n_triads, _QUANTILE)
-    return "warning" if high >= _CHANCE_CYCLIC and low > 0.15 else "note"
+    return "warning" if high >= _CHANCE_CYCLIC and low > _NEAR_CYCLIC else "note"

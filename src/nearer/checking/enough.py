@@ -32,6 +32,8 @@ TOO_FEW, PLENTY = 1.0, 4.0
 _WORTH = 0.6
 _FALL = 0.05  # of the error, from half of the answers to all
 _FEWEST = 50
+_WIDE = 0.1  # an interval beyond this does not tell whether the error still falls
+_NEAR_CHANCE = 0.4  # an error known to be above this is as good as a coin's
 
 
 def check_rule(study: Study) -> Outcome:
@@ -79,11 +81,14 @@ def check_curve(study: Study) -> Outcome:
     counts: dict[str, Any] = {"held_out": float(error), "held_out_low": low, "held_out_high": high}
     counts["held_out_half"] = float(half)
     title = f"A quick map errs in {percent(float(error))} of answers it has not seen (chance: 50%)"
-    if high >= 0.5:
+    if high >= 0.5 and low > _NEAR_CHANCE:
         text = "No better than a coin: there are too few answers, or no order in them; see the other findings."
         return Outcome((Finding("warning", "no-signal", title, text),), counts)
-    standard_error = (high - low) / 4
-    if half - error > max(_FALL * error, standard_error):
+    falls = half - error > max(_FALL * error, (high - low) / 4)  # a quarter of the interval is its standard error
+    if high >= 0.5 or (high - low > _WIDE and not falls):
+        text = f"The answers are too few to know better ({percent(low)} to {percent(high)}); ask more."
+        return Outcome((Finding("note", "weak-signal", title, text),), counts)
+    if falls:
         text = f"With half of the answers it was {percent(float(half))}: more answers would still make it better."
         return Outcome((Finding("note", "still-learning", title, text),), counts)
     if m < len(study.comparisons):
