@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Trials run side by side; a thread pool inside each of them only gets in the way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup demo test lint format bench clean
+.PHONY: setup demo test lint format docs bench clean
 
 setup: $(READY)
 
@@ -32,8 +32,12 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: setup
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 bench: setup
 	$(BIN)/nearer bench convex
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -58,15 +59,20 @@ def read_file(options: argparse.Namespace) -> Answers:
     """Return the answers in the file that the options name."""
     from nearer.formats import read_answers
 
-    return read_answers(
-        options.file,
-        options.kind,
-        columns=options.columns,
-        preset=options.preset,
-        skip_bad=options.skip_bad,
-        undecided=options.undecided,
-        weight_by_confidence=options.weight_by_confidence,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # each is among the notes
+        answers = read_answers(
+            options.file,
+            options.kind,
+            columns=options.columns,
+            preset=options.preset,
+            skip_bad=options.skip_bad,
+            undecided=options.undecided,
+            weight_by_confidence=options.weight_by_confidence,
+        )
+    for note in answers.notes:
+        sys.stderr.write(f"nearer: {note}\n")
+    return answers
 
 
 def say(options: argparse.Namespace, text: str, figures: Any) -> None:
