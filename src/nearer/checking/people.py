@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.stats import betabinom
 
 from nearer.annotators import AnnotatorReliability, annotator_reliability
 from nearer.checking.findings import Finding, counted, name, percent
@@ -73,7 +73,11 @@ def check_chance(study: Study) -> Outcome:
         return Outcome()
     typical, spread = _usual(found.errors[judged], found.n_answers[judged])
     level = _LEVEL / int(judged.sum())
-    far_off = ndtr((typical - found.errors) / np.sqrt(typical * (1 - typical) / found.n_answers + spread**2)) < level
+    # True errors of people vary as a Beta distribution does, whose tail is longer than a normal one's at small errors.
+    worth = max(typical * (1 - typical) / spread**2 - 1, 1.0)
+    wrong = np.rint(found.errors * found.n_answers)
+    tail = betabinom.sf(wrong - 1, found.n_answers, max(typical, 0.01) * worth, (1 - typical) * worth)
+    far_off = tail < level
     reverse = judged & far_off & (found.lows > 0.5)
     chance = judged & far_off & ~reverse & (found.highs >= 0.5)
     counts = {"typical_error": typical, "n_judged": int(judged.sum())}
