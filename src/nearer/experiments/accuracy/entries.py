@@ -119,6 +119,7 @@ LIMIT = "limit"
 ENTRIES: dict[str, Entry] = {
     "DMOE": Entry(plain("DMOE"), version=2),  # probabilities calibrated by its search
     "Posterior": Entry(plain("PosteriorEmbedding"), version=3, needs="PosteriorEmbedding"),
+    "BestOf": Entry(plain("BestOf"), needs="BestOf"),
     **{name: _over_points(name) for name in ("GNMDS", "STE", "TSTE", "CKL", "SOE")},
     LIMIT: Entry(posterior_vote, version=2, needs_truth=True),
 }
