@@ -5,6 +5,7 @@ The converter is the one of docutils, which Sphinx brings along.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -23,6 +24,9 @@ def mathml(formula: str, *, block: bool = False) -> str:
     """Return a formula in LaTeX as MathML."""
     for old, new in _SIDES.items():
         formula = formula.replace(old, new)
+    # Bars that do not know their partner stretch each for itself.
+    formula = re.sub(r"(?<!\\left)\\lVert", r"\\left\\lVert", formula)
+    formula = re.sub(r"(?<!\\right)\\rVert", r"\\right\\rVert", formula)
     return tex2mathml(formula, as_block=block)
 
 
