@@ -68,6 +68,21 @@ def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out or all(block["reason"] for block in found)
 
 
+KINDS = {"triplet": 2, "quadruplet": 1, "odd-one-out": 2, "most-central": 2, "grid": 4, "ranking": 3}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_file_is_read_as_the_page_says(kind, tmp_path):
+    from nearer.formats import read_answers
+
+    section = text_of(DOCS / "files.md").split(f"\n### {kind}\n")[1].split("\n#")[0]
+    for number, block in enumerate(re.findall(r"^```text\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)):
+        path = tmp_path / f"answers{number}.csv"
+        path.write_text(block, encoding="utf-8")
+        answers = read_answers(path)
+        assert (answers.kind, len(answers.comparisons)) == (kind, KINDS[kind])
+
+
 def test_every_estimator_has_a_page():
     from nearer import embedding
 
@@ -77,7 +92,7 @@ def test_every_estimator_has_a_page():
 
 def test_every_public_module_has_a_page():
     source = DOCS.parent / "src" / "nearer"
-    private = ("_*", "cli", "commands", "demo", "experiments", "benchmarks", "kernels", "py", "streams")
+    private = ("_*", "cli", "commands", "demo", "experiments", "benchmarks", "kernels", "streams")
     # What these hold is told on the page of mathematics; estimators and solvers are what to use.
     inner = ("comparisons", "factored", "losses", "margins", "penalty", "problem")
     modules = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
@@ -111,3 +126,30 @@ def test_a_script_of_the_gallery_becomes_a_page(monkeypatch):
     assert page.startswith("# A title\n\nA story.\n\n![A title.](/_build/gallery/script.png)")
     assert "```python\nprint(1)\n```" in page
     assert "```text\n1\n```" in page
+
+
+def test_docstrings_are_shown_as_they_are_meant(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    from docstrings import readable
+
+    source = """Return |x| of `embedding_`, shape (n_objects_, p).
+
+    d2 = |x - y|^2
+
+Parameters
+----------
+x : array
+    First paragraph.
+
+    Second paragraph.
+
+Examples
+--------
+>>> abs_(x)  # |x|"""
+    shown = readable(source.split("\n"))
+    assert shown[0] == r"Return \|x\| of `embedding_`, shape (n_objects\_, p)."
+    assert shown[2:5] == ["::", "", "    d2 = |x - y|^2"]
+    assert "    Second paragraph." in shown
+    assert shown.count("::") == 1
+    assert shown[-1] == ">>> abs_(x)  # |x|"
