@@ -59,7 +59,7 @@ class NoiseCeiling:
     Examples
     --------
     >>> print(NoiseCeiling(0.104, 0.0871, 0.1212, 340, 912))
-    no predictor can err less than 0.104 (95% interval 0.087 to 0.121), judging by 912 answers to 340 repeated questions
+    no predictor can err less than 0.104 (95% interval 0.087 to 0.121), judging by 340 questions asked 912 times
     """
 
     error: float
@@ -72,7 +72,7 @@ class NoiseCeiling:
     def __str__(self) -> str:
         return (
             f"no predictor can err less than {self.error:.3f} ({100 * self.level:g}% interval {self.low:.3f} to "
-            f"{self.high:.3f}), judging by {self.n_answers} answers to {self.n_questions} repeated questions"
+            f"{self.high:.3f}), judging by {self.n_questions} questions asked {self.n_answers} times"
         )
 
 

@@ -48,7 +48,9 @@ from scipy.stats import chi2
 from sklearn.base import clone
 from tqdm import tqdm
 
+from nearer._ellipses import ellipses_of
 from nearer._imitation import N_COPIES, N_STEPS
+from nearer._intervals import check_level
 from nearer._points import checked_points
 from nearer._resampling import Work, aligned, mean_squares, settled, squared_distances
 from nearer._rows import Labels, factorize
@@ -115,8 +117,7 @@ class Bootstrap:
         The square root of a quantile of chi-square, times what the copies of the data show at this level: nothing at
         95%, which the covariances are calibrated at.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {level!r}")
+        check_level(level)
         p = self.embedding.shape[1]
         n_axes = p if n_axes is None else n_axes
         if n_axes not in range(1, p + 1):
@@ -138,13 +139,8 @@ class Bootstrap:
         axes : pair of int
             Which two axes of the map.
         """
-        if self.embedding.shape[1] < 2:
-            raise ValueError("ellipses need a map of two dimensions; this one has 1, and std says it all")
-        pair = list(axes)
-        variances, directions = np.linalg.eigh(self.covariances[:, pair][:, :, pair])
-        lengths = self.radius(level, 2) * np.sqrt(np.maximum(variances[:, ::-1], 0))
-        angles = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1]))
-        return np.column_stack([self.embedding[:, pair], lengths, angles])
+        radius = self.radius(level, min(2, self.embedding.shape[1]))
+        return ellipses_of(self.embedding, self.covariances, radius, axes)
 
     def covers(self, truth: ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
         """Return for each object whether its true place, the truth laid onto the map, is in its ellipse (ellipsoid).

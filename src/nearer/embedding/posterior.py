@@ -9,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
+from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer._ellipses import ellipses_of
+from nearer._intervals import check_level
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import aligned
@@ -151,7 +153,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         axes : pair of int
             Which two axes of the map.
         """
-        return ellipses_of(self.embedding_, self.covariances_, level, axes)
+        check_level(level)
+        return ellipses_of(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
     def _check_settings(self) -> None:
         if self.n_components is not None:
