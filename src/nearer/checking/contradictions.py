@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._intervals import wilson
+from nearer._words import counted, digits, percent
 from nearer.checking.cycles import knots, shortest_cycle, triads
-from nearer.checking.findings import Finding, Level, counted, digits, percent
+from nearer.checking.findings import Finding, Level
 from nearer.checking.study import IntArray, Outcome, Study
 
 _FEWEST = 30  # questions below which a share says little

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from nearer._words import counted, percent
 from nearer.ceiling import noise_ceiling
-from nearer.checking.findings import Finding, counted, percent
+from nearer.checking.findings import Finding
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.checking.study import Outcome, Study
 from nearer.model_selection import learning_curve

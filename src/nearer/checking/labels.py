@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer.checking.findings import Finding, counted, listed, name
+from nearer._words import counted, listed, name
+from nearer.checking.findings import Finding
 from nearer.checking.study import Outcome, Study
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import betabinom
 
+from nearer._words import counted, name, percent
 from nearer.annotators import AnnotatorReliability, annotator_reliability
-from nearer.checking.findings import Finding, counted, name, percent
+from nearer.checking.findings import Finding
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.checking.study import Outcome, Study
 

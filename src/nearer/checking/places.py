@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from nearer.checking.findings import Finding, counted, percent
+from nearer._words import counted, percent
+from nearer.checking.findings import Finding
 from nearer.checking.study import IntArray, Outcome, Study
 
 _LEVEL = 0.001  # of a false alarm in a whole study

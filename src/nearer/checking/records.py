@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from nearer.checking.findings import Finding, Level, counted, percent
+from nearer._words import counted, percent
+from nearer.checking.findings import Finding, Level
 from nearer.checking.study import IntArray, Outcome, Study
 
 _LEVEL = 0.001

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
-from nearer.checking.findings import Finding, Level, counted, listed, name, percent
+from nearer._words import counted, listed, name, percent
+from nearer.checking.findings import Finding, Level
 from nearer.checking.graph import components, hanging_parts
 from nearer.checking.study import Outcome, Study
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._rows import factorize
-from nearer.checking.findings import Finding, name
+from nearer._words import name
+from nearer.checking.findings import Finding
 from nearer.comparisons import Comparisons
 from nearer.formats.answers import Answers
 
