@@ -13,7 +13,7 @@ from nearer.metrics import pair_distances
 from nearer.planning import Study, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling
-from nearer.planning.simulation import distinct, make_world, units
+from nearer.planning.simulation import capped_rates, distinct, make_world, units
 
 KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 QUICK = TSTE(n_components=2, trace=0.02)
@@ -74,6 +74,26 @@ class TestAnswers:
         world = world_of(kind=kind, noise_model=noise_model, n_annotators=n_annotators)
         asked = world.ask(20_000, np.random.default_rng(1))
         assert 1 - asked.right.mean() == pytest.approx(0.12, abs=0.012)
+
+    @pytest.mark.parametrize("noise", [0.4, 0.49])
+    @pytest.mark.parametrize("n_annotators", [2, 8, 30])
+    def test_noise_of_guesses_is_reached_though_nobody_guesses_more_than_always(self, n_annotators, noise):
+        for seed in range(10):
+            study = Study(25, 2, noise, noise_model="guesses", n_annotators=n_annotators)
+            world = make_world(study, np.random.default_rng(seed))
+            asked = world.ask(20_000, np.random.default_rng(seed))
+            assert 1 - asked.right.mean() == pytest.approx(noise, abs=0.015)
+
+    def test_capped_rates_have_their_mean_and_keep_their_proportions(self):
+        rng = np.random.default_rng(0)
+        for _ in range(200):
+            sizes, mean = np.exp(2 * rng.normal(size=rng.integers(1, 12))), rng.random()
+            rates = capped_rates(sizes, mean)
+            assert rates.mean() == pytest.approx(mean)
+            assert rates.max() <= 1
+            free = rates < 1
+            assert np.ptp((rates / sizes)[free]) < 1e-12
+            assert (rates / sizes)[free].max() >= (1 / sizes[~free]).max(initial=0)
 
     def test_close_calls_follow_the_logistic_rule(self):
         world = world_of(noise=0.2)

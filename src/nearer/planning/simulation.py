@@ -122,7 +122,7 @@ class World:
             sharpness = self.sharpness * self.skills[person][answer_of]
             return sharpness[:, None] * distances - rng.gumbel(size=distances.shape)
         # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
-        rates = 2 * self.study.noise / self.skills / np.mean(1 / self.skills)
+        rates = capped_rates(1 / self.skills, 2 * self.study.noise)
         guessed = rng.random(n_answers) < rates[person]
         return np.where(guessed[answer_of][:, None], rng.random(distances.shape), distances)
 
@@ -206,6 +206,28 @@ def make_world(
         wrong = tried.share_wrong(distances, np.random.default_rng(seed))
         low, high = (middle, high) if wrong > study.noise else (low, middle)
     return replace(world, sharpness=float(np.exp((low + high) / 2)))
+
+
+def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
+    """Return rates of this mean in proportion to positive sizes, but for those that are 1, the largest there is.
+
+    Parameters
+    ----------
+    sizes : ndarray, shape (k,)
+    mean : float in [0, 1)
+
+    Examples
+    --------
+    >>> capped_rates(np.array([1.0, 2.0, 9.0]), 0.5).tolist()
+    [0.16666666666666666, 0.3333333333333333, 1.0]
+    """
+    rates: FloatArray = sizes * (mean / sizes.mean())
+    while (rates > 1).any():
+        full = rates >= 1
+        # What is cut off falls to the others, of whom some may then be full as well.
+        left = mean * len(sizes) - full.sum()
+        rates = np.where(full, 1.0, sizes * (left / sizes[~full].sum()))
+    return rates
 
 
 def units(comparisons: Comparisons) -> NDArray[np.intp]:
