@@ -7,7 +7,7 @@ import pytest
 
 from nearer import Comparisons, Penalty, embedding
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import DMOE, STE, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, STE, BestOf, PosteriorEmbedding
 from nearer.posterior import NUTS
 from nearer.solvers import Factored
 from nearer.storage import load_model, save_model
@@ -79,6 +79,8 @@ def change(folder, edit):
         (lambda what: what["fitted"]["dict"].update(embedding_=[1, 2]), "where a value was expected"),
         (lambda what: what["fitted"]["dict"].pop("comparisons_"), "'comparisons_' is missing"),
         (lambda what: what["fitted"].update(dict=3), "holds no whole model"),
+        (lambda what: what["fitted"]["dict"].update(score=5), "score is no value of a fit"),
+        (lambda what: what["fitted"]["dict"].update(embedding_={"labels": ["a"]}), "finite numbers|no map"),
     ],
 )
 def test_a_changed_file_is_refused(tmp_path, edit, message):
@@ -120,3 +122,11 @@ def test_what_cannot_be_saved_is_said(tmp_path):
         save_model(STE(), tmp_path)
     with pytest.raises(ValueError, match="call fit first"):
         save_model("a map", tmp_path)
+
+
+def test_a_chosen_method_must_be_about_the_same_objects(tmp_path):
+    model = BestOf(2, methods=[STE(), CKL()], random_state=0).fit(ANSWERS)
+    model.best_ = STE(random_state=0).fit([[0, 1, 2]])
+    save_model(model, tmp_path)
+    with pytest.raises(ValueError, match="not about 12 objects"):
+        load_model(tmp_path)

@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add(commands)
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
     options = parser.parse_args(arguments)
+    options.arguments = arguments
     try:
         status: int = options.command(options)
         sys.stdout.flush()
@@ -49,6 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (ValueError, OSError, ImportError, MemoryError) as error:
         return fail(sentence(error, getattr(options, "out", None)))
+    except Exception as error:
+        if os.environ.get("NEARER_TRACEBACK"):
+            raise
+        return fail(
+            f"this should not have happened ({type(error).__name__}: {error}); please report it, with what "
+            "NEARER_TRACEBACK=1 in the environment shows"
+        )
     return status
 
 

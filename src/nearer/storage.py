@@ -35,6 +35,7 @@ _KNOWN = {
     "Progress": "nearer.solvers.driver",
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
     "Calibration": "nearer.embedding.calibration",
+    "CuttingPlanes": "nearer.embedding.cutting",
     "Candidate": "nearer.embedding.tuning_candidates",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
@@ -204,6 +205,9 @@ def _estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbed
     model: OrdinalEmbedding = getattr(embedding, what["estimator"])(**_read(what["settings"], arrays))
     state = _read(what["fitted"], arrays)
     if state:
+        shadows = [name for name in state if hasattr(type(model), name)]
+        if shadows:
+            raise ValueError(f"{shadows[0]} is no value of a fit")
         model.__dict__.update(state)
         _check(state)
     return model
@@ -225,6 +229,10 @@ def _check(state: dict[str, Any]) -> None:
     comparisons, embedding, n = state["comparisons_"], state["embedding_"], state["n_objects_"]
     if not isinstance(comparisons, Comparisons) or not isinstance(embedding, np.ndarray) or embedding.ndim != 2:
         raise ValueError("it has no map or no comparisons")
+    if embedding.dtype != np.float64 or not np.isfinite(embedding).all():
+        raise ValueError("its map holds something else than finite numbers")
+    if "best_" in state and getattr(state["best_"], "n_objects_", None) != n:
+        raise ValueError(f"the method that was chosen is not about {n} objects")
     sizes = {"embedding_": len(embedding), "objects_": len(state["objects_"]), "comparisons_": comparisons.n_objects}
     for name, size in sizes.items():
         if size != n:

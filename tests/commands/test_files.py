@@ -245,3 +245,91 @@ def test_plan_needs_to_know_how_many_objects(capsys):
     status, _, err = run(["plan"], capsys)
     assert status == 2
     assert "--objects" in err
+
+
+QUICK = ["--quick", "--method", "STE", "--dimensions", "2"]
+
+
+def test_answers_are_never_written_over(tmp_path, capsys):
+    file = write_answers(tmp_path / "embedding.csv")
+    before = file.read_bytes()
+    status, _, err = run(["fit", file, "-o", tmp_path, *QUICK], capsys)
+    assert status == 2
+    assert "written over" in err
+    assert file.read_bytes() == before
+
+
+def test_a_folder_holds_one_run_only(fitted, tmp_path, capsys):
+    """What an earlier run has left goes as soon as there is a new map; other files stay."""
+    folder = tmp_path / "map"
+    folder.mkdir()
+    for path in (fitted / "map").iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "report.html").write_text("old")
+    (folder / "my notes.txt").write_text("mine")
+    few = write_answers(tmp_path / "few.csv", m=60)
+    assert run(["fit", few, "-o", folder, *QUICK], capsys)[0] == 0
+    names = {path.name for path in folder.iterdir()}
+    assert not {"report.html", "learning-curve.png", "dimensions.png"} & names
+    assert "my notes.txt" in names
+    assert json.loads((folder / "results.json").read_text())["source"]["n_answers"] == 60
+
+
+def test_place_refuses_a_model_of_another_map(fitted, tmp_path, capsys):
+    folder = tmp_path / "map"
+    folder.mkdir()
+    for name in ("model.json", "model.npz", "results.json"):
+        (folder / name).write_bytes((fitted / "map" / name).read_bytes())
+    results = json.loads((folder / "results.json").read_text())
+    results["objects"][0] = "somebody else"
+    (folder / "results.json").write_text(json.dumps(results))
+    status, _, err = run(["place", folder, fitted / "answers.csv", "-o", tmp_path / "larger"], capsys)
+    assert status == 2
+    assert "different objects" in err
+
+
+def test_a_carriage_return_in_a_label_starts_no_row(tmp_path, capsys):
+    labels = ["a\r=cmd()", *LABELS[1:]]
+    file = write_answers(tmp_path / "answers.csv", labels=labels)
+    assert run(["fit", file, "-o", tmp_path / "map", *QUICK], capsys)[0] == 0
+    with open(tmp_path / "map" / "embedding.csv", newline="") as table:
+        cells = [row[0] for row in csv.reader(table)]
+    assert len(cells) == N + 1
+    assert not any(cell.startswith("=") for cell in cells)
+
+
+@pytest.mark.parametrize("option", [["--by", "annotators"], ["--weigh-annotators"]])
+def test_what_needs_people_is_refused_without_them(option, tmp_path, capsys):
+    rows = sample_triplets(POINTS, 60, random_state=0).rows.tolist()
+    with open(tmp_path / "answers.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["anchor", "near", "far"], *rows])
+    status, _, err = run(["fit", tmp_path / "answers.csv", "-o", tmp_path / "map", *QUICK, *option], capsys)
+    assert status == 2
+    assert "at least two people" in err
+    assert not (tmp_path / "map").exists()
+
+
+def test_the_log_says_how_it_was_called(tmp_path, capsys):
+    file = write_answers(tmp_path / "answers.csv", m=80)
+    extra = ["--seed", "7", "--set", "trace=0.02"]
+    assert run(["fit", file, "-o", tmp_path / "map", *QUICK, *extra], capsys)[0] == 0
+    log = (tmp_path / "map" / "log.txt").read_text()
+    assert "--seed 7 --set trace=0.02" in log
+    assert '"trace": 0.02' in log
+
+
+def test_the_penalty_of_dmoe_can_be_set_in_parts(tmp_path, capsys):
+    file = write_answers(tmp_path / "answers.csv", m=80)
+    arguments = [
+        "--quick",
+        "--method",
+        "DMOE",
+        "--dimensions",
+        "2",
+        "--set",
+        "trace=0.2,ridge=1,diagonal=1,specificity=50",
+    ]
+    assert run(["fit", file, "-o", tmp_path / "map", *arguments], capsys)[0] == 0
+    chosen = json.loads((tmp_path / "map" / "results.json").read_text())["settings"]["chosen"]
+    assert chosen["penalty"]["trace"] == 0.2
+    assert chosen["penalty"]["specificity"] == 50

@@ -54,7 +54,12 @@ def test_too_few_answers_to_hold_any_out_take_the_first_method():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"methods": []}, "methods"), ({"methods": ["CKL"]}, "methods"), ({"n_folds": 1}, "n_folds")],
+    [
+        ({"methods": []}, "methods"),
+        ({"methods": ["CKL"]}, "methods"),
+        ({"methods": 5}, "methods"),
+        ({"n_folds": 1}, "n_folds"),
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):

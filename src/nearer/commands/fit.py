@@ -6,7 +6,6 @@ import argparse
 import datetime
 import json
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +54,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.runs import RunSettings, fit_study, write_study
+    from nearer.runs import RunSettings, begin_study, end_study, fit_study, keep_study
+    from nearer.runs.folder import refuse_input
 
     settings = RunSettings(
         method=options.method,
@@ -69,14 +69,18 @@ def run(options: argparse.Namespace) -> int:
         weigh_annotators=options.weigh_annotators,
     )
     start = time.perf_counter()
+    refuse_input(options.file, options.out)
     answers = read_file(options)
     about = _about(options)
+    kept: list[Study] = []
 
     def keep(study: Study) -> None:
-        write_study(study, options.out, about | {"seconds": time.perf_counter() - start}, {}, final=False)
+        write = keep_study if kept else begin_study
+        write(study, options.out, about | {"seconds": time.perf_counter() - start})
+        kept.append(study)
 
     study = fit_study(answers, settings, keep)
-    files = write_study(study, options.out, about | {"seconds": time.perf_counter() - start}, {})
+    files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
     figures = {"folder": str(options.out), "files": files, **summary(study)}
     say(options, _text(study, options.out), figures)
     return INTERRUPTED if study.interrupted else 0
@@ -102,13 +106,16 @@ def summary(study: Study) -> dict[str, Any]:
 
 
 def _text(study: Study, folder: Path) -> str:
+    from nearer.checking.findings import counted
+
     answers, found = study.answers, summary(study)
     lines = [
-        f"{found['n_objects']} objects, {len(answers)} answers ({found['n_comparisons']} comparisons)",
-        f"a map of {found['dimensions']} dimension{'s' * (found['dimensions'] != 1)}, by {found['method']}",
+        f"{counted(found['n_objects'], 'object')}, {counted(len(answers), 'answer')} "
+        f"({counted(found['n_comparisons'], 'comparison')})",
+        f"a map of {counted(found['dimensions'], 'dimension')}, by {found['method']}",
     ]
     if answers.n_bad:
-        lines.append(f"{answers.n_bad} rows could not be used and were skipped")
+        lines.append(f"{counted(answers.n_bad, 'row')} skipped because they could not be used")
     if study.error is not None:
         lines.append(str(study.error))
     if study.ceiling is not None:
@@ -126,14 +133,11 @@ def _about(options: argparse.Namespace) -> dict[str, Any]:
 
     with open(options.file, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    arguments = (
-        sys.argv[1:] if Path(sys.argv[0]).name == "nearer" else ["fit", str(options.file), "-o", str(options.out)]
-    )
     return {
         "title": options.title or options.file.stem,
         "file": options.file.name,
         "sha256": digest,
-        "command": shlex.join(["nearer", *arguments]),
+        "command": shlex.join(["nearer", *options.arguments]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 

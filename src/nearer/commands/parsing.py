@@ -77,7 +77,10 @@ def read_file(options: argparse.Namespace) -> Answers:
 
 def say(options: argparse.Namespace, text: str, figures: Any) -> None:
     """Print text for people, or figures for programs."""
-    sys.stdout.write((json.dumps(figures, indent=2) if options.json else text.rstrip()) + "\n")
+    from nearer.runs.results import plain_values
+
+    written = json.dumps(plain_values(figures), indent=2, allow_nan=False) if options.json else text.rstrip()
+    sys.stdout.write(written + "\n")
 
 
 def fail(sentence: str, status: int = FAILED) -> int:

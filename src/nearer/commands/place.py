@@ -22,17 +22,18 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.runs.placing import write_placed
+    from nearer.checking.findings import counted, name
+    from nearer.runs.folder import refuse_input
+    from nearer.runs.placing import results_for, write_placed
     from nearer.storage import load_model
 
+    refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options)
-    before = model.n_objects_
-    points = model.place(answers.comparisons)
-    write_placed(model, options.folder, options.out)
-    new = [str(label) for label in model.objects_[before:].tolist()]
-    figures = {"folder": str(options.out), "objects": dict(zip(new, points.tolist(), strict=True))}
-    listed = "\n".join(
-        f"{label}: {', '.join(f'{x:.3f}' for x in point)}" for label, point in zip(new, points.tolist(), strict=True)
-    )
-    say(options, f"{listed}\n{len(new)} new object{'s' * (len(new) != 1)}; the map is in {options.out}", figures)
+    results, before = results_for(model, options.folder), model.n_objects_
+    points = model.place(answers.comparisons).tolist()
+    write_placed(model, results, options.out)
+    new = model.objects_[before:].tolist()
+    figures = {"folder": str(options.out), "objects": {str(label): at for label, at in zip(new, points, strict=True)}}
+    lines = [f"{name(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in zip(new, points, strict=True)]
+    say(options, "\n".join([*lines, f"{counted(len(new), 'new object')}; the map is in {options.out}"]), figures)
     return 0

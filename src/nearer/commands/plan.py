@@ -51,6 +51,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.planning import estimate_noise
 
+    if options.at is not None and options.out is not None:
+        raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
     if options.file is None and options.objects is None:
         raise ValueError("say how many objects there are with --objects, or give first answers with --like FILE")
     pilot = estimate = None
@@ -121,7 +123,9 @@ def _error_at(
     text = (
         f"{options.at} answers bring the error {what} down to {found.error:.3f} ({found.low:.3f} to {found.high:.3f})."
     )
-    return text, asdict(found)
+    cost = {} if options.price is None else {"cost": options.price * options.at}
+    words = f" They cost {cost['cost']:,.2f}." if cost else ""
+    return text + words, asdict(found) | cost
 
 
 def _noise(options: argparse.Namespace) -> float:

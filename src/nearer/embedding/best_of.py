@@ -106,8 +106,11 @@ class BestOf(OrdinalEmbedding):
         super()._check_settings()
         if not isinstance(self.n_folds, int | np.integer) or self.n_folds < 2:
             raise ValueError(f"n_folds must be an integer >= 2, got {self.n_folds!r}")
-        if self.methods is not None and (
-            len(self.methods) == 0 or not all(isinstance(method, OrdinalEmbedding) for method in self.methods)
+        listed = self.methods is None or isinstance(self.methods, list | tuple)
+        if (
+            not listed
+            or self.methods == []
+            or not all(isinstance(each, OrdinalEmbedding) for each in self.methods or ())
         ):
             raise ValueError(
                 f"methods must be estimators of nearer.embedding, such as [CKL(), TSTE()]; got {self.methods!r}"

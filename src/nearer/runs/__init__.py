@@ -4,8 +4,8 @@ Answers -> `fit_study` (map, held-out error, ellipses, annotators, ...) -> `Stud
 model, figures, and one JSON file from which `nearer report` makes its page.
 """
 
-from nearer.runs.folder import read_results, write_study
+from nearer.runs.folder import begin_study, end_study, keep_study, read_results
 from nearer.runs.settings import METHODS, RunSettings
 from nearer.runs.study import Study, fit_study
 
-__all__ = ["METHODS", "RunSettings", "Study", "fit_study", "read_results", "write_study"]
+__all__ = ["METHODS", "RunSettings", "Study", "begin_study", "end_study", "fit_study", "keep_study", "read_results"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +23,13 @@ def draw_study(study: Study, folder: Path) -> list[str]:
         return []
     from nearer.plotting import save_figure
 
-    figures = {"map.png": draw_map, "margins.png": draw_margins}
-    if study.curve is not None:
-        figures["learning-curve.png"] = draw_curve
-    if study.dimension is not None:
-        figures["dimensions.png"] = draw_dimensions
-    for name, draw in figures.items():
-        save_figure(draw(study), folder / name)
-    return list(figures)
+    known = {"learning-curve.png": study.curve is not None, "dimensions.png": study.dimension is not None}
+    drawn = [name for name in FIGURES if known.get(name, True)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
+        for name in drawn:
+            save_figure(FIGURES[name](study), folder / name)
+    return drawn
 
 
 def draw_map(study: Study) -> Axes:
@@ -79,9 +80,19 @@ def draw_dimensions(study: Study) -> Axes:
 
     assert study.dimension is not None
     found, ax = study.dimension, new_figure(5, 3.5).add_subplot()
+    # The whiskers are those of the difference to the best, which has none.
     ax.errorbar(found.candidates, found.errors, found.standard_errors, fmt="o-", color=INK, markersize=4, capsize=2)
     at = int(np.flatnonzero(found.candidates == found.chosen)[0])
     ax.plot(found.chosen, found.errors[at], "o", markersize=12, markerfacecolor="none", color=INK, label="chosen")
     ax.set(xlabel="dimensions", ylabel="held-out error of the map", xticks=found.candidates)
     ax.legend(frameon=False)
     return plain(ax)
+
+
+#: What is drawn, by the names of the files.
+FIGURES: dict[str, Callable[[Study], Axes]] = {
+    "map.png": draw_map,
+    "margins.png": draw_margins,
+    "learning-curve.png": draw_curve,
+    "dimensions.png": draw_dimensions,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,47 +15,51 @@ import numpy as np
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.inert import inert
 from nearer.margins import FloatArray
+from nearer.runs.figures import FIGURES, draw_study
 from nearer.runs.results import results_of
 from nearer.runs.study import Study
 from nearer.storage import save_model
 
-RESULTS = "results.json"
+RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
+#: All names that a run, or a report of it, may write.
+FILES = (MAP, RESULTS, LOG, "model.json", "model.npz", "report.html", *FIGURES)
 
 
-def write_study(
-    study: Study, folder: Path, about: Mapping[str, Any], attributes: Mapping[str, Sequence[Any]], *, final: bool = True
-) -> list[str]:
-    """Write a study into a folder, and return the names of the files.
+def refuse_input(file: Path, folder: Path) -> None:
+    """Refuse to write over the answers that a run is to read."""
+    if any((folder / name).resolve() == file.resolve() for name in FILES):
+        raise ValueError(f"{file} would be written over by the results; choose another folder with --out")
 
-    Parameters
-    ----------
-    study : Study
-    folder : Path
-        Made if it is not there.
-    about, attributes
-        As for `results_of`.
-    final : bool
-        Whether the study is complete: the model and the figures are written then. Of one that is not, the map and the
-        figures found so far are kept, in case that the run is stopped.
-    """
+
+def begin_study(study: Study, folder: Path, about: Mapping[str, Any]) -> None:
+    """Write a map as soon as there is one, in place of what an earlier run has left."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = results_of(study, about, attributes)
-    texts = {
-        "embedding.csv": map_csv(study.model, None if study.places is None else study.places.std),
-        RESULTS: json.dumps(results, indent=1, allow_nan=False) + "\n",
-    }
-    if final:
-        texts["log.txt"] = log_text(results)
-    for name, text in texts.items():
-        part = folder / f"{name}.part"
-        part.write_text(text, encoding="utf-8", newline="")
-        part.replace(folder / name)
-    if not final:
-        return list(texts)
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
     save_model(study.model, folder)
-    from nearer.runs.figures import draw_study
+    keep_study(study, folder, about)
 
-    return [*texts, "model.json", "model.npz", *draw_study(study, folder)]
+
+def keep_study(study: Study, folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Write what has been found out so far, and return it."""
+    results = results_of(study, about)
+    write_text(folder / MAP, map_csv(study.model, None if study.places is None else study.places.std))
+    write_text(folder / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
+    return results
+
+
+def end_study(study: Study, folder: Path, about: Mapping[str, Any]) -> list[str]:
+    """Write the end result, with a log and figures, and return the names of all files."""
+    results = keep_study(study, folder, about)
+    write_text(folder / LOG, log_text(results))
+    return [MAP, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, folder)]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is whole or not there at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8", newline="")
+    part.replace(path)
 
 
 def read_results(folder: str | PathLike[str]) -> dict[str, Any]:
@@ -93,7 +97,7 @@ def map_csv(model: OrdinalEmbedding, std: FloatArray | None = None) -> str:
         names += [f"sd{k + 1}" for k in range(points.shape[1])]
         numbers = np.hstack([points, std])
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\r\n")  # or a label with a carriage return in it would go without quotes
     writer.writerow(["object", *names])
     for label, row in zip(model.objects_.tolist(), numbers.tolist(), strict=True):
         writer.writerow([inert(str(label)), *map(repr, row)])
@@ -102,6 +106,7 @@ def map_csv(model: OrdinalEmbedding, std: FloatArray | None = None) -> str:
 
 def log_text(results: Mapping[str, Any]) -> str:
     """Return what is needed to repeat a run exactly."""
+    settings = results["settings"]
     lines = [
         f"command: {results['command']}",
         f"date: {results['date']}",
@@ -109,9 +114,9 @@ def log_text(results: Mapping[str, Any]) -> str:
         f"file: {results['source']['file']} (sha256 {results['source']['sha256']})",
         f"seed: {results['seed']}",
         "versions: " + ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
-        f"method: {results['settings']['method']}",
-        f"settings: {json.dumps(results['settings']['parameters'])}",
-        f"chosen: {json.dumps(results['settings']['chosen'])}",
+        f"run: {json.dumps(settings['run'])}",
+        f"method: {settings['method']} {json.dumps(settings['parameters'])}",
+        f"chosen: {json.dumps(settings['chosen'])}",
         *(f"note: {note}" for note in results["notes"]),
     ]
     return "\n".join(lines) + "\n"

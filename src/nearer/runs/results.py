@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from typing import Any
@@ -24,7 +24,7 @@ _BINS = 40
 _VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def results_of(study: Study, about: Mapping[str, Any], attributes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
     """Return a study as plain values.
 
     Parameters
@@ -32,11 +32,9 @@ def results_of(study: Study, about: Mapping[str, Any], attributes: Mapping[str, 
     study : Study
     about : mapping
         ``title``, ``file``, ``sha256``, ``command``, ``date`` and ``seconds``.
-    attributes : mapping from name to n values
-        Columns to colour the map by.
     """
     answers, model, settings = study.answers, study.model, study.settings
-    summary = model.comparisons_.summary()  # type: ignore[union-attr]
+    summary = answers.comparisons.summary()
     source = {"file": about["file"], "sha256": about["sha256"], "kind": answers.kind, "n_answers": len(answers)}
     variances = model.embedding_.var(axis=0)
     found = {
@@ -48,7 +46,7 @@ def results_of(study: Study, about: Mapping[str, Any], attributes: Mapping[str, 
             for name in ("n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen")
         },
         "objects": [str(label) for label in model.objects_.tolist()],
-        "attributes": dict(attributes),
+        "attributes": {},  # which come with the report
         "embedding": model.embedding_,
         "scree": np.sort(variances)[::-1],
         "covariances": None if study.places is None else study.places.covariances,
@@ -122,15 +120,14 @@ def _margins(study: Study) -> dict[str, Any]:
     """Return a histogram of the margins of all answers on the map, in units of the mean squared distance."""
     from nearer.metrics import error_from_margins, margins
 
-    comparisons = study.model.comparisons_
+    comparisons = study.answers.comparisons.over(study.model.objects_)
     gamma = margins(comparisons, study.model.embedding_)
     spread = 2 * study.model.embedding_.var(axis=0).sum()
     gamma = gamma / spread if spread > 0 else gamma
     limit = float(np.quantile(np.abs(gamma), 0.995)) or 1.0
     # One value far out must not leave all others in one bin.
     counts, edges = np.histogram(gamma.clip(-limit, limit), bins=_BINS, range=(-limit, limit))
-    weights = comparisons.sample_weight  # type: ignore[union-attr]
-    return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, weights)}
+    return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, comparisons.sample_weight)}
 
 
 def _curve(study: Study) -> list[dict[str, Any]] | None:
@@ -175,12 +172,12 @@ def _median_seconds(study: Study) -> dict[Any, float]:
 
 
 def _flags(study: Study) -> dict[str, list[str]]:
-    """Return what the findings say of people, by name: those that an example begins with."""
+    """Return what the findings say of people, by name."""
     flags: dict[str, list[str]] = {}
     for finding in study.findings or ():
         if finding.level in ("good", "note"):
             continue
-        for person, words in getattr(finding, "people", {}).items():
+        for person, words in finding.people.items():
             flags.setdefault(str(person), []).append(words)
     return flags
 
@@ -198,6 +195,7 @@ def _settings(study: Study) -> dict[str, Any]:
         decided = {"method": own, **decided}
     return {
         "method": METHODS[study.settings.method],
-        "parameters": parameters | {"n_components": model.embedding_.shape[1]},
+        "parameters": parameters | {"n_components": study.n_components},
         "chosen": decided,
+        "run": asdict(study.settings),
     }

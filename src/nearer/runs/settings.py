@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.penalty import Penalty
 
 #: Names of methods on the command line -> classes of `nearer.embedding`.
 METHODS = {
@@ -81,9 +82,18 @@ class RunSettings:
         from nearer import embedding
 
         kind = getattr(embedding, METHODS[self.method])
+        parameters = dict(self.parameters)
+        if kind is embedding.DMOE:
+            # The fields of its penalty can be given one by one; those left out are chosen.
+            given = {
+                name: parameters.pop(name)
+                for name in ("trace", "ridge", "diagonal", "specificity")
+                if name in parameters
+            }
+            parameters |= {"penalty": replace(Penalty.open(), **given)} if given else {}
         known = sorted(set(kind().get_params()) - {"n_components", "random_state", "n_objects"})
-        unknown = [name for name in self.parameters if name not in known]
+        unknown = [name for name in parameters if name not in known]
         if unknown:
             raise ValueError(f"{METHODS[self.method]} has no setting {unknown[0]!r}; it has {', '.join(known)}")
-        model: OrdinalEmbedding = kind(n_components, random_state=self.seed, **self.parameters)
+        model: OrdinalEmbedding = kind(n_components, random_state=self.seed, **parameters)
         return model

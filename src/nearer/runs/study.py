@@ -1,6 +1,8 @@
 """What a run finds out about answers: a map, and how far to trust it.
 
-Every part draws from a stream of its own, so that leaving one out changes none of the others.
+Every part has a seed of its own, so that leaving one out changes none of the others, and so that the folds which the
+number of dimensions was chosen by are not those that its error is measured on. All parts judge by the answers as they
+are, also where the map was fitted to weighted ones.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer.annotators import AnnotatorReliability, annotator_reliability, reliability_weights
+from nearer._rows import factorize
+from nearer.annotators import AnnotatorReliability, annotator_reliability
 from nearer.ceiling import NoiseCeiling, noise_ceiling
 from nearer.checking import Findings, check
 from nearer.comparisons import Comparisons
@@ -30,6 +33,7 @@ from nearer.model_selection import (
     learning_curve,
 )
 from nearer.runs.settings import RunSettings
+from nearer.runs.weighing import Weighed
 from nearer.uncertainty import Bootstrap, bootstrap
 
 _DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -78,6 +82,11 @@ class Study:
         """The method that made the map: of several, the one that was chosen."""
         return self.model.best_ if isinstance(self.model, BestOf) else self.model
 
+    @property
+    def n_components(self) -> int:
+        """The dimension of the map."""
+        return int(self.model.embedding_.shape[1])
+
 
 def fit_study(answers: Answers, settings: RunSettings, keep: Callable[[Study], None] = lambda study: None) -> Study:
     """Fit a map to answers and find out how far to trust it.
@@ -94,14 +103,19 @@ def fit_study(answers: Answers, settings: RunSettings, keep: Callable[[Study], N
     Study
         After Ctrl-C, what was found until then; before there is a map, the interrupt goes on.
     """
-    comparisons, weighing = _weighed(answers.comparisons, settings)
-    dimension = None
+    _check_people(answers.comparisons, settings)
+    dimension, notes = None, answers.notes
     n_components = settings.n_components
     if n_components is None:
-        dimension = _dimension(comparisons, settings)
-        n_components = 2 if dimension is None else dimension.chosen
-    model = settings.estimator(n_components).fit(comparisons)
-    study = Study(answers, settings, model, dimension=dimension, notes=weighing)
+        dimension, why = _dimension(answers.comparisons, settings)
+        n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.chosen, notes)
+    model = _estimator(settings, settings.estimator(n_components)).fit(answers.comparisons)
+    if isinstance(model, Weighed):
+        model = model.best_
+        notes = (*notes, "people whose answers disagree with everybody else's count less")
+    study = Study(answers, settings, model, dimension=dimension, notes=notes)
+    if isinstance(study.chosen, PosteriorEmbedding) and not settings.quick:
+        study = replace(study, notes=(*notes, "reliability of people and learning curve are those of CKL, for speed"))
     keep(study)
     try:
         for name, part in _PARTS.items():
@@ -123,36 +137,60 @@ def _attempt(name: str, part: Callable[[Study], Any], study: Study) -> dict[str,
             return {"notes": (*study.notes, f"no {_NAMES[name]}: {error}")}
 
 
-def _weighed(comparisons: Comparisons, settings: RunSettings) -> tuple[Comparisons, tuple[str, ...]]:
+def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
+    """Refuse what needs to know who answered, where that is not known."""
+    asked = [
+        name
+        for name, on in {"by annotators": settings.by == "annotators", "weighing": settings.weigh_annotators}.items()
+        if on
+    ]
+    if asked and (comparisons.annotators is None or len(factorize(comparisons.annotators)[0]) < 2):
+        raise ValueError(
+            f"{asked[0]} needs answers of at least two people, and the file does not say who answered, or names one; "
+            "name the column with --columns annotator=NAME"
+        )
+
+
+def _seed(settings: RunSettings, part: str) -> int:
+    """Return the seed of one part of a run."""
+    number = ("dimension", "model", *_PARTS).index(part)
+    return int(np.random.SeedSequence([settings.seed, number]).generate_state(1)[0])
+
+
+def _estimator(settings: RunSettings, method: OrdinalEmbedding) -> OrdinalEmbedding:
+    """Return what is fitted: the method, or the method with people weighed."""
     if not settings.weigh_annotators:
-        return comparisons, ()
-    quick = CKL(settings.n_components or 2, random_state=settings.seed)
-    found = annotator_reliability(quick, comparisons, random_state=settings.seed)
-    weights = reliability_weights(found, comparisons)
-    return replace(comparisons, weights=weights), (f"answers of {len(found.names)} people are weighted by reliability",)
+        return method
+    return Weighed(method.n_components, methods=[method], random_state=settings.seed)
 
 
-def _dimension(comparisons: Comparisons, settings: RunSettings) -> DimensionChoice | None:
-    """Return the dimension that maps of a quick method predict best in; None if there is no choice.
+def _dimension(comparisons: Comparisons, settings: RunSettings) -> tuple[DimensionChoice | None, str]:
+    """Return the dimension that maps of a quick method predict best in, or why there is no choice.
 
     By SOE: planted dimensions are found by it more often than by CKL, whose error hardly rises beyond the true one.
     """
     seen = len(np.unique(comparisons.rows))
     candidates = [dimension for dimension in _DIMENSIONS if dimension <= seen - 2]
     if len(candidates) < 2:
-        return None
+        return None, f"two dimensions, as {seen} objects leave no choice"
+    seed = _seed(settings, "dimension")
     try:
-        quick = SOE(trace=0.01, random_state=settings.seed)
-        return choose_dimension(quick, comparisons, candidates, by=settings.by, random_state=settings.seed)
-    except ValueError:  # too few answers to hold any out
-        return None
+        return choose_dimension(
+            SOE(trace=0.01, random_state=seed), comparisons, candidates, by=settings.by, random_state=seed
+        ), ""
+    except ValueError as error:
+        return None, f"two dimensions, as no choice could be made: {error}"
 
 
 def _error(study: Study) -> HeldOutError:
     settings = study.settings
-    estimator = settings.estimator(study.model.embedding_.shape[1])
+    estimator = _estimator(settings, settings.estimator(study.n_components))
     return held_out_error(
-        estimator, study.model.comparisons_, by=settings.by, level=settings.level, random_state=settings.seed
+        estimator,
+        study.answers.comparisons,
+        by=settings.by,
+        level=settings.level,
+        random_state=_seed(settings, "error"),
     )
 
 
@@ -162,43 +200,42 @@ def _places(study: Study) -> Bootstrap | None:
         return None
     return bootstrap(
         study.chosen, study.model.comparisons_, n_resamples=settings.n_resamples, by=settings.by,
-        random_state=settings.seed,
+        random_state=_seed(settings, "places"),
     )  # fmt: skip
 
 
 def _ceiling(study: Study) -> NoiseCeiling | None:
-    return noise_ceiling(study.model.comparisons_, level=study.settings.level, random_state=study.settings.seed)
+    return noise_ceiling(study.answers.comparisons, level=study.settings.level)
 
 
 def _annotators(study: Study) -> AnnotatorReliability | None:
     comparisons = study.answers.comparisons
-    if comparisons.annotators is None or study.settings.quick or len(np.unique(comparisons.annotators)) < 2:
+    if comparisons.annotators is None or study.settings.quick or len(factorize(comparisons.annotators)[0]) < 2:
         return None
-    return annotator_reliability(
-        _quick(study), comparisons, level=study.settings.level, random_state=study.settings.seed
-    )
+    seed = _seed(study.settings, "annotators")
+    return annotator_reliability(_quick(study), comparisons, level=study.settings.level, random_state=seed)
 
 
 def _curve(study: Study) -> LearningCurve | None:
     if study.settings.quick:
         return None
+    settings = study.settings
     return learning_curve(
-        _quick(study), study.model.comparisons_, by=study.settings.by, level=study.settings.level,
-        random_state=study.settings.seed,
+        _estimator(settings, _quick(study)), study.answers.comparisons, by=settings.by, level=settings.level,
+        random_state=_seed(settings, "curve"),
     )  # fmt: skip
 
 
 def _quick(study: Study) -> OrdinalEmbedding:
     """Return the chosen method, or in place of one that takes minutes a quick one of the same kind."""
     if isinstance(study.chosen, PosteriorEmbedding):
-        return CKL(study.model.embedding_.shape[1], random_state=study.settings.seed)
+        return CKL(study.n_components, random_state=study.settings.seed)
     method: OrdinalEmbedding = clone(study.chosen)
     return method
 
 
 def _findings(study: Study) -> Findings:
-    dimensions = study.model.embedding_.shape[1]
-    return check(study.answers, n_components=dimensions, random_state=study.settings.seed)
+    return check(study.answers, n_components=study.n_components, random_state=_seed(study.settings, "findings"))
 
 
 # In the order of what a reader would miss most if the run were stopped.

@@ -1,0 +1,45 @@
+"""An estimator that lets people whose answers disagree with everybody else's count less.
+
+How far each person can be relied on is worked out from the answers that it is fitted to, and from no others: with
+weights from all answers, those held out would have told how much they count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Self
+
+from nearer.annotators import annotator_reliability, reliability_weights
+from nearer.comparisons import Comparisons
+from nearer.embedding import CKL, BestOf
+from nearer.margins import FloatArray
+from nearer.solvers.driver import Callback
+from nearer.streaming import ComparisonsFile
+
+
+class Weighed(BestOf):
+    """One method (the first of ``methods``), fitted to answers that are weighted by reliability.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> points, judgments = make_gaussian(15, 2, random_state=0), []
+    >>> for person, flipped in enumerate([0.1, 0.1, 0.1, 0.5]):
+    ...     rows = sample_triplets(points, 200, flipped=flipped, random_state=person).rows
+    ...     judgments.append(Comparisons.from_triplets(rows, annotators=[f"p{person}"] * 200, n_objects=15))
+    >>> model = Weighed(2, methods=[CKL()], random_state=0).fit(Comparisons.concatenate(judgments))
+    >>> bool(model.comparisons_.weights[-200:].max() < 0.5 * model.comparisons_.weights[:600].min())
+    True
+    """
+
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> Self:
+        assert isinstance(comparisons, Comparisons)
+        quick = CKL(self.n_components, random_state=0)
+        found = annotator_reliability(quick, comparisons, random_state=0)
+        weights = reliability_weights(found, comparisons)
+        return super()._fit(replace(comparisons, weights=weights), callback, start)
