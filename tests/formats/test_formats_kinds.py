@@ -239,9 +239,9 @@ def test_an_object_may_be_called_same():
         ({"anchor": ["a", ""], "near": ["b", "b"], "far": ["c", "c"]}, "there is no anchor"),
         ({"anchor": ["a", "a"], "near": ["b", "b"], "far": ["c", "b"]}, "'b' is there twice"),
         ({"anchor": ["a", "b"], "near": ["b", "b"], "far": ["c", "c"]}, "'b' is there twice"),
-        ({"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["b", ""]}, "there is no answer"),
+        ({"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["c", ""]}, "there is no answer"),
         (
-            {"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["b", "x"]},
+            {"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["c", "x"]},
             "'x' is none of the objects",
         ),
         ({"i": ["a"] * 2, "j": ["b"] * 2, "l": ["c", "a"], "k": ["d", "b"]}, "the same pair"),

@@ -18,6 +18,7 @@ from nearer.formats.table import Codes, Column
 
 UNDECIDED = -2
 _UNKNOWN = -1
+_MISTAKES = 0.05  # share of answers that may be mistakes; a reading that leaves more unexplained is not the right one
 
 _UNDECIDED = (
     "canttell cannottell cantsay cannotsay cantdecide cannotdecide dontknow donotknow dunno idk noidea equal equally "
@@ -85,11 +86,17 @@ def read_places(
     base = _base(answer, len(options), from_zero)
     by_word = answer.mapped(lambda value: _place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
     by_number = answer.mapped(lambda value: _place_of_number(value, base, len(options)), _UNKNOWN, np.int8)
-    undecided = answer.mapped(is_undecided, False, bool) & (by_label < 0) & (by_word < 0)
-    if _by_labels(by_label, by_number, usable, source, from_zero):
+    # A word or a number means the same thing all through a column, also where an object happens to have its name.
+    if _by_labels(by_label, by_number, usable, answer, source, known=from_zero):
         by_number[:] = _UNKNOWN
-    else:  # a number means the same thing all through a column, also where an object happens to be called 1
+    else:
         by_label[answer.mapped(lambda value: _integer(value) is not None, False, bool)] = _UNKNOWN
+    undecided = answer.mapped(is_undecided, False, bool) & (by_word < 0)
+    if _by_labels(by_label, by_word, usable, answer, source):
+        by_word[named >= 0] = _UNKNOWN
+        undecided &= named < 0
+    else:
+        by_label[(by_word >= 0) | undecided] = _UNKNOWN
     places = np.where(by_label >= 0, by_label, np.where(by_word >= 0, by_word, by_number))
     places[undecided] = UNDECIDED
     faults.add(answer.codes < 0, "there is no answer")
@@ -104,20 +111,41 @@ def read_places(
 
 
 def _by_labels(
-    by_label: NDArray[np.int8], by_number: NDArray[np.int8], usable: NDArray[np.bool_], source: str, from_zero: bool
+    by_label: NDArray[np.int8],
+    by_side: NDArray[np.int8],
+    usable: NDArray[np.bool_],
+    answer: Column,
+    source: str,
+    known: bool = False,
 ) -> bool:
-    """Whether the answers name objects: the reading that explains more of them."""
-    labels, numbers = (by_label >= 0) & usable, (by_number >= 0) & usable
-    n_labels, n_numbers = int(labels.sum()), int(numbers.sum())
-    if from_zero:  # that numbers count is known, unless most of them are out of range
-        return n_labels > n_numbers
-    differ = labels & numbers & (by_label != by_number)
-    if n_labels == n_numbers and differ.any():
+    """Whether the answers name objects and not sides.
+
+    Where the two readings differ, one must explain nearly all answers and the other must not.
+
+    Parameters
+    ----------
+    by_label, by_side : ndarray of int, shape (n,)
+        Places by either reading.
+    usable : ndarray of bool, shape (n,)
+    answer : Column
+    source : str
+    known : bool
+        Whether sides are what is written, unless most of them are out of range.
+    """
+    labels, sides = (by_label >= 0) & usable, (by_side >= 0) & usable
+    n_labels, n_sides = int(labels.sum()), int(sides.sum())
+    differ = labels & sides & (by_label != by_side)
+    if known or not differ.any():
+        return n_labels > n_sides if known else n_labels >= n_sides
+    enough = (1 - _MISTAKES) * int((labels | sides).sum())
+    if (n_labels >= enough) == (n_sides >= enough):
+        first = int(np.flatnonzero(differ)[0])
         raise ValueError(
-            f"{source}: the answers can be read as objects or as places, which is not the same in "
-            f"{int(differ.sum())} rows; rename the objects (o1, o2, ...) or write left and right"
+            f"{source}: the answers can be read as objects or as places (such as {answer.text(first)}), which is not "
+            f"the same in {int(differ.sum())} rows; rename the objects (o1, o2, ...), or put what was nearer and what "
+            "was farther into columns near and far"
         )
-    return n_labels >= n_numbers
+    return n_labels >= enough
 
 
 def _integer(value: Any) -> int | None:
