@@ -44,6 +44,9 @@ Each tuned fit is kept in DIR/own.jsonl or DIR/peers.jsonl as soon as it is fini
 the same command goes on from there. The end result is table.txt, table.csv and figures in DIR."""
 
 
+_READING = """\
+Write files of many answers, CSV and Parquet, and read each in a process of its own; tell seconds and peak memory."""
+
 _COVERAGE = """\
 Bootstrap maps of synthetic answers, whose true points are known, and count how often the 95% ellipse of an object
 covers its true place.
@@ -136,6 +139,9 @@ def add_benchmarks(bench: argparse.ArgumentParser) -> None:
         "--methods", type=_names, default=("STE",), metavar="NAME,...", help="STE,TSTE,CKL,SOE,GNMDS,DMOE (STE)"
     )
     coverage.add_argument("--replications", type=_positive, default=100, metavar="N", help="maps of each (100)")
+
+    reading = _benchmark(commands, "reading", "files of many answers", _READING, _reading)
+    reading.add_argument("--rows", type=_positive, default=10_000_000, metavar="N", help="answers in a file (10000000)")
 
     convex = _benchmark(commands, "convex", "the convex solver, and scs", _CONVEX, _convex)
     convex.add_argument("--repeats", type=_positive, default=5, metavar="N", help="fits of each (5)")
@@ -237,6 +243,13 @@ def _accuracy(options: argparse.Namespace) -> Report:
         run.forget(report.chosen_methods(options.again)[0])
     text, figures = report.write_report(run, run.on_file() if options.report else run.execute(), notes)
     return Report(f"{text}\nWritten to {options.out}.", figures)
+
+
+def _reading(options: argparse.Namespace) -> Report:
+    from nearer.benchmarks.reading import reading_text, run_reading
+
+    results = run_reading(options.rows, options.seed)
+    return Report(reading_text(results), {"files": results})
 
 
 def _coverage(options: argparse.Namespace) -> Report:
