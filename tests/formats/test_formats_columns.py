@@ -41,9 +41,11 @@ def test_kinds_are_found(names, kind):
 
 
 def test_what_is_unclear_is_listed():
-    with pytest.raises(ValueError, match=r"'foo', 'bar'.*anchor \+ near \+ far.*columns=\{'anchor'"):
+    with pytest.raises(
+        ValueError, match=r"'foo', 'bar'.*anchor \+ near \+ far.*--columns anchor=.*columns=\{'anchor'"
+    ):
         find_columns(["foo", "bar"], None, None, "file")
-    with pytest.raises(ValueError, match="kind='triplet' or kind='grid'"):
+    with pytest.raises(ValueError, match=r"--kind triplet \(kind='triplet'\) or --kind grid \(kind='grid'\)"):
         find_columns(["anchor", "near", "far", "shown", "chosen"], None, None, "file")
     with pytest.raises(ValueError, match="no column 'Referenz'; it has 'x'"):
         find_columns(["x"], None, {"anchor": "Referenz"}, "file")
@@ -64,10 +66,26 @@ def test_columns_can_be_given():
     assert listed.comparisons.objects[listed.comparisons.rows[0]].tolist() == ["a", "c", "b"]
 
 
-def test_a_column_can_be_left_out():
+@pytest.mark.parametrize("nothing", [None, "", " ", []])
+def test_a_column_can_be_left_out(nothing):
     table = TRIPLET | {"worker": ["p", "", "q", "q"]}
-    answers = read_answers(table, columns={"annotator": None})
+    with pytest.raises(ValueError, match=r"say --columns annotator= \(columns=\{'annotator': None\}\) to do without"):
+        read_answers(table)
+    answers = read_answers(table, columns={"annotator": nothing})
     assert answers.annotators is None
+
+
+def test_several_columns_can_be_given_in_one_text():
+    table = {"q": ["a"], "x": ["b"], "y": ["c"], "pick": ["c"]}
+    grid = read_answers(table, columns={"anchor": "q", "shown": "x+y", "chosen": "pick"})
+    assert (grid.kind, grid.places.tolist()) == ("grid", [1])
+    ranking = read_answers(table, columns={"anchor": "q", "ranking": "y + x"})
+    assert ranking.comparisons.objects[ranking.comparisons.rows[0]].tolist() == ["a", "c", "b"]
+    own_name = read_answers(table | {"x+y": ["b;d"]}, columns={"anchor": "q", "ranking": "x+y"})
+    assert own_name.comparisons.objects.tolist() == ["a", "b", "d"]
+    for columns in ({"anchor": "q+x", "ranking": "y"}, {"anchor": "q", "ranking": "x+z"}):
+        with pytest.raises(ValueError, match="has no column"):
+            read_answers(table, columns=columns)
 
 
 @pytest.mark.parametrize(

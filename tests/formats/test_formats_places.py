@@ -42,7 +42,7 @@ def test_what_cannot_be_told_apart_is_refused(mistake):
     named = [row[1 + at % 2] for at, row in enumerate(rows)]
     if mistake:
         named[0] = rows[0][0]  # the anchor: not shown, but the name of a side
-    with pytest.raises(ValueError, match="as objects or as places .*rename the objects .*near and far"):
+    with pytest.raises(ValueError, match=r"as objects or as places .*rename the objects .*near and far"):
         read_answers(table(rows, named))
 
 

@@ -83,7 +83,7 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
         raise ValueError(
             f"{source}: {matrix_name!r} has shape {matrix.shape}; it must be (m, 3), triplets, or (m, 4), quadruplets"
         )
-    columns = dict(zip(_roles(kind, matrix.shape[1]), matrix.T, strict=True))
+    columns = dict(zip(_roles(kind, matrix.shape[1], source), matrix.T, strict=True))
     for name, array in arrays.items():
         if array.ndim == 1 and len(array) == len(matrix) and name not in (*_NAMES, matrix_name):
             columns["answer" if name in _ANSWERS else name] = array
@@ -91,9 +91,9 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
     return columns, names if matrix.dtype.kind in "iu" else None
 
 
-def _roles(kind: str | None, width: int) -> tuple[str, ...]:
+def _roles(kind: str | None, width: int, source: str) -> tuple[str, ...]:
     if kind in ("odd-one-out", "most-central"):
         if width != 3:
-            raise ValueError(f"kind={kind!r} takes three objects a row, and the rows have {width}")
+            raise ValueError(f"{source}: questions of kind {kind} show three objects, and its rows have {width}")
         return ("object_1", "object_2", "object_3")
     return ("anchor", "near", "far") if width == 3 else ("near_1", "near_2", "far_1", "far_2")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nearer._columns import refuse_all_zero
 from nearer.comparisons import Comparisons
+from nearer.formats.advice import with_column, without
 from nearer.formats.answers import Answers, BadRow
 from nearer.formats.numbers import as_seconds, read_numbers
 from nearer.formats.objects import spread
@@ -36,12 +37,15 @@ def read_extras(question: Question, reading: Reading, by_confidence: bool, own: 
             question.faults.add(numbers < 0, f"the {words} is negative")
         extras[role] = numbers
     if by_confidence and "confidence" not in extras:
-        raise ValueError(f"{question.source} has no column of confidences to weigh by; name it in columns")
+        raise ValueError(
+            f"{question.source} has no column of confidences to weigh by; say which it is with "
+            f"{with_column('confidence')}"
+        )
     for role in ("annotator", "trial"):
         if role in question.found.roles:
             codes = question.column(role).codes
             if (codes >= 0).any():
-                remedy = f"fill it in, or do without the column: columns={{{role!r}: None}}"
+                remedy = f"fill it in, or say {without(role)} to do without the column"
                 question.faults.add(codes < 0, f"there is no {role}; {remedy}")
     return extras
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nearer.formats.advice import of_kind, with_column
 from nearer.formats.answers import KINDS, Kind
 
 _ANSWER = (
@@ -138,7 +139,7 @@ def plain(name: str) -> str:
 def find_columns(names: Sequence[str], kind: str | None, columns: Mapping[str, Any] | None, source: str) -> Found:
     """Return the layout that the columns make, or say what was found and how to say which is which."""
     if kind is not None and kind not in KINDS:
-        raise ValueError(f"kind={kind!r}: it must be one of {', '.join(KINDS)}")
+        raise ValueError(f"the kind {kind!r} must be one of {', '.join(KINDS)}")
     given = _given(names, columns, source)
     none = {role for role, found in given.items() if not found}
     given = {role: found for role, found in given.items() if found}
@@ -165,7 +166,7 @@ def _given(names: Sequence[str], columns: Mapping[str, Any] | None, source: str)
     for role, column in (columns or {}).items():
         if role not in ROLES:
             raise ValueError(f"columns: {role!r} is no role of a column; roles are {', '.join(ROLES)}")
-        listed = (column,) if isinstance(column, str) else tuple(column or ())
+        listed = _listed(role, column, names)
         if len(listed) > 1 and role not in _LISTS:
             raise ValueError(f"columns: {role!r} is one column, and {len(listed)} are named")
         for name in listed:
@@ -173,6 +174,16 @@ def _given(names: Sequence[str], columns: Mapping[str, Any] | None, source: str)
                 raise ValueError(f"{source} has no column {name!r}; it has {_listing(names)}")
         given[role] = listed
     return given
+
+
+def _listed(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that a role was given: one, several (also as "a+b+c", for a list), or none."""
+    if not isinstance(column, str):
+        return tuple(column or ())
+    parts = tuple(part.strip() for part in column.split("+"))
+    if role in _LISTS and column not in names and set(parts) <= set(names):
+        return parts
+    return (column,) if column.strip() else ()
 
 
 def _match(layout: Layout, names: Sequence[str], given: Roles, none: set[str], kind_is_given: bool) -> Roles | None:
@@ -265,17 +276,15 @@ def _listing(names: Sequence[str]) -> str:
 
 def _unclear(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str) -> str:
     found = f"{source} has the columns {_listing(names)}"
-    how = "; say which they are with columns={'anchor': 'name of the column', ...}"
     spellings = {plain(name) for name in names}
     three = any(all(name in spellings for name in each) for each in _THREE)
     if kinds:
-        options = " or ".join(f"kind={each!r}" for each in dict.fromkeys(kinds))
-        return f"{found}, which can be read in several ways; say {options}"
+        return f"{found}, which can be read in several ways; say {of_kind(dict.fromkeys(kinds))}"
     if kind is None and three and spellings & set(SYNONYMS["answer"]):
-        return f"{found}: three objects and an answer; say kind='odd-one-out' or kind='most-central'"
+        return f"{found}: three objects and an answer; say {of_kind(['odd-one-out', 'most-central'])}"
     wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
-    what = "those of no kind of question" if kind is None else f"not those of kind={kind!r}"
+    what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
     return (
-        f"{found}, {what}. Needed are {', or '.join(wanted)}{how}. "
+        f"{found}, {what}. Needed are {', or '.join(wanted)}; say which they are with {with_column('anchor')}. "
         "If the file has no line of column names, put one at its top, for example anchor,near,far"
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
+from nearer.formats.advice import without
 from nearer.formats.answers import Kind
 from nearer.formats.columns import NEAR_FAR, PAIRS, THREE, TWO, Found
 from nearer.formats.faults import Faults
@@ -153,8 +154,8 @@ def _signs(question: Question) -> NDArray[np.int8] | None:
     if spelled == {"0", "1"}:
         raise ValueError(
             f"{question.source}: column {question.name('answer')!r} holds 0 and 1 beside near and far; write +1 where "
-            "a row is right as it stands and -1 where it is the other way round, or leave the column out with "
-            "columns={'answer': None}"
+            "a row is right as it stands and -1 where it is the other way round, or do without the column: "
+            f"{without('answer')}"
         )
     question.notes.append(
         f"{question.source}: column {question.name('answer')!r} was not used; near and far say what was answered"

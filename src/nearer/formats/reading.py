@@ -62,8 +62,8 @@ def read_answers(
         An answer names the object, the side (left, right), or counts options from 1 or from 0.
     columns : dict, optional
         Columns by what they hold, where their names do not tell: ``{"anchor": "Referenz"}``; a list of names for
-        numbered columns; None for a column that is not to be used. Beside the names above: annotator, trial,
-        seconds, confidence, weight.
+        several columns that make up shown, chosen or ranking (or one text, "first+second"); None, or "", for a column
+        that is not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
     preset : {"salmon", "jspsych", "cblearn"}, optional
         The program that wrote the file; found from the columns where they are unmistakable.
     skip_bad : bool

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.formats.advice import without
 from nearer.formats.objects import spread
 from nearer.formats.table import Column
 
@@ -27,7 +28,7 @@ def group_trials(
         notes.append(
             f"{source}: rows of the same trial are not next to each other; each trial counts as one act of judgment. "
             "If trials are only numbered within a person or a block, name that column as annotator or leave the "
-            "trials out: columns={'trial': None}"
+            f"trials out: {without('trial')}"
         )
     n_ids = len(np.unique(trial.codes))
     return groups, spread(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64)

@@ -1,0 +1,38 @@
+"""What to do about a file, as it is typed on the command line and as it is written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def without(role: str) -> str:
+    """Return how to do without a column.
+
+    Examples
+    --------
+    >>> without("trial")
+    "--columns trial= (columns={'trial': None})"
+    """
+    return f"--columns {role}= (columns={{{role!r}: None}})"
+
+
+def with_column(role: str) -> str:
+    """Return how to say which column has a role.
+
+    Examples
+    --------
+    >>> with_column("anchor")
+    "--columns anchor=NAME,... (columns={'anchor': 'NAME', ...})"
+    """
+    return f"--columns {role}=NAME,... (columns={{{role!r}: 'NAME', ...}})"
+
+
+def of_kind(kinds: Iterable[str]) -> str:
+    """Return how to say that a file is of one of some kinds.
+
+    Examples
+    --------
+    >>> of_kind(["grid", "ranking"])
+    "--kind grid (kind='grid') or --kind ranking (kind='ranking')"
+    """
+    return " or ".join(f"--kind {kind} (kind={kind!r})" for kind in kinds)
