@@ -8,6 +8,7 @@ from nearer import Comparisons
 from nearer.ceiling import _count, _Counts, _on_grid, noise_ceiling
 from nearer.datasets.synthetic import unrank_questions
 from nearer.experiments.accuracy.real import find_file
+from nearer.formats import read_answers
 
 
 def asked(shares, repeats, rng, **columns):
@@ -114,6 +115,63 @@ def test_questions_count_by_their_weights():
     assert easy < 0.05
     assert hard > 0.3
     assert easy < noise_ceiling(comparisons).error < hard
+
+
+def split_answers(undecided, rng, flipped=0.0):
+    """Answers of (questions, people), those undecided split into both comparisons with half the weight each."""
+    rows = np.column_stack(unrank_questions(np.arange(len(undecided)), 30))
+    question, person = (each.ravel() for each in np.indices(undecided.shape))
+    turned = rows[question][:, [0, 2, 1]]
+    said = np.where((rng.random(len(question)) < flipped)[:, None], turned, rows[question])
+    again = np.flatnonzero(undecided)
+    other_way = said[again][:, [0, 2, 1]]
+    return Comparisons.from_triplets(
+        np.concatenate([said, other_way]),
+        weights=np.concatenate([np.where(undecided, 0.5, 1.0).ravel(), np.full(len(again), 0.5)]),
+        annotators=np.concatenate([person, person[again]]),
+        trials=np.concatenate([np.arange(undecided.size), again]),
+        n_objects=30,
+    )
+
+
+def test_half_of_what_nobody_can_tell_is_wrong_whatever_is_predicted():
+    found = noise_ceiling(split_answers(np.ones((40, 4), bool), np.random.default_rng(0)))
+    assert (found.error, found.low, found.high) == (0.5, 0.5, 0.5)
+    assert (found.n_questions, found.n_answers) == (40, 160)
+
+
+@pytest.mark.parametrize("whole_questions", [False, True])
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_undecided_answers_add_half_their_share_to_the_error_of_the_others(repeats, whole_questions):
+    rng = np.random.default_rng(0)
+    undecided = rng.random((400, 1 if whole_questions else repeats)) < 0.4
+    undecided = np.broadcast_to(undecided, (400, repeats))
+    sure = noise_ceiling(split_answers(undecided, rng))
+    assert sure.error == pytest.approx(undecided.mean() / 2, abs=0.005)
+    noisy = split_answers(undecided, rng, flipped=0.1)
+    others = noise_ceiling(noisy[noisy.weights == 1])
+    assert noise_ceiling(noisy).error == pytest.approx(undecided.mean() / 2 + (1 - undecided.mean()) * others.error)
+
+
+def test_read_answers_that_cannot_tell_give_a_ceiling_of_one_half():
+    questions = [(f"o{a}", f"o{b}", f"o{c}") for a in range(6) for b in range(6) for c in range(b) if a not in (b, c)]
+    people = [f"p{number}" for number in range(3)]
+    rows = [(*question, "can't tell", person) for question in questions for person in people]
+    columns = map(list, zip(*rows, strict=True))
+    table = dict(zip(("anchor", "left", "right", "answer", "annotator"), columns, strict=True))
+    assert noise_ceiling(read_answers(table, undecided="split").comparisons).error == 0.5
+
+
+@pytest.mark.parametrize("extreme", [1e300, 1e-320])
+def test_extreme_weights_leave_all_figures_finite(extreme):
+    comparisons = asked(np.full(60, 0.3), 4, np.random.default_rng(0))
+    weights = np.where(np.arange(240) % 7 == 0, extreme, 1.0)
+    found = noise_ceiling(Comparisons.from_triplets(comparisons.rows, comparisons.answers, weights=weights))
+    assert 0 <= found.low <= found.error <= found.high <= 0.5
+    tiny = noise_ceiling(
+        Comparisons.from_triplets(comparisons.rows, comparisons.answers, weights=np.full(240, extreme))
+    )
+    assert tiny.error == pytest.approx(noise_ceiling(comparisons).error)
 
 
 @pytest.mark.parametrize(("name", "reached"), [("cars", 0.197), ("eggs30", 0.206)])

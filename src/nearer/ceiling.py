@@ -15,6 +15,9 @@ questions given their counts, averaged over the grid by its likelihood. Its inte
 test does not refuse, of both parameters (much, where questions were asked only twice) and of q given these. Where
 questions are either toss-ups or sure, and nothing between, the model puts the ceiling too low, which errs on the side
 of what is still possible.
+
+Of an answer "can't tell" that was split, so that one trial says both ways about a question, half is wrong whatever is
+predicted. Such answers take no part in the model, and the ceiling is the mean of its q and of one half, by weight.
 """
 
 from __future__ import annotations
@@ -28,11 +31,11 @@ from scipy.special import betainc, ndtri
 
 from nearer._intervals import check_level
 from nearer._rows import factorize
+from nearer._votes import torn
 from nearer.comparisons import Comparisons
 from nearer.margins import FloatArray
 from nearer.model_selection.folds import units_of
 from nearer.model_selection.judging import read_counted
-from nearer.streams import RandomState
 
 FEWEST_QUESTIONS = 20
 _N_GRID = 24  # values of each parameter
@@ -76,26 +79,25 @@ class NoiseCeiling:
         )
 
 
-def noise_ceiling(comparisons: Any, *, level: float = 0.95, random_state: RandomState = None) -> NoiseCeiling | None:
+def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | None:
     """Estimate the smallest error that any predictor could have, from repeated questions.
 
     Questions count as the held-out error counts them: as often as they were asked, or by the weights of their rows.
     Those asked once say nothing here, and are taken to be no easier or harder than the others. Answers are taken to be
     given independently of each other: where it is known who answered, a person counts once for each question, with the
-    first answer, and otherwise, or if there is only one person, each trial does. Rows of one trial are never repeats.
+    first answer, and otherwise, or if there is only one person, each trial does. Rows of one trial are never repeats;
+    where they say both ways about a question, nobody could get more than half of them right.
 
     Parameters
     ----------
     comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
     level : float
         Of the interval.
-    random_state : None, int, SeedSequence, Generator or RandomState
-        Taken as everywhere in this package; nothing here is drawn at random.
 
     Returns
     -------
     NoiseCeiling or None
-        None with fewer than 20 repeated questions.
+        None with fewer than 20 repeated questions. Those that say both ways count only if there are no others.
 
     Notes
     -----
@@ -108,29 +110,27 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95, random_state: Random
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> points = make_gaussian(10, 2, random_state=0)
     >>> asked = [sample_triplets(points, flipped=0.1, random_state=seed) for seed in range(5)]
-    >>> found = noise_ceiling(Comparisons.concatenate(asked), random_state=0)
+    >>> found = noise_ceiling(Comparisons.concatenate(asked))
     >>> found.n_questions, bool(found.low < 0.1 < found.high)
     (360, True)
     """
     check_level(level)
-    counts = _count(read_counted(comparisons))
+    judged = read_counted(comparisons)
+    both_ways = torn(judged)
+    counts = _count(judged if both_ways.all() else judged[~both_ways])
     if counts.n_questions < FEWEST_QUESTIONS:
         return None
-    likelihoods, errors, variances = _zoomed(counts)
-    behind = likelihoods.max() - likelihoods
-    error = float(np.average(errors, weights=np.exp(-behind)))
-    # What a likelihood ratio test does not refuse: q may stray from its mean by as much as the parameters leave over.
-    left_over = float(ndtri(0.5 + level / 2)) ** 2 / 2 - behind
-    astray = np.sqrt(2 * variances * np.maximum(left_over, 0.0))
-    low, high = (errors - astray)[left_over >= 0].min(), (errors + astray)[left_over >= 0].max()
-    return NoiseCeiling(
-        error,
-        float(np.clip(low, 0.0, error)),
-        float(np.clip(high, error, 0.5)),
-        counts.n_questions,
-        counts.n_answers,
-        level,
-    )
+    weights = _scaled(judged)
+    split = float(weights[both_ways].sum() / weights.sum())
+    found = (0.5, 0.5, 0.5) if both_ways.all() else _mean_minority(counts, level)
+    error, low, high = (split / 2 + (1 - split) * each for each in found)
+    return NoiseCeiling(error, low, high, counts.n_questions, counts.n_answers, level)
+
+
+def _scaled(comparisons: Comparisons) -> FloatArray:
+    """Return weights as parts of the largest: only ratios count, and squares of huge weights would be infinite."""
+    scaled: FloatArray = comparisons.sample_weight / comparisons.sample_weight.max()
+    return scaled
 
 
 class _Counts(NamedTuple):
@@ -161,7 +161,7 @@ def _count(comparisons: Comparisons) -> _Counts:
     one_way = np.minimum(i, j) * n + np.maximum(i, j) < np.minimum(l, k) * n + np.maximum(l, k)
     answers = np.bincount(questions[kept])
     first = np.bincount(questions[kept], one_way).astype(np.int64)
-    weights = np.bincount(questions, comparisons.sample_weight)
+    weights = np.bincount(questions, _scaled(comparisons))
     kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
     sums = (np.bincount(kind.ravel(), each).astype(np.float64) for each in (np.ones(len(first)), weights, weights**2))
     return _Counts(kinds[0], kinds[1], *sums)
@@ -174,6 +174,18 @@ def _voices(comparisons: Comparisons) -> NDArray[np.intp]:
         if len(people) > 1:
             return voices
     return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
+
+
+def _mean_minority(counts: _Counts, level: float) -> tuple[float, float, float]:
+    """Return the mean of q, and its interval."""
+    likelihoods, errors, variances = _zoomed(counts)
+    behind = likelihoods.max() - likelihoods
+    error = float(np.average(errors, weights=np.exp(-behind)))
+    # What a likelihood ratio test does not refuse: q may stray from its mean by as much as the parameters leave over.
+    left_over = float(ndtri(0.5 + level / 2)) ** 2 / 2 - behind
+    astray = np.sqrt(2 * variances * np.maximum(left_over, 0.0))
+    low, high = (errors - astray)[left_over >= 0].min(), (errors + astray)[left_over >= 0].max()
+    return error, float(np.clip(low, 0.0, error)), float(np.clip(high, error, 0.5))
 
 
 def _zoomed(counts: _Counts) -> FloatArray:

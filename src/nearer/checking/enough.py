@@ -101,7 +101,7 @@ def check_curve(study: Study) -> Outcome:
 
 def check_ceiling(study: Study) -> Outcome:
     """Say how well any map could do, from questions asked more than once."""
-    found = noise_ceiling(study.comparisons, random_state=study.rng)
+    found = noise_ceiling(study.comparisons)
     if found is None:
         title = "How well a map could do at best is not known"
         text = "Too few questions were asked more than once; next time ask some of several people."
