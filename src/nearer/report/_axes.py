@@ -37,6 +37,18 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"
 
 
+def apart(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of an axis, the upper one moved up if there is nothing between them.
+
+    Examples
+    --------
+    >>> apart(0.0, 0.0), apart(0.0, 0.5)
+    ((0.0, 1.0), (0.0, 0.5))
+    """
+    nothing = high - low <= max(1e-9 * max(abs(low), abs(high)), 1e-100)
+    return low, low + max(abs(low), 1.0) if nothing else high
+
+
 @dataclass(frozen=True)
 class Axes:
     """A frame that turns values into places of an SVG drawing.
@@ -44,7 +56,7 @@ class Axes:
     Attributes
     ----------
     x, y : (float, float)
-        Values at the left and right, and at the bottom and top.
+        Values at the left and right, and at the bottom and top. Where both are the same, the second is moved away.
     height : float
         Of the whole drawing; the width is the same for all charts.
     left, top, bottom : float
@@ -58,6 +70,10 @@ class Axes:
     top: float = 14.0
     bottom: float = 46.0
     right: float = 14.0
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y"):
+            object.__setattr__(self, name, apart(*getattr(self, name)))
 
     def at_x(self, value: float) -> float:
         """Return the place of a value on the horizontal axis."""

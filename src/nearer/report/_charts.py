@@ -101,7 +101,9 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
     return axes.drawing(
         parts,
         "Learning curve: "
-        + "; ".join(f"{size:,.0f} comparisons, error {value:.3f}" for size, value in zip(sizes, errors, strict=True)),
+        + "; ".join(
+            f"{count(round(size), 'comparison')}, error {value:.3f}" for size, value in zip(sizes, errors, strict=True)
+        ),
     )
 
 
@@ -109,7 +111,7 @@ def scree_chart(scree: Sequence[float]) -> str:
     """Draw the share of the map's variance along each axis."""
     total = sum(scree) or 1.0
     shares = [value / total for value in scree]
-    axes = Axes(x=(0.4, len(shares) + 0.6), y=(0.0, 105 * max(shares)))
+    axes = Axes(x=(0.4, len(shares) + 0.6), y=(0.0, 105 * max(shares) or 100.0))
     parts = axes.frame("axis of the map", "share of variance, %", x_ticks=_some(range(1, len(shares) + 1)))
     for place, share in enumerate(shares, start=1):
         top = axes.at_y(100 * share)
@@ -122,28 +124,29 @@ def scree_chart(scree: Sequence[float]) -> str:
 
 
 def dimension_chart(choice: Mapping[str, Any]) -> str:
-    """Draw the error of each number of dimensions with one standard error, and a ring around the chosen one."""
+    """Draw the error of each number of dimensions, and a ring around the chosen one.
+
+    Whiskers are one standard error of the difference to the lowest error, which itself has none.
+    """
     candidates, errors = choice["candidates"], choice["errors"]
-    deviations = [value or 0.0 for value in choice["standard_errors"] or [0.0] * len(errors)]
-    lows = [value - deviation for value, deviation in zip(errors, deviations, strict=True)]
+    deviations = [value or 0.0 for value in choice.get("standard_errors") or [0.0] * len(errors)]
+    lows = [max(value - deviation, 0.0) for value, deviation in zip(errors, deviations, strict=True)]
     highs = [value + deviation for value, deviation in zip(errors, deviations, strict=True)]
     room = 0.12 * (max(highs) - min(lows)) + 1e-6
     axes = Axes(x=(min(candidates) - 0.5, max(candidates) + 0.5), y=(max(min(lows) - room, 0.0), max(highs) + room))
     parts = axes.frame("dimensions", "cross-validated error", x_ticks=_some(candidates))
-    best = min(range(len(errors)), key=errors.__getitem__)
-    limit = axes.at_y(errors[best] + deviations[best])
-    parts.append(line(axes.left, limit, axes.at_x(axes.x[1]), limit, "reference"))
     places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(candidates, errors, strict=True)]
     parts.append(path(places, "second thin"))
     for (x, y), low, high in zip(places, lows, highs, strict=True):
-        parts += [*_upright_whisker(x, axes.at_y(low), axes.at_y(high), "second"), dot(x, y, "second")]
+        parts += _upright_whisker(x, axes.at_y(low), axes.at_y(high), "second") if high > low else []
+        parts.append(dot(x, y, "second"))
     if choice.get("chosen") in candidates:
         x, y = places[list(candidates).index(choice["chosen"])]
         parts.append(dot(x, y, "ring", 10))
     return axes.drawing(
         parts,
         "Cross-validated error: "
-        + "; ".join(f"{size} dimensions {value:.3f}" for size, value in zip(candidates, errors, strict=True))
+        + "; ".join(f"{count(size, 'dimension')} {value:.3f}" for size, value in zip(candidates, errors, strict=True))
         + f"; chosen {choice.get('chosen')}",
     )
 
