@@ -106,7 +106,7 @@ def test_what_is_null_is_left_out_or_says_how_to_get_it(tmp_path):
     assert found == ["map", "trust", "findings", "neighbours", "learning", "annotators", "settings"]
     assert "None" not in " ".join(elements.text[: elements.text.index("Skip to the map") + 200])
     assert "with a column of annotators" in page
-    assert "nearer fit --help" in page
+    assert "leave out --quick" in page
 
 
 @pytest.mark.parametrize("key", sorted(set(color_results()) - {"format", "objects", "embedding"}))
@@ -128,7 +128,8 @@ def test_strings_from_outside_are_text_everywhere(tmp_path):
     results = random_results(6, title=BAD, command=BAD, date=BAD, objects=[BAD] * 6, attributes={BAD: [BAD] * 6})
     results["findings"] = [{"level": "error", "code": BAD, "title": BAD, "text": BAD, "examples": [BAD]}]
     results["annotators"] = [results["annotators"][0] | {"name": BAD, "flags": [BAD]}]
-    results["source"] = dict.fromkeys(results["source"], BAD) | {"n_answers": 5}
+    results["source"] = {"file": BAD, "sha256": BAD, "kind": BAD, "n_answers": 5}
+    results["notes"] = [BAD]
     results["settings"] = {"method": BAD, "parameters": {BAD: BAD}, "chosen": {BAD: BAD}}
     results["versions"] = {"nearer": BAD, BAD: BAD}
     results["citations"] = [{"text": BAD, "doi": BAD}]

@@ -30,11 +30,33 @@ def beside(figure_html: str, *paragraphs: str) -> str:
     return f'<div class="beside">{figure_html}<div class="words">{"".join(paragraphs)}</div></div>'
 
 
+def notes(results: Results) -> str | None:
+    """List what the run says of itself: what it left out, and what it did to the answers."""
+    found = results.get("notes")
+    if not found:
+        return None
+    return f'<ul class="notes">{"".join(f"<li>{text(_sentence(note))}</li>" for note in found)}</ul>'
+
+
+def _sentence(note: str) -> str:
+    """Return a note, which begins small and ends open, as a sentence."""
+    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
+
+
+def left_out(results: Results, part: str, advice: str = "") -> str:
+    """Return where to read why a part is missing: in the notes if they tell, and else in the advice."""
+    reasons = (f"no {part}:", "the run was stopped")
+    told = any(note.startswith(reasons) for note in results.get("notes") or [])
+    return "The notes on this run say why." if told else advice
+
+
 def trust(results: Results) -> str:
     """Show the held-out error against the ceiling and chance."""
     error, measured = results["error"], map_error(results)
     if not error or measured is None:
-        return paragraph("The error on held-out answers was not measured in this run; nearer fit --help says how to.")
+        return paragraph(
+            "The error on held-out answers was not measured in this run.", left_out(results, "held-out error")
+        )
     value, low, high = measured
     level = percent(results["level"] or 0.95)
     unit = f", {error['unit']} kept whole" if error.get("unit") else ""
@@ -44,7 +66,7 @@ def trust(results: Results) -> str:
         f"On comparisons that it was not fitted to, the map has an error of {figure(value)}{within}: "
         "the share of them that it gets wrong.",
         f"Guessing has an error of {figure(error.get('chance') or 0.5)}.",
-        _about_ceiling(value, error),
+        _about_ceiling(value, results),
     ]
     return beside(
         chart(_charts.error_chart(error), f"Held-out error with {level} intervals.{folds}"),
@@ -62,12 +84,13 @@ def _about_whole(error: Mapping[str, Any]) -> str:
     return f"The whole solution, with all its dimensions, has an error of {figure(error['held_out'])}; {said}."
 
 
-def _about_ceiling(value: float, error: Mapping[str, Any]) -> str:
-    ceiling, chance = error.get("ceiling"), error.get("chance") or 0.5
+def _about_ceiling(value: float, results: Results) -> str:
+    ceiling, chance = results["error"].get("ceiling"), results["error"].get("chance") or 0.5
     if ceiling is None:
-        return (
-            "How well any map could do is not known, because too few questions were asked twice; "
-            "put some questions to several people, or twice to one, to learn it."
+        return "How well any map could do is not known. " + left_out(
+            results,
+            "noise ceiling",
+            "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
     share = share_of_way(value, ceiling, chance)
     return (
@@ -80,30 +103,31 @@ def findings(results: Results) -> str:
     """List what the doctor found, the worst first."""
     found = results["findings"]
     if found is None:
-        return paragraph("The answers were not looked at in this run; ask for it with: nearer check FILE")
+        return paragraph(
+            "The answers were not looked at in this run; ask for it with: nearer check FILE.",
+            left_out(results, "findings"),
+        )
     if not found:
         return paragraph("The doctor found nothing to say about the answers.")
     order = list(_LEVELS)
-    ranked = sorted(
-        found, key=lambda finding: order.index(finding["level"]) if finding["level"] in order else len(order)
-    )
+    ranked = sorted(found, key=lambda finding: order.index(finding["level"]))
     return f'<ul class="findings">{"".join(_finding(finding) for finding in ranked)}</ul>'
 
 
 def _finding(finding: Mapping[str, Any]) -> str:
-    level = finding["level"] if finding["level"] in _LEVELS else "note"
+    level = finding["level"]
     examples = "".join(f"<li><bdi>{text(example)}</bdi></li>" for example in finding.get("examples") or [])
     shown = f"<details><summary>Examples</summary><ul>{examples}</ul></details>" if examples else ""
     return (
         f'<li class="finding {level}"><span class="level">{_LEVELS[level]}</span>'
-        f"<div><h3>{text(finding['title'])}</h3>{paragraph(str(finding['text']))}{shown}</div></li>"
+        f"<div><h3>{text(finding['title'])}</h3>{paragraph(finding['text'])}{shown}</div></li>"
     )
 
 
 def margins(results: Results) -> str | None:
     """Show how clearly the map satisfies the comparisons."""
     found = results["margins"]
-    if not found or not found["counts"]:
+    if not found:
         return None
     negative = found.get("share_negative")
     return beside(
@@ -123,7 +147,10 @@ def learning(results: Results) -> str:
     """Show whether more answers would help."""
     curve = results["learning_curve"]
     if not curve:
-        return paragraph("Whether more answers would help was not measured in this run; nearer fit --help says how to.")
+        return paragraph(
+            "Whether more answers would help was not measured in this run.",
+            left_out(results, "learning curve", "To have it measured, leave out --quick."),
+        )
     return beside(
         chart(
             _charts.learning_chart(curve, results["error"]),
@@ -156,32 +183,50 @@ def dimensions(results: Results) -> str | None:
         return None
     parts, words = [], []
     if scree:
-        total = sum(scree) or 1.0
+        total = sum(scree)
         parts.append(chart(_charts.scree_chart(scree), "Share of the map's variance along each of its axes."))
-        if len(scree) > 2:
+        if total == 0:
+            words.append("All objects lie in one place.")
+        elif len(scree) > 2:
             words.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
     if choice:
-        rule = f" by the rule of {choice['rule']}" if choice.get("rule") else ""
-        parts.append(
-            chart(
-                _charts.dimension_chart(choice),
-                "Error of maps with more and fewer dimensions, with one standard error.",
-            )
-        )
-        words.append(
-            f"{count(choice['chosen'], 'dimension')} {'was' if choice['chosen'] == 1 else 'were'} chosen{rule}."
-        )
-        words.append("The dashed line is one standard error above the lowest error.")
+        parts.append(chart(_charts.dimension_chart(choice), _about_whiskers(choice)))
+        words += _about_choice(choice)
     else:
-        words.append("The number of dimensions was given, not chosen; nearer fit --help says how to let it be chosen.")
+        words.append("The number of dimensions was not chosen by cross-validation in this run.")
     return f'<div class="pair">{"".join(parts)}</div>{paragraph(*words)}'
+
+
+def _about_whiskers(choice: Mapping[str, Any]) -> str:
+    whiskers = any(choice.get("standard_errors") or [])
+    return "Error of maps with more and fewer dimensions." + (
+        " Whiskers are one standard error of the difference to the lowest error, which has none." if whiskers else ""
+    )
+
+
+def _about_choice(choice: Mapping[str, Any]) -> list[str]:
+    chosen, rule = choice["chosen"], choice.get("rule")
+    by = f" by the rule of {rule}" if rule else ""
+    words = [f"{count(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
+    if rule == "one standard error":
+        words.append(
+            "It takes the smallest number of dimensions whose error is at most one standard error of the difference "
+            "above the lowest."
+        )
+    return words
 
 
 def annotators(results: Results) -> str:
     """Leave room for the table of annotators, which the page's script fills."""
     found = results["annotators"]
-    if not found and (results["summary"] or {}).get("n_annotators"):
-        return paragraph("How reliable each person is was not measured in this run; nearer fit --help says how to.")
+    people = (results["summary"] or {}).get("n_annotators")
+    if not found and people == 1:
+        return paragraph("All answers are of one person, and there are no others to judge them by.")
+    if not found and people:
+        return paragraph(
+            "How reliable each person is was not measured in this run.",
+            left_out(results, "reliability of annotators", "To have it measured, leave out --quick."),
+        )
     if not found:
         return paragraph(
             "The answers do not say who gave them; with a column of annotators each person would be judged here "
@@ -190,8 +235,8 @@ def annotators(results: Results) -> str:
     flagged = sum(bool(person.get("flags")) for person in found)
     return (
         paragraph(
-            f"The error of each of {count(len(found), 'person', 'people')} against a map fitted without them, "
-            f"with {percent(results['level'] or 0.95)} intervals.",
+            f"The error of {'one person' if len(found) == 1 else f'each of {len(found):,} people'} against a map "
+            f"fitted without them, with {percent(results['level'] or 0.95)} intervals.",
             f"{count(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
             if flagged
             else "Nobody is flagged.",
@@ -202,9 +247,12 @@ def annotators(results: Results) -> str:
 
 def neighbours(results: Results) -> str:
     """Leave room for the table of neighbours, which the page's script fills."""
-    many = count(min(N_NEIGHBOURS, len(results["objects"]) - 1), "object")
+    many = min(N_NEIGHBOURS, len(results["objects"]) - 1)
     space = count(len(results["embedding"][0]), "dimension")
-    return (
-        paragraph(f"The {many} nearest to each object in the map of {space}, and the distance to the nearest of them.")
-        + '<div id="neighbours-table" class="table"></div>'
-    )
+    if many == 0:
+        words = "There is only one object, which has no neighbours."
+    elif many == 1:
+        words = f"The object nearest to each object in the map of {space}, and its distance."
+    else:
+        words = f"The {many} objects nearest to each object in the map of {space}, and the distance to the nearest."
+    return paragraph(words) + '<div id="neighbours-table" class="table"></div>'

@@ -95,6 +95,7 @@ def assemble(results: Mapping[str, Any], pictures: Mapping[int, str]) -> str:
 def _all_sections(results: Mapping[str, Any]) -> list[tuple[str, str, str | None]]:
     """Return name, title and body of every section in the order of the page."""
     return [
+        ("notes", "Notes on this run", _sections.notes(results)),
         ("map", "The map", _map(results)),
         ("trust", "How far to trust it", _sections.trust(results)),
         ("findings", "What the doctor found", _sections.findings(results)),
@@ -112,11 +113,17 @@ def _map(results: Mapping[str, Any]) -> str:
     region = (
         f" The ellipse of an object holds its position with {percent(results['level'] or 0.95)} confidence."
         if results["covariances"] is not None
-        else " How sure each position is was not measured in this run; nearer fit --help says how to."
+        else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
     )
     if len(results["embedding"][0]) == 1:
         region += " The map has one dimension: left and right are all that counts, and height only makes room."
     return Template(asset("map.html")).substitute(region=text(region))
+
+
+def _why_no_ellipses(results: Mapping[str, Any]) -> str:
+    if any("placed on the map" in note for note in results.get("notes") or []):
+        return "Objects were placed on it afterwards, as the notes on this run say."
+    return _sections.left_out(results, "ellipses", "To have it measured, leave out --quick (or --resamples 0).")
 
 
 def _kicker(results: Mapping[str, Any]) -> str:

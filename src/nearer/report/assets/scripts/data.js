@@ -1,6 +1,7 @@
 // What the page was given, and small helpers. Labels reach the page through textContent alone.
 const data = JSON.parse(document.getElementById("data").textContent);
 const count = data.objects.length;
+const counted = count === 1 ? "1 object" : `${count} objects`;
 const dimensions = data.embedding[0].length;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
