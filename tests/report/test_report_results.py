@@ -43,7 +43,7 @@ def test_the_sample_has_every_key():
     ("changes", "message"),
     [
         ({"format": 2}, "format 2, and this version of nearer reads format 1"),
-        ({"objects": []}, "no objects"),
+        ({"objects": []}, r"objects must be a list of 1 or more; got \[\]"),
         ({"embedding": [[0.0, 1.0]]}, r"shape \(3, p\); got \(1, 2\)"),
         ({"embedding": [[0.0], [1.0, 2.0], [3.0]]}, "rows of numbers of one length"),
         ({"embedding": [[0.0], [float("nan")], [1.0]]}, "row 1 holds a value that is not a finite number"),

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import reprlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.report._checks import HINT, LARGEST
+from nearer.report._schema import LATER, SCHEMA
+from nearer.report._words import count
+
 FORMAT = 1
 N_NEIGHBOURS = 5
-KEYS = (
-    "format", "title", "source", "summary", "objects", "attributes", "embedding", "scree", "covariances", "level",
-    "scales", "error", "margins", "learning_curve", "dimension", "annotators", "findings", "settings", "versions",
-    "seed", "command", "date", "seconds", "citations",
-)  # fmt: skip
-_HINT = "; write the results again with: nearer fit"
+KEYS = ("format", "embedding", "covariances", *SCHEMA)
+# The script tells what is not known by null alone.
+_OF_PEOPLE = ("name", "n_answers", "error", "low", "high", "median_seconds", "flags")
 
 
 def checked(results: Any) -> Mapping[str, Any]:
@@ -28,44 +31,77 @@ def checked(results: Any) -> Mapping[str, Any]:
     ValueError: the results have the format 2, and this version of nearer reads format 1; write the results again with: nearer fit
     """  # noqa: E501
     if not isinstance(results, Mapping):
-        raise ValueError(f"the results must be a JSON object; got {type(results).__name__}{_HINT}")
+        raise ValueError(f"the results must be a JSON object; got {type(results).__name__}{HINT}")
     if results.get("format") != FORMAT:
         raise ValueError(
-            f"the results have the format {results.get('format')!r}, and this version of nearer reads format {FORMAT}"
-            f"{_HINT}"
+            f"the results have the format {reprlib.repr(results.get('format'))}, and this version of nearer reads "
+            f"format {FORMAT}{HINT}"
         )
     missing = [key for key in KEYS if key not in results]
     if missing:
-        raise ValueError(f"the results lack {', '.join(missing)}{_HINT}")
-    n = len(results["objects"] or [])
-    if n == 0:
-        raise ValueError(f"the results hold no objects, so there is no map to show{_HINT}")
+        raise ValueError(f"the results lack {', '.join(missing)}{HINT}")
+    for key, check in (SCHEMA | LATER).items():
+        check(results.get(key), key)
+    _check_map(results)
+    _check_charts(results)
+    return results
+
+
+def _check_map(results: Mapping[str, Any]) -> None:
+    """Check that there is a place, and a value of each column, for each object."""
+    n = len(results["objects"])
     p = _matrix(results["embedding"], "embedding", (n, None)).shape[1]
     if results["covariances"] is not None:
-        _matrix(results["covariances"], "covariances", (n, p, p))
+        variances = np.diagonal(_matrix(results["covariances"], "covariances", (n, p, p)), axis1=1, axis2=2)
+        if variances.min() < 0:
+            row = int(np.argwhere(variances < 0)[0, 0])
+            raise ValueError(f"covariances: row {row} holds a variance below zero{HINT}")
         if len(results["scales"] or []) < min(p, 3):
-            raise ValueError(f"scales must hold a number for each of 1, 2 and 3 dimensions shown{_HINT}")
+            raise ValueError(f"scales must hold a number for each of 1, 2 and 3 dimensions shown{HINT}")
     for name, column in (results["attributes"] or {}).items():
         if len(column) != n:
-            raise ValueError(f"the column {name!r} has {len(column)} values for {n} objects; give one for each")
-    return results
+            raise ValueError(
+                f"attributes: the column {name!r} has {count(len(column), 'value')} for {count(n, 'object')}; "
+                "give one for each"
+            )
+    if results["scree"] is not None:
+        _check_length("scree", results["scree"], p)
+
+
+def _check_charts(results: Mapping[str, Any]) -> None:
+    """Check that lists which are drawn together are equally long."""
+    margins, choice = results["margins"], results["dimension"]
+    if margins is not None:
+        _check_length("margins.edges", margins["edges"], len(margins["counts"]) + 1)
+        if any(right < left for left, right in itertools.pairwise(margins["edges"])):
+            raise ValueError(f"margins.edges must ascend{HINT}")
+    if choice is not None:
+        for name in ("errors", "standard_errors"):
+            if choice.get(name) is not None:
+                _check_length(f"dimension.{name}", choice[name], len(choice["candidates"]))
+
+
+def _check_length(place: str, values: Sequence[Any], wanted: int) -> None:
+    if len(values) != wanted:
+        raise ValueError(f"{place} must hold {count(wanted, 'number')}; got {len(values)}{HINT}")
 
 
 def _matrix(values: Any, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     """Return numbers of a given shape, None meaning at least one."""
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be rows of numbers of one length{_HINT}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be rows of numbers of one length{HINT}") from None
     fits = array.ndim == len(shape) and all(
         have == want if want is not None else have >= 1 for have, want in zip(array.shape, shape, strict=True)
     )
     if not fits:
         wanted = ", ".join("p" if size is None else str(size) for size in shape)
-        raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}{_HINT}")
-    if not np.isfinite(array).all():
-        row = int(np.argwhere(~np.isfinite(array))[0, 0])
-        raise ValueError(f"{name}: row {row} holds a value that is not a finite number{_HINT}")
+        raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}, and objects go by rows{HINT}")
+    finite = np.abs(array) <= LARGEST
+    if not finite.all():
+        row = int(np.argwhere(~finite)[0, 0])
+        raise ValueError(f"{name}: row {row} holds a value that is not a finite number{HINT}")
     return array
 
 
@@ -104,7 +140,7 @@ def payload(results: Mapping[str, Any], thumbnails: Mapping[int, str]) -> dict[s
         upper = np.triu_indices(embedding.shape[1])
         covariances = _rounded(np.array(covariances, dtype=np.float64)[:, upper[0], upper[1]], 4)
     return {
-        "objects": [str(label) for label in results["objects"]],
+        "objects": results["objects"],
         "attributes": results["attributes"] or {},
         "embedding": _rounded(embedding, 6),
         "covariances": covariances,
@@ -112,7 +148,8 @@ def payload(results: Mapping[str, Any], thumbnails: Mapping[int, str]) -> dict[s
         "scales": results["scales"],
         "neighbours": index.tolist(),
         "distances": _rounded(distance, 4),
-        "annotators": results["annotators"],
+        "annotators": results["annotators"]
+        and [{field: person.get(field) for field in _OF_PEOPLE} for person in results["annotators"]],
         "chance": (results["error"] or {}).get("chance"),
         "thumbnails": {str(place): uri for place, uri in thumbnails.items()},
     }

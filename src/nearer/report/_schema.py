@@ -1,0 +1,86 @@
+"""What each key of the results holds.
+
+Results are files, and files get damaged and edited: all that the page is made of is looked at once, and trusted then.
+"""
+
+from __future__ import annotations
+
+from nearer.report._checks import (
+    Check,
+    list_of,
+    mapping_of,
+    maybe,
+    number,
+    one_of,
+    plain,
+    record,
+    scalar,
+    string,
+    whole,
+)
+
+_share, _amount, _number = number(0, 1), number(0), number()
+_ends = {"low": _number, "high": _number}
+
+#: What every key holds beside format and the two that are read as arrays, embedding and covariances.
+SCHEMA: dict[str, Check] = {
+    "title": maybe(string),
+    "source": maybe(
+        record(
+            {},
+            {"file": string, "sha256": string, "kind": string}
+            | dict.fromkeys(("n_answers", "n_bad", "n_undecided"), whole()),
+        )
+    ),
+    "summary": maybe(
+        record({}, dict.fromkeys(("n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen"), whole()))
+    ),
+    "objects": list_of(string, least=1),
+    "attributes": maybe(mapping_of(list_of(scalar))),
+    "scree": maybe(list_of(_amount)),
+    "level": maybe(_share),
+    "scales": maybe(list_of(_amount)),
+    "error": maybe(
+        record(
+            {},
+            dict.fromkeys(("held_out", "map", "ceiling", "chance"), _share)
+            | dict.fromkeys(("low", "high", "map_low", "map_high"), _number)
+            | {"n_folds": whole(), "unit": string},
+        )
+    ),
+    "margins": maybe(
+        record({"edges": list_of(_number), "counts": list_of(_amount, least=1)}, {"share_negative": _share})
+    ),
+    "learning_curve": maybe(list_of(record({"n_comparisons": _amount, "error": _share}, _ends))),
+    "dimension": maybe(
+        record(
+            {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},
+            {"standard_errors": list_of(maybe(_amount)), "rule": string},
+        )
+    ),
+    "annotators": maybe(
+        list_of(
+            record(
+                {"name": string},
+                {"n_answers": whole(), "error": _share, "median_seconds": _amount, "flags": list_of(string)} | _ends,
+            )
+        )
+    ),
+    "findings": maybe(
+        list_of(
+            record(
+                {"level": one_of("error", "warning", "note", "good"), "title": string, "text": string},
+                {"code": string, "examples": list_of(string)},
+            )
+        )
+    ),
+    "settings": maybe(record({}, {"method": string, "parameters": mapping_of(plain), "chosen": mapping_of(plain)})),
+    "versions": maybe(mapping_of(scalar)),
+    "seed": maybe(whole()),
+    "command": maybe(string),
+    "date": maybe(string),
+    "seconds": maybe(_amount),
+    "citations": maybe(list_of(record({"text": string}, {"doi": string}))),
+}
+#: Keys that older results do not have.
+LATER: dict[str, Check] = {"notes": maybe(list_of(string))}
