@@ -44,7 +44,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kind", choices=KINDS, help="how people were asked (found by the names of the columns)")
     group.add_argument(
         "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
-        help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names)",
+        help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "
+        "shown=a+b+c for several, trial= for none",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
     group.add_argument("--skip-bad", action="store_true", help="skip and count rows that cannot be used")
@@ -129,7 +130,7 @@ def pairs(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in text.split(","):
         name, sign, value = part.partition("=")
-        if not sign or not name.strip() or not value.strip():
+        if not sign or not name.strip():
             raise argparse.ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {part!r}")
         found[name.strip()] = value.strip()
     return found
