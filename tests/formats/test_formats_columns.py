@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearer.formats import read_answers
+from nearer.formats import read_answers, write_answers
 from nearer.formats.columns import find_columns
 
 TRIPLET = {"anchor": ["a", "b", "c", "a"], "near": ["b", "c", "a", "c"], "far": ["c", "a", "b", "b"]}
@@ -41,9 +41,7 @@ def test_kinds_are_found(names, kind):
 
 
 def test_what_is_unclear_is_listed():
-    with pytest.raises(
-        ValueError, match=r"'foo', 'bar'.*anchor \+ near \+ far.*--columns anchor=.*columns=\{'anchor'"
-    ):
+    with pytest.raises(ValueError, match=r"'foo', 'bar'.*anchor \+ near \+ far.*--columns anchor=.*columns=\{'anchor'"):
         find_columns(["foo", "bar"], None, None, "file")
     with pytest.raises(ValueError, match=r"--kind triplet \(kind='triplet'\) or --kind grid \(kind='grid'\)"):
         find_columns(["anchor", "near", "far", "shown", "chosen"], None, None, "file")
@@ -97,11 +95,28 @@ def test_several_columns_can_be_given_in_one_text():
         ("Response.Time..s.", [7955, 2233, 3627, 1775], [7.955, 2.233, 3.627, 1.775]),
         ("seconds", ["1,5", "2,5", "NA", ""], [1.5, 2.5, np.nan, np.nan]),
         ("duration", [3, -1, 4, 5], [3, np.nan, 4, 5]),
+        ("rt", ["1,234", "950", "2,345", "800"], [1.234, 0.95, 2.345, 0.8]),  # thousands
+        ("rt", ["1,234", "0,95", "2,345", "12,8"], [1.234, 0.95, 2.345, 12.8]),  # decimals
+        ("rt", ["1,234.5", "2,345", "999.5", "1,000,000"], [1.2345, 2.345, 0.9995, 1000]),
+        ("rt", ["1.234,5", "2.345", "999,5", "1.000.000"], [1.2345, 2.345, 0.9995, 1000]),
     ],
 )
 def test_response_times_are_seconds(name, times, seconds):
     answers = read_answers(TRIPLET | {name: times})
     np.testing.assert_allclose(answers.seconds, seconds)
+
+
+@pytest.mark.parametrize(("name", "what"), [("rt", "response time"), ("confidence", "confidence")])
+def test_what_is_no_number_is_none_and_counted(name, what):
+    with pytest.warns(UserWarning, match=f"2 rows have a {what} that is no number, such as 'timeout'"):
+        answers = read_answers(TRIPLET | {name: ["0.5", "timeout", "0.7", "late, sorry."]})
+    np.testing.assert_array_equal(answers.seconds if name == "rt" else answers.confidences, [0.5, np.nan, 0.7, np.nan])
+    assert (len(answers), answers.n_bad, len(answers.notes)) == (4, 0, 1)
+
+
+def test_a_confidence_that_weighs_must_be_a_number():
+    with pytest.raises(ValueError, match="table:2: the confidence 'very' is no number"):
+        read_answers(TRIPLET | {"confidence": [1, "very", 2, 3]}, weight_by_confidence=True)
 
 
 def test_confidence_is_kept_and_weighs_if_asked():
@@ -115,7 +130,8 @@ def test_confidence_is_kept_and_weighs_if_asked():
 
 
 def test_rows_of_a_trial_weigh_one_in_all():
-    answers = read_answers(TRIPLET | {"trial": ["t1", "t1", "t2", "t3"]})
+    with pytest.warns(UserWarning, match=r"one answer: 4 rows are 3 trials.*--columns trial="):
+        answers = read_answers(TRIPLET | {"trial": ["t1", "t1", "t2", "t3"]})
     assert answers.comparisons.trials.tolist() == ["t1", "t1", "t2", "t3"]
     assert answers.comparisons.weights.tolist() == [0.5, 0.5, 1, 1]
     assert len(answers) == 4
@@ -139,6 +155,41 @@ def test_trials_that_come_back_are_remarked_upon():
 def test_weights_in_the_file_stand():
     answers = read_answers(TRIPLET | {"weight": [1, 2, 0.5, 0], "trial": [1, 1, 2, 2]})
     assert answers.comparisons.weights.tolist() == [1, 2, 0.5, 0]
+    assert answers.notes == ()
+    assert read_answers(TRIPLET | {"trial": [1, 2, 3, 4]}).notes == ()
+
+
+@pytest.mark.parametrize("odd", ["1e300", "1e-320", "1e10", "1e-10"])
+def test_weights_out_of_all_proportion_are_bad(odd):
+    table = TRIPLET | {"weight": ["1", "2", odd, "3"]}
+    with pytest.raises(ValueError, match=f"table:3: the weight '{odd}' is out of all proportion"):
+        read_answers(table)
+    assert read_answers(table, skip_bad=True).comparisons.weights.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e300, 1e-300, 1e-320])
+def test_weights_that_are_all_extreme_keep_their_proportions(tmp_path, scale):
+    with pytest.warns(UserWarning, match="weights were divided by"):
+        answers = read_answers(TRIPLET | {"weight": [repr(scale), repr(scale), "0", repr(scale / 4)]})
+    np.testing.assert_allclose(answers.comparisons.weights, [1, 1, 0, 0.25], rtol=1e-3)
+    again = read_answers(write_answers(answers, tmp_path / "again.csv"))
+    assert again.comparisons.weights.tolist() == answers.comparisons.weights.tolist()
+
+
+def test_a_confidence_out_of_all_proportion_is_bad_where_it_weighs():
+    table = TRIPLET | {"confidence": ["1", "1e300", "2", "3"]}
+    assert len(read_answers(table)) == 4
+    with pytest.raises(ValueError, match="table:2: the confidence '1e300' is out of all proportion"):
+        read_answers(table, weight_by_confidence=True)
+
+
+@pytest.mark.parametrize("odd", ["1e300", "1e-320"])
+def test_weights_of_our_own_files_are_checked_too(tmp_path, odd):
+    path = tmp_path / "own.csv"
+    rows = ["cat,dog,car,1.0,1,triplet", f"car,bus,cat,{odd},2,triplet", "bus,car,dog,1.0,3,triplet"]
+    path.write_text("\n".join(["anchor,near,far,weight,nearer_answer,nearer_kind", *rows]))
+    with pytest.raises(ValueError, match=f"own.csv:3: the weight '{odd}' is out of all proportion"):
+        read_answers(path)
 
 
 def test_labels_are_integers_only_if_all_are():

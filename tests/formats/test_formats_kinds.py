@@ -252,7 +252,7 @@ def test_an_object_may_be_called_same():
         ({"anchor": ["a"] * 2, "shown": ["b;c", "b;b"], "chosen": ["b", "b"]}, "shown twice"),
         ({"anchor": ["a"] * 2, "shown": ["b;c", "b;c"], "chosen": ["b", "d"]}, "'d' is not among"),
         ({"anchor": ["a"] * 2, "ranking": ["b;c", "b"]}, "fewer than two"),
-        ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "rt": [1, "soon"]}, "'soon' is no number"),
+        ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "weight": [1, "big"]}, "'big' is no number"),
         ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "worker": ["w", ""]}, "there is no annotator"),
     ],
 )

@@ -109,7 +109,7 @@ def test_comparisons_with_answers_and_integers(tmp_path, name):
     comparisons = Comparisons.from_triplets(
         [[0, 1, 2], [2, 1, 3], [3, 0, 1]],
         y=[1, -1, 1],
-        weights=[0.1, 1e-300, 3],
+        weights=[0.1, 1e-20, 3],
         annotators=["p", "q", "q"],
         trials=["t1", "t 2", "t1"],
         n_objects=6,

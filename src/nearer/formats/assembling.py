@@ -11,7 +11,7 @@ from nearer._columns import refuse_all_zero
 from nearer.comparisons import Comparisons
 from nearer.formats.advice import with_column, without
 from nearer.formats.answers import Answers, BadRow
-from nearer.formats.numbers import as_seconds, read_numbers
+from nearer.formats.numbers import as_seconds, in_proportion, read_numbers
 from nearer.formats.objects import spread
 from nearer.formats.presets import Reading
 from nearer.formats.questions import Asked, Question
@@ -34,7 +34,8 @@ def read_extras(question: Question, reading: Reading, by_confidence: bool, own: 
             unit: Any = "s" if own else ("ms" if reading.milliseconds and question.name(role) == "rt" else None)
             numbers = as_seconds(numbers, question.name(role), unit)
         if must:
-            question.faults.add(numbers < 0, f"the {words} is negative")
+            column = question.column(role)
+            numbers = in_proportion(numbers, column, words, question.faults, question.source, question.notes)
         extras[role] = numbers
     if by_confidence and "confidence" not in extras:
         raise ValueError(
@@ -80,7 +81,7 @@ def assembled(
     trials: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
     if trial is not None:
-        groups, labels = group_trials(trial, annotator, source, notes)
+        groups, labels = group_trials(trial, annotator, "weight" in extras, source, notes)
         trials, weights = labels[answer_of], shared_weights(groups[answer_of])
     elif several:
         trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)

@@ -19,7 +19,7 @@ from nearer.formats.answers import KINDS, Answers, Kind
 from nearer.formats.columns import LAYOUTS, NEAR_FAR, Found, Roles
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.inert import restored
-from nearer.formats.numbers import read_numbers
+from nearer.formats.numbers import in_proportion, read_numbers
 from nearer.formats.objects import spread
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.table import Column, Loaded, Table, merged
@@ -27,6 +27,7 @@ from nearer.formats.table import Column, Loaded, Table, merged
 TRIPLET = ("anchor", "near", "far")
 LABELS = ("annotator", "trial")
 NUMBERS = ("weight", "seconds", "confidence", "place")
+_MOST_APART = 1e30  # weights here are products: of what a row counted, its share of a trial, and a confidence
 _TRIPLET_LAYOUT, _QUADRUPLET_LAYOUT = LAYOUTS[1], LAYOUTS[3]
 
 
@@ -67,7 +68,9 @@ def read_native(
         is not None
     }
     if "weight" in numbers:
-        faults.add(numbers["weight"] < 0, "the weight is negative")
+        numbers["weight"] = in_proportion(
+            numbers["weight"], loaded.columns["weight"], "weight", faults, table.source, notes, _MOST_APART
+        )
     for role in ("nearer_answer", *(each for each in LABELS if each in roles)):
         faults.add(loaded.columns[role].codes < 0, f"there is no {role}")
     question = Question(Found(layout, roles), loaded.columns, faults, table.source, False, False, names, notes)

@@ -13,11 +13,12 @@ from nearer.formats.table import Column
 
 
 def group_trials(
-    trial: Column, annotator: Column | None, source: str, notes: list[str]
+    trial: Column, annotator: Column | None, weighted: bool, source: str, notes: list[str]
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Return the number of the trial, (a,), and its label, (a,), of answers that all have one.
 
-    Two annotators with the same trial id are two trials, which then have numbers for labels.
+    Two annotators with the same trial id are two trials, which then have numbers for labels. ``weighted`` says whether
+    the table has weights of its own, so that trials do not change what rows count.
     """
     codes = trial.codes.astype(np.int64)
     if annotator is not None:
@@ -29,6 +30,11 @@ def group_trials(
             f"{source}: rows of the same trial are not next to each other; each trial counts as one act of judgment. "
             "If trials are only numbered within a person or a block, name that column as annotator or leave the "
             f"trials out: {without('trial')}"
+        )
+    elif annotator is None and n_groups < len(groups) and not weighted:
+        notes.append(
+            f"{source}: the rows of a trial count as one answer: {len(groups)} rows are {n_groups} trials. If each row "
+            f"is an answer of its own, say {without('trial')}"
         )
     n_ids = len(np.unique(trial.codes))
     return groups, spread(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64)

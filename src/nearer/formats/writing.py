@@ -58,7 +58,7 @@ def write_answers(
     -----
     Comparisons, weights, annotators, trials, response times, confidences and places come back exactly. Text files hold
     labels as text, sorted when they come back; npz keeps their order, too. Counts of rows that were skipped are not
-    written.
+    written. Weights that differ by more than a factor of 1e30 are refused when they are read back.
 
     Examples
     --------
