@@ -93,7 +93,8 @@ def test_labels_are_inert(opened):
     results["annotators"] = [
         person | {"name": label} for person, label in zip(results["annotators"], BAD, strict=False)
     ]
-    results["findings"][0]["title"] = results["findings"][0]["examples"] = BAD[:2]
+    results["findings"][0] |= {"title": BAD[0], "examples": BAD[:2]}
+    results["notes"] = BAD
     browser = opened(results)
     assert browser.title == BAD[0]
     assert words(browser, "h1") == BAD[0]
@@ -390,6 +391,24 @@ def test_the_ellipse_in_the_panel_is_that_of_the_covariance(opened):
     select(browser, "#axes select", "2")
     press(browser, "n")
     assert f"6 {TIMES} 2" in words(browser, "#panel dl")
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_map_that_is_one_point_opens(opened, n, p):
+    browser = opened(results_of([[0.0] * p] * n, ["a", "b", "c"][:n], {}))
+    assert get(browser, "#canvas").get_attribute("aria-label") == ("Map of 1 object" if n == 1 else "Map of 3 objects")
+    get(browser, "#find").send_keys("a")
+    said = "1 of 1 object matches." if n == 1 else "1 of 3 objects matches."
+    assert get(browser, "#status").get_attribute("textContent") == said
+    press(browser, "+", "n")
+    assert words(browser, "#panel h3") == "a"
+
+
+def test_notes_and_people_of_whom_little_is_known_are_shown(opened):
+    browser = opened(color_results(notes=["the run was stopped before its end"], annotators=[{"name": "Ada"}]))
+    assert words(browser, "#notes") == "Notes on this run\nthe run was stopped before its end"
+    assert words(browser, "#annotators-table tbody").startswith("Ada")
 
 
 def test_ten_thousand_objects_open(opened):

@@ -35,12 +35,7 @@ def notes(results: Results) -> str | None:
     found = results.get("notes")
     if not found:
         return None
-    return f'<ul class="notes">{"".join(f"<li>{text(_sentence(note))}</li>" for note in found)}</ul>'
-
-
-def _sentence(note: str) -> str:
-    """Return a note, which begins small and ends open, as a sentence."""
-    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
+    return f'<ul class="notes">{"".join(f"<li><bdi>{text(note)}</bdi></li>" for note in found)}</ul>'
 
 
 def left_out(results: Results, part: str, advice: str = "") -> str:

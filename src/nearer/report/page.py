@@ -122,7 +122,7 @@ def _map(results: Mapping[str, Any]) -> str:
 
 def _why_no_ellipses(results: Mapping[str, Any]) -> str:
     if any("placed on the map" in note for note in results.get("notes") or []):
-        return "Objects were placed on it afterwards, as the notes on this run say."
+        return "A map has no ellipses after placing objects on it (see the notes on this run)."
     return _sections.left_out(results, "ellipses", "To have it measured, leave out --quick (or --resamples 0).")
 
 
