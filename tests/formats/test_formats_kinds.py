@@ -71,7 +71,7 @@ def test_numbers_are_objects_where_objects_are_numbers():
 
 
 def test_numbers_are_places_where_most_of_them_are_no_object_shown():
-    table = {"anchor": ["7", "5", "7"], "left": ["3", "4", "1"], "right": ["12", "6", "2"], "answer": ["1", "2", "2"]}
+    table = {"anchor": ["7", "5", "7"], "left": ["3", "4", "1"], "right": ["12", "7", "2"], "answer": ["1", "2", "2"]}
     assert read_answers(table).places.tolist() == [0, 1, 1]
 
 

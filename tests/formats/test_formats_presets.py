@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nearer.formats import BadAnswers, read_answers
+from nearer.formats import BadAnswers, read_answers, write_answers
 
 SALMON = (
     "head,left,right,winner,loser,sampler,score,puid,response_time,network_latency,time_received,loser_html,"
@@ -69,7 +69,7 @@ def test_jspsych_with_sides(tmp_path, form):
     rows = with_defaults(JSPSYCH)
     text = {"json": json.dumps(rows), "csv": as_csv(rows), "jsonl": "\n".join(map(json.dumps, rows))}[form]
     path.write_text(text)
-    with pytest.warns(UserWarning, match="1 rows name no objects"):
+    with pytest.warns(UserWarning, match="1 row names no objects"):
         answers = read_answers(path)
     assert answers.kind == "triplet"
     assert said(answers) == [("a", "c", "b"), ("b", "c", "a")]  # a lone 1 is the second button
@@ -90,11 +90,87 @@ def test_jspsych_with_lists(tmp_path, choices):
         "trial_type": "image-button-response",
     }
     path.write_text(as_csv(with_defaults([JSPSYCH[0], row, row | {"response": 0}])))
-    with pytest.warns(UserWarning, match="1 rows name no objects"):
+    with pytest.warns(UserWarning, match="1 row names no objects"):
         answers = read_answers(path, preset="jspsych")
     assert answers.kind == ("triplet" if len(choices) == 2 else "grid")
     assert said(answers)[0] == ("a", "c", "b")
     assert answers.places.tolist() == [1, 0]
+
+
+def screens(*extra):
+    """Trials of two people about four objects, and other screens before those of each."""
+    row = {"rt": 900, "response": 1, "trial_type": "image-button-response"}
+    triplets = [("a", ["b", "c"]), ("b", ["c", "d"]), ("c", ["d", "a"])]
+    trials = [row | {"stimulus": anchor, "choices": choices} for anchor, choices in triplets]
+    return with_defaults([*(row | each for each in extra), *trials] * 2)
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_screens_with_one_button_are_passed_over(tmp_path, form):
+    path = tmp_path / f"data.{form}"
+    rows = screens({"stimulus": "Welcome", "choices": ["Continue"], "response": 0})
+    path.write_text(json.dumps(rows) if form == "json" else as_csv(rows))
+    with pytest.warns(UserWarning, match="2 rows show fewer than two objects and were passed over"):
+        answers = read_answers(path)
+    assert said(answers) == [("a", "c", "b"), ("b", "d", "c"), ("c", "a", "d")] * 2
+    assert answers.comparisons.objects.tolist() == list("abcd")
+
+
+def test_questions_about_something_else_are_passed_over(tmp_path):
+    path = tmp_path / "data.json"
+    consent = {"stimulus": "Do you consent?", "choices": ["Yes", "No"], "response": 0}
+    path.write_text(
+        json.dumps(screens(consent, consent | {"stimulus": "Are you of age?"}, consent | {"response": None}))
+    )
+    mentioned = "'Are you of age?', 'Do you consent?', 'No', 'Yes'"
+    with pytest.warns(UserWarning, match="6 rows are about objects that no other row") as caught:
+        answers = read_answers(path)
+    assert mentioned in str(caught[0].message)
+    assert said(answers) == [("a", "c", "b"), ("b", "d", "c"), ("c", "a", "d")] * 2
+    again = write_answers(answers, tmp_path / "again.json", "jspsych")
+    assert len(read_answers(again)) == 6
+
+
+def test_a_question_about_something_else_is_found_beside_choices_that_never_change(tmp_path):
+    path = tmp_path / "data.json"
+    row = {"rt": 900, "response": 1, "trial_type": "image-button-response", "choices": ["x", "y", "z"]}
+    consent = row | {"stimulus": "Do you consent?", "choices": ["Yes", "No"]}
+    path.write_text(json.dumps(with_defaults([consent, *(row | {"stimulus": anchor} for anchor in "abc")])))
+    with pytest.warns(UserWarning, match=r"1 row is about objects that no other row mentions .* and was passed over"):
+        assert len(read_answers(path)) == 3
+
+
+def test_a_block_of_other_objects_stays(tmp_path):
+    path = tmp_path / "data.json"
+    other = [{"stimulus": x, "choices": [y, z]} for x, y, z in ("xyz", "yzx", "zyx")]
+    path.write_text(json.dumps(screens(*other)))
+    answers = read_answers(path)
+    assert len(answers) == 12
+    assert answers.notes == ()
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd-one-out", "ranking"])
+def test_other_files_keep_such_rows_with_a_note(kind):
+    rows = [*("abc", "bcd", "cda"), "xyz"]
+    first, second, third = ([row[at] for row in rows] for at in range(3))
+    table = {
+        "triplet": {"anchor": first, "near": second, "far": third},
+        "odd-one-out": {"o1": first, "o2": second, "o3": third, "odd": third},
+        "ranking": {"anchor": first, "rank_1": second, "rank_2": third},
+    }[kind]
+    with pytest.warns(UserWarning, match=r"1 row is about objects that no other row mentions \('x', 'y', 'z'\)"):
+        answers = read_answers(table, kind)
+    assert len(answers) == 4
+    assert read_answers({name: column[:3] for name, column in table.items()}, kind).notes == ()
+    assert read_answers({name: column[2:] for name, column in table.items()}, kind).notes == ()
+
+
+def test_strays_are_found_among_many_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.permuted(np.tile(np.arange(50), (200_000, 1)), axis=1)[:, :3].astype(str).astype(object)
+    rows[150_000] = ["x", "y", "z"]
+    with pytest.warns(UserWarning, match="1 row is about"):
+        read_answers(dict(zip(["anchor", "near", "far"], rows.T, strict=True)))
 
 
 def test_a_trial_without_a_response_is_bad(tmp_path):

@@ -26,7 +26,7 @@ Columns = dict[str, list[Column]]
 Result = tuple[Kind, Objects, Expansion, list[Any]]
 
 
-def _read_lists(columns: list[Column]) -> tuple[NDArray[np.intp], list[tuple[str, ...]]]:
+def read_lists(columns: list[Column]) -> tuple[NDArray[np.intp], list[tuple[str, ...]]]:
     """Return the number of the list in every row, and the lists; an empty list comes last."""
     if len(columns) > 1:
         codes, lists = join_columns(columns)
@@ -49,7 +49,7 @@ def read_grid(
 ) -> Result:
     """Return the comparisons of a table with what was shown and what was chosen."""
     anchor_column = columns["anchor"][0]
-    shown_of, shown = _read_lists(columns["shown"])
+    shown_of, shown = read_lists(columns["shown"])
     objects = Objects([anchor_column], (item for each in shown for item in each), names)
     anchor = objects.codes(anchor_column, "anchor", faults)
     if len(columns["chosen"]) > 1:
@@ -175,7 +175,7 @@ def read_ranking(
 ) -> Result:
     """Return the comparisons of a table with rankings, nearest first."""
     anchor_column = columns["anchor"][0]
-    ranking_of, rankings = _read_lists(columns["ranking"])
+    ranking_of, rankings = read_lists(columns["ranking"])
     objects = Objects([anchor_column], (item for each in rankings for item in each), names)
     anchor = objects.codes(anchor_column, "anchor", faults)
     ranking_of = ranking_of % len(rankings)

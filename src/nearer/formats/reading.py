@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import native
@@ -21,10 +20,11 @@ from nearer.formats.delimited import delimited_table
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored
-from nearer.formats.presets import PRESETS, Reading, detected, reading_of
+from nearer.formats.passing import passed_over
+from nearer.formats.presets import PRESETS, detected, reading_of
 from nearer.formats.questions import Question, read_question
 from nearer.formats.records import json_table
-from nearer.formats.table import Column, Loaded, Table
+from nearer.formats.table import Table
 from nearer.formats.text import as_utf8, read_bytes
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
@@ -179,7 +179,7 @@ def _read(
     if own and table.delimited:
         restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
         loaded = replace(loaded, columns=restored_columns)
-    loaded = _passed_over(loaded, found, reading, table.source, notes)
+    loaded = passed_over(loaded, found, reading, own, table.source, notes)
     faults = Faults(len(loaded.lines))
     if len(loaded.lines) == 0:
         gather_bad(loaded, faults, table.source, skip_bad, any_left=False)
@@ -194,21 +194,3 @@ def _refuse_twice(table: Table, found: Found) -> None:
     for name in found.names:
         if table.names.count(name) > 1:
             raise ValueError(f"{table.source} has two columns {name!r}; rename one of them")
-
-
-def _passed_over(loaded: Loaded, found: Found, reading: Reading, source: str, notes: list[str]) -> Loaded:
-    """Leave out rows that are no answers: nothing in any column, or, in logs of all trials, no objects."""
-    roles = tuple(found.roles)
-    if reading.pass_over:  # instructions have a stimulus and a response, too, but nothing to choose from
-        not_shown = ("anchor", "answer", "chosen", "odd", "central")
-        roles = tuple(role for role in found.layout.roles if role not in not_shown)
-    empty = np.ones(len(loaded.lines), bool)
-    for role in roles:
-        for name in found.roles[role]:
-            empty &= loaded.columns[name].codes < 0
-    if not empty.any():
-        return loaded
-    what = "name no objects" if reading.pass_over else "are empty"
-    notes.append(f"{source}: {int(empty.sum())} rows {what} and were passed over")
-    kept = {name: Column(column.codes[~empty], column.values) for name, column in loaded.columns.items()}
-    return replace(loaded, columns=kept, lines=loaded.lines[~empty])
