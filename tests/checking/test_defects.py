@@ -1,16 +1,19 @@
 """Each defect, planted into a clean study, is found, at its level and with the culprits named."""
 
+import json
 from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
+from scipy.special import comb
 from studies import Columns, simulate
 
 from nearer import Comparisons
 from nearer.checking import check, doctor
-from nearer.checking.enough import check_curve
+from nearer.checking.enough import check_curve, worth_of_repeats
 from nearer.checking.people import check_chance
+from nearer.formats import read_answers
 from nearer.formats.answers import Answers, BadRow
 
 CLEAN = simulate(seed=1)
@@ -360,7 +363,7 @@ def test_times_that_cannot_be():
 
 
 def test_too_few_answers_and_how_many_more():
-    finding = found(CLEAN[:90].answers(), "too-few")
+    finding = found(simulate(seed=1, repeated=0.0)[:90].answers(), "too-few")
     assert finding.level == "warning"
     assert "0.44 n p log n" in finding.title  # 90 / (30 * 2 * ln 30)
     assert "about 730 answers more" in finding.text  # (4 - 0.441) * 204.07
@@ -374,6 +377,107 @@ def test_few_answers_are_not_called_coin_tosses():
 
 def test_enough_answers():
     assert found(CLEAN.answers(), "enough").level == "good"
+
+
+def repeated(rows, times):
+    return as_answers(np.repeat(rows, times, axis=0))
+
+
+def test_one_question_over_and_over_is_not_enough():
+    finding = found(repeated([[0, 1, 2]], 50), "too-few")
+    assert finding.level == "warning"
+    assert "50 answers for 3 objects in 2 dimensions to 1 question: 0.3 n p log n" in finding.title  # 1.96 / 6.59
+    assert "enough" not in {each.code for each in examine(repeated([[0, 1, 2], [1, 0, 2]], 50), "enough")}
+
+
+def test_every_question_about_few_objects_is_enough():
+    rows = [[a, b, c] for a in range(4) for b in range(4) for c in range(b) if a not in (b, c)]
+    assert found(repeated(rows, 3), "enough").level == "good"
+    assert found(repeated(rows, 1), "rather-few").text.endswith("ask every question about them three times.")
+
+
+def test_few_questions_are_not_enough_however_often_they_are_asked():
+    rows = CLEAN.shown[np.unique(CLEAN.shown, axis=0, return_index=True)[1][:300]]  # 1.5 n p log n
+    assert found(repeated(rows, 40), "rather-few").level == "note"
+
+
+def test_repeats_are_worth_the_bits_they_tell():
+    def bits(times, wrong=0.1):
+        number = np.arange(times + 1)  # of wrong answers
+        likelihood = wrong**number * (1 - wrong) ** (times - number)
+        posterior = likelihood / (likelihood + likelihood[::-1])
+        return 1 + (comb(times, number) * likelihood) @ np.log2(posterior)
+
+    for times in (1, 2, 3, 5, 9, 50):
+        assert worth_of_repeats(times) == pytest.approx(bits(times) / bits(1), rel=0.1)
+
+
+ITEMS = ("item_1", "item_2", "item_3")
+
+
+def undecided_columns(kind, n_answers=600, share=0.3):
+    """Return the columns of a file of clean answers by six people, some of which are "can't tell"."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(12, 2))
+    columns = {"annotator": [f"p{number % 6}" for number in range(n_answers)]}
+    shown = np.array([rng.choice(12, 3, replace=False) for _ in range(n_answers)])
+    sides = [((points[shown[:, a]] - points[shown[:, b]]) ** 2).sum(axis=1) for a, b in ((1, 2), (0, 2), (0, 1))]
+    names = [f"o{number}" for number in range(12)]
+    columns |= {
+        name: [names[each] for each in shown[:, column]]
+        for column, name in enumerate(("anchor", "left", "right") if kind == "triplet" else ITEMS)
+    }
+    chosen = np.where(sides[2] < sides[1], 1, 2) if kind == "triplet" else np.argmin(sides, axis=0)
+    told = [names[shown[number, place]] for number, place in enumerate(chosen)]
+    columns["answer" if kind == "triplet" else "odd"] = [
+        "can't tell" if rng.random() < share else each for each in told
+    ]
+    return columns
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd-one-out"])
+def test_cannot_tell_contradicts_nobody(kind):
+    columns = undecided_columns(kind)
+    dropped, split = (read_answers(columns, undecided=how) for how in ("drop", "split"))
+    before, after = (check(each, random_state=0) for each in (dropped, split))
+    n_undecided = dropped.n_undecided
+    assert 150 < n_undecided < 210
+    for name in ("n_repeated", "n_contradicted", "disagreement", "n_self_contradicted", "n_in_cycles", "worth"):
+        assert after.counts[name] == before.counts[name], name
+    assert after.counts["n_contradicted"] == 0
+    assert [each.code for each in after if each.level in ("error", "warning")] == ["undecided"]
+    assert after[0].title == before[0].title == f'{n_undecided / 6:.0f}% of the answers are "can\'t tell"'
+    texts = [next(each.text for each in findings if each.code == "counts") for findings in (before, after)]
+    assert texts[0].endswith(f'questions; {n_undecided} more were "can\'t tell".')
+    assert texts[1].endswith(f'questions; {n_undecided} answers are "can\'t tell".')
+    assert after.counts["ceiling"] == pytest.approx(n_undecided / 600 / 2, abs=0.01)
+
+
+def test_who_cannot_tell_is_not_at_chance():
+    columns = undecided_columns("triplet", n_answers=1800, share=0.0)
+    hesitant = [number for number in range(1800) if number % 6 == 3 and number % 120 != 3]
+    for number in hesitant:
+        columns["answer"][number] = "can't tell"
+    counts = check(read_answers(columns, undecided="split"), random_state=0).counts
+    assert (counts["n_judged"], counts["n_at_chance"]) == (6, 0)
+
+
+def test_only_cannot_tell_is_no_crash():
+    columns = undecided_columns("triplet", n_answers=60, share=1.0)
+    findings = check(read_answers(columns, undecided="split"), random_state=0)
+    assert (findings.counts["n_contradicted"], findings.counts["worth"]) == (0, 0)
+
+
+@pytest.mark.parametrize("extreme", [1e300, 1e-320])
+@pytest.mark.parametrize("who", ["some", "all of a person", "one"])
+def test_extreme_weights_leave_all_figures_finite(extreme, who):
+    answers = CLEAN[:600].answers()
+    number = np.arange(600)
+    chosen = {"some": number % 9 == 0, "all of a person": answers.annotators == "p03", "one": number == 7}[who]
+    weights = np.where(chosen, extreme, 1.0)
+    findings = check(replace(answers, comparisons=replace(answers.comparisons, weights=weights)), random_state=0)
+    json.dumps(dict(findings.counts), allow_nan=False)
+    assert "nan" not in str(findings)
 
 
 def test_ceiling_is_near_the_noise_of_repeated_questions():
@@ -413,7 +517,10 @@ def odd_one_out(seed=9, n_objects=20, n_answers=1500):
 
 
 def test_answers_that_expand_to_several_comparisons():
-    findings = check(odd_one_out(), random_state=0)
+    answers = odd_one_out()
+    findings = check(answers, random_state=0)
     assert findings.worst in ("note", "good"), str(findings)
     assert findings[0].title == "1500 answers by 10 people about 20 objects, 3000 comparisons"
-    assert findings.counts["worth"] == pytest.approx(1500 * 2**0.6)
+    questions = np.sort(answers.comparisons.rows[:, 1:], axis=1) @ [20, 1] + 400 * answers.comparisons.rows[:, 0]
+    times = np.unique(questions, return_counts=True)[1]
+    assert findings.counts["worth"] == pytest.approx(2**0.6 * (2 * times / (times + 1)).sum() / 2)

@@ -65,7 +65,7 @@ def _examples(study: Study, chosen: NDArray[np.bool_], most: int = 3) -> tuple[s
     order = np.argsort(-(fewer**2) / more, kind="stable")[:most]  # many answers, and evenly split
     lines = []
     for question in questions[order]:
-        row = int(np.flatnonzero(study.questions == question)[0])
+        row = int(np.flatnonzero((study.questions == question) & study.decided)[0])
         said, other = study.votes[question][:: -1 if study.first_is_near[row] else 1]
         words = study.comparison_name(int(study.near[row]), int(study.far[row]))
         lines.append(f"{words}: {counted(int(said), 'answer')}, the other way round: {other}")
@@ -119,8 +119,8 @@ def _own_repeats(study: Study, people: NDArray[np.intp]) -> tuple[IntArray, IntA
     Also how many different questions these are: one hard question asked of all again says little about the others.
     """
     own = people[study.answers.answer_of].astype(np.int64) * study.n_questions + study.questions
-    codes, positions = np.unique(own, return_inverse=True)
-    votes = np.bincount(2 * positions + study.first_is_near, minlength=2 * len(codes)).reshape(-1, 2)
+    codes, positions = np.unique(own[study.decided], return_inverse=True)
+    votes = np.bincount(2 * positions + study.first_is_near[study.decided], minlength=2 * len(codes)).reshape(-1, 2)
     again = votes.sum(axis=1) > 1
     return votes[again], codes[again] // study.n_questions, len(np.unique(codes[again] % study.n_questions))
 

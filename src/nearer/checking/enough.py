@@ -11,6 +11,11 @@ maps of noisy answers, 20 to 200 objects in 1 to 5 dimensions, got this share of
     25% of answers wrong     0.40-0.48    0.36-0.47    0.22-0.35    0.16-0.28    0.08-0.12    0.07-0.10
 
 Below c = 1 a map is mostly guesswork, from c = 4 on it is right in nine cases of ten whatever the noise.
+
+Asking again tells less than asking something else. Of answers that are wrong in 10% of cases, k to one question tell as
+many bits as 2 k / (k + 1) to different ones (within a tenth), and however many they are, no more than 2. Noisier ones
+gain more, but a map needs enough questions as well. Very few objects do not have that many; what all triplets are
+worth, asked three times each, is then enough.
 """
 
 from __future__ import annotations
@@ -31,6 +36,8 @@ from nearer.model_selection.folds import units_of
 TOO_FEW, PLENTY = 1.0, 4.0
 # The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior.
 _WORTH = 0.6
+_MOST_REPEATS = 2  # what answers to one question are worth at most
+_MANY_REPEATS = 0.8  # questions for each answer, below which their number is worth telling
 _FALL = 0.05  # of the error, from half of the answers to all
 _FEWEST = 50
 _WIDE = 0.1  # an interval beyond this does not tell whether the error still falls
@@ -38,26 +45,57 @@ _NEAR_CHANCE = 0.4  # an error known to be above this is as good as a coin's
 
 
 def check_rule(study: Study) -> Outcome:
-    """Compare the number of comparisons with n p ln n."""
+    """Compare what the comparisons are worth with n p ln n."""
     n, p = study.n_objects, study.n_components
-    sizes = np.bincount(study.trials)
-    worth = float((sizes[sizes > 0] ** _WORTH).sum())
     unit = n * p * math.log(n)
+    every_question = worth_of_repeats(3) * n * (n - 1) * (n - 2) / 2
+    plenty = min(PLENTY * unit, every_question)
+    worth, fresh = _worth(study)
     c = worth / unit
     counts = {"rule_constant": c, "worth": worth, "rule_unit": unit}
-    missing = math.ceil((PLENTY - c) * unit * len(study.answers) / worth)
     title = (
-        f"{counted(len(study.answers), 'answer')} for {n} objects in {counted(p, 'dimension')}: {_short(c)} n p log n"
+        f"{counted(len(study.answers), 'answer')} for {n} objects in {counted(p, 'dimension')}"
+        f"{_repeats(study)}: {_short(c)} n p log n"
     )
-    if c >= PLENTY:
+    few_objects = every_question < PLENTY * unit
+    if worth >= plenty * (1 - 1e-9):
         text = "From 4 n p log n on, maps of noisy answers get nine of ten comparisons right."
+        text = "There are hardly more questions about so few objects." if few_objects else text
         return Outcome((Finding("good", "enough", title, text),), counts)
-    more = f"about {counted(_rounded(missing), 'answer')} more make 4 n p log n, where nine of ten are right."
+    missing = counted(_rounded(math.ceil((plenty - worth) / fresh)), "answer")
+    more = f"about {missing} more make 4 n p log n, where nine of ten are right."
+    more = "ask every question about them three times." if few_objects else more
     if c >= TOO_FEW:
         text = f"Maps of so many noisy answers get 7 to 9 of ten comparisons right; {more}"
         return Outcome((Finding("note", "rather-few", title, text),), counts)
     text = f"So few leave a map mostly to chance; {more}"
     return Outcome((Finding("warning", "too-few", title, text),), counts)
+
+
+def _worth(study: Study) -> tuple[float, float]:
+    """Return what all comparisons are worth, and one more answer to other questions; "can't tell" is worth nothing."""
+    trials, asked = study.trials[study.decided], study.votes.sum(axis=1)[study.questions[study.decided]]
+    if len(trials) == 0:
+        return 0.0, 1.0
+    each = np.bincount(trials)[trials] ** (_WORTH - 1)
+    return float(each @ (worth_of_repeats(asked) / asked)), float(each.sum() / (len(study.answers) - study.n_split))
+
+
+def worth_of_repeats(times: Any) -> Any:
+    """Return how many different questions are worth one that is asked so many times.
+
+    Examples
+    --------
+    >>> [worth_of_repeats(times) for times in (1, 3, 9)]
+    [1.0, 1.5, 1.8]
+    """
+    return times * _MOST_REPEATS / (times + _MOST_REPEATS - 1)
+
+
+def _repeats(study: Study) -> str:
+    """Say how many questions there are where many of the answers repeat one."""
+    n_asked = int((study.votes.sum(axis=1) > 0).sum())
+    return f" to {counted(n_asked, 'question')}" if n_asked < _MANY_REPEATS * len(study.answers) else ""
 
 
 def _short(number: float) -> str:
@@ -109,5 +147,6 @@ def check_ceiling(study: Study) -> Outcome:
     counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     interval = f"({percent(found.low)} to {percent(found.high)})"
     title = f"Judging by repeated questions, no map can err in less than {percent(found.error)} of answers {interval}"
-    text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered."
+    text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered"
+    text += ", and of what they cannot tell half is wrong in any case." if study.n_split else "."
     return Outcome((Finding("note", "ceiling", title, text),), counts)

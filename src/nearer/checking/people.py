@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import betabinom
 
+from nearer._rows import factorize
+from nearer._votes import torn
 from nearer._words import counted, name, percent
 from nearer.annotators import AnnotatorReliability, annotator_reliability
 from nearer.checking.findings import Finding
@@ -66,8 +68,10 @@ def _fast_people(study: Study, people: NDArray[np.intp], seconds: NDArray[np.flo
 def check_chance(study: Study) -> Outcome:
     """Find people whose answers the map of the others predicts no better than chance, or gets all the wrong way."""
     part = quick_part(study, _MOST_COMPARISONS)
-    if part.annotators is None or study.names is None or len(study.names) < 3:
+    sure = ~torn(part)  # who cannot tell is not careless
+    if part.annotators is None or len(factorize(part.annotators[sure])[0]) < 3:
         return Outcome()
+    part = part[sure]
     found = annotator_reliability(quick_estimator(study), part, random_state=study.rng)
     judged = found.n_answers >= _FEWEST
     if judged.sum() < 3:

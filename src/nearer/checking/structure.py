@@ -28,7 +28,8 @@ def check_counts(study: Study) -> Outcome:
         "n_answers": len(answers),
         "n_comparisons": len(study.comparisons),
         "n_annotators": n_people,
-        "n_undecided": answers.n_undecided,
+        "n_undecided": study.n_undecided,
+        "n_split": study.n_split,
         "n_bad": answers.n_bad,
         "n_trials": n_trials,
         "n_questions": study.n_questions,
@@ -38,7 +39,9 @@ def check_counts(study: Study) -> Outcome:
     expanded = f", {counted(len(study.comparisons), 'comparison')}" if len(study.comparisons) > len(answers) else ""
     grouped = f" in {counted(n_trials, 'trial')}" if n_trials < len(answers) else ""
     title = f"{counted(len(answers), 'answer')}{grouped}{people} about {counted(study.n_objects, 'object')}{expanded}"
-    also = [f'{counted(answers.n_undecided, "more was", "more were")} "can\'t tell"'] if answers.n_undecided else []
+    left_out = study.n_undecided - study.n_split
+    also = [f'{counted(study.n_split, "answer is", "answers are")} "can\'t tell"'] if study.n_split else []
+    also += [f'{counted(left_out, "more was", "more were")} "can\'t tell"'] if left_out else []
     also += [f"{counted(answers.n_bad, 'row was', 'rows were')} skipped"] if answers.n_bad else []
     text = f"Asked as {answers.kind} questions{'; ' if also else ''}{' and '.join(also)}."
     findings = [Finding("note", "counts", title, text), *_undecided(study), *_bad_rows(study), *_notes(study)]
@@ -46,8 +49,7 @@ def check_counts(study: Study) -> Outcome:
 
 
 def _undecided(study: Study) -> list[Finding]:
-    undecided = study.answers.n_undecided
-    share = undecided / max(undecided + len(study.answers), 1)
+    share = study.n_undecided / max(study.n_given, 1)
     if share < _MANY_UNDECIDED:
         return []
     text = (
@@ -60,7 +62,7 @@ def _bad_rows(study: Study) -> list[Finding]:
     n_bad, bad = study.answers.n_bad, study.answers.bad_rows
     if n_bad == 0:
         return []
-    share = n_bad / (n_bad + len(study.answers) + study.answers.n_undecided)
+    share = n_bad / (n_bad + study.n_given)
     level: Level = "warning" if share > _MANY_BAD else "note"
     title = f"{counted(n_bad, 'row')} could not be used ({percent(share)})"
     return [Finding(level, "bad-rows", title, "They were skipped; correct them in the file.", tuple(map(str, bad[:3])))]

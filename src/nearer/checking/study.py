@@ -1,14 +1,14 @@
 """A study laid open for the checks: what several of them need is worked out once.
 
 Comparisons are about pairs of objects. A *question* is an unordered pair of unordered pairs; an answer to it says which
-of the two is the near one. The objects, joined by the pairs that occur, make the *graph of pairs*: only the distances
-along its edges are ever asked about.
+of the two is the near one, or both, if it was "can't tell" and split. The objects, joined by the pairs that occur, make
+the *graph of pairs*: only the distances along its edges are ever asked about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._rows import factorize
+from nearer._votes import torn
 from nearer._words import name
 from nearer.checking.findings import Finding
 from nearer.comparisons import Comparisons
@@ -113,9 +114,43 @@ class Study:
         return self._questions[1]
 
     @cached_property
+    def known(self) -> Comparisons:
+        """The comparisons, with the trials and annotators that only the answers tell."""
+        comparisons, answer_of = self.comparisons, self.answers.answer_of
+        if comparisons.trials is None and len(self.answers) < len(comparisons):
+            comparisons = replace(comparisons, trials=answer_of)
+        if comparisons.annotators is None and self.answers.annotators is not None:
+            comparisons = replace(comparisons, annotators=self.answers.annotators[answer_of])
+        return comparisons
+
+    @cached_property
+    def decided(self) -> NDArray[np.bool_]:
+        """Which comparisons are of a trial that does not say both ways about their question, shape (m,)."""
+        return ~torn(self.known)
+
+    @cached_property
+    def n_split(self) -> int:
+        """How many answers say nothing but both ways: "can't tell", read so that it counts half for each."""
+        both_ways = torn(replace(self.comparisons, trials=self.answers.answer_of))
+        return len(self.answers) - len(np.unique(self.answers.answer_of[~both_ways]))
+
+    @property
+    def n_undecided(self) -> int:
+        """How many answers were "can't tell", those that were split and those that were left out."""
+        return max(self.answers.n_undecided, self.n_split)
+
+    @property
+    def n_given(self) -> int:
+        """How many answers were given, with those "can't tell" that were left out."""
+        return len(self.answers) + self.n_undecided - self.n_split
+
+    @cached_property
     def votes(self) -> IntArray:
-        """How often each question was answered with its second and with its first pair as the near one, (q, 2)."""
-        sides = 2 * self.questions + self.first_is_near
+        """How often each question was answered with its second and with its first pair as the near one, (q, 2).
+
+        Comparisons that say both ways are no votes.
+        """
+        sides = (2 * self.questions + self.first_is_near)[self.decided]
         return np.bincount(sides, minlength=2 * self.n_questions).reshape(-1, 2)
 
     @property
