@@ -8,7 +8,7 @@ as a trial.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -124,3 +124,31 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+
+def matched(comparisons: Comparisons, objects: Any) -> Comparisons:
+    """Return comparisons with labels as text or as integers, whichever ``objects`` are.
+
+    Text files hold the label 1 as "1", Parquet and npz files as an integer. Labels change only if all on one side are
+    on the other side, too, once both are text; else the comparisons come back as they are.
+
+    Examples
+    --------
+    >>> judgments = Comparisons.from_triplets([("1", "2", "10")])
+    >>> matched(judgments, np.array([1, 2, 3, 10])).objects
+    array([ 1, 10,  2])
+    """
+    mine = comparisons.objects.tolist()
+    theirs = objects.tolist() if isinstance(objects, np.ndarray) else list(objects)
+    types = [{type(label) for label in labels} for labels in (mine, theirs)]
+    if types not in ([{str}, {int}], [{int}, {str}]):
+        return comparisons
+    spelled, wanted = {str(label) for label in mine}, {str(label) for label in theirs}
+    if not (spelled <= wanted or wanted <= spelled):
+        return comparisons
+    if types[0] == {int}:
+        return replace(comparisons, objects=np.array([str(label) for label in mine]))
+    integers = {str(label): label for label in theirs}
+    if not spelled <= integers.keys():
+        return comparisons  # "cat" beside "1": no integers
+    return replace(comparisons, objects=np.array([integers[label] for label in mine]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,44 @@ def _labels_of(question: Question, role: str, rows: NDArray[np.intp]) -> Column 
     return Column(column.codes[rows], column.values)
 
 
+@dataclass(frozen=True)
+class _Counted:
+    """Who gave the answers, (a,), and the trials and weights, (m,), of their comparisons."""
+
+    annotators: NDArray[Any] | None
+    trials: NDArray[Any] | None
+    weights: NDArray[np.float64] | None
+
+
+def _counted(
+    question: Question,
+    extras: dict[str, NDArray[np.float64]],
+    rows: NDArray[np.intp],
+    answer_of: NDArray[np.intp],
+    weight_by_confidence: bool,
+) -> _Counted:
+    """Return what answers count; ``rows`` are those of the table, one for every answer."""
+    annotator = _labels_of(question, "annotator", rows)
+    trial = _labels_of(question, "trial", rows)
+    trials: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
+    if trial is not None:
+        groups, labels = group_trials(trial, annotator, "weight" in extras, question.source, question.notes)
+        trials, weights = labels[answer_of], shared_weights(groups[answer_of])
+    elif len(rows) < len(answer_of):
+        trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
+    if "weight" in extras:
+        share = shared_weights(answer_of)
+        given = extras["weight"][rows][answer_of]
+        weights = given if share is None else given * share
+    if weight_by_confidence:
+        confidence = extras["confidence"][rows][answer_of]
+        weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
+    if weights is not None:
+        refuse_all_zero(weights)
+    return _Counted(None if annotator is None else spread(annotator.values, annotator.codes), trials, weights)
+
+
 def assembled(
     question: Question,
     asked: Asked,
@@ -70,54 +109,39 @@ def assembled(
     weight_by_confidence: bool,
 ) -> Answers:
     """Return the answers, with the weights, trials and people of their comparisons."""
-    expansion, source, notes = asked.expansion, question.source, question.notes
+    expansion = asked.expansion
     new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
     rows = expansion.row_of[new_answer]  # of the table, one for every answer
     answer_of = np.cumsum(new_answer) - 1
-    several = len(rows) < len(answer_of)
-    annotator = _labels_of(question, "annotator", rows)
-    trial = _labels_of(question, "trial", rows)
-    annotators = None if annotator is None else spread(annotator.values, annotator.codes)
-    trials: NDArray[Any] | None = None
-    weights: NDArray[np.float64] | None = None
-    if trial is not None:
-        groups, labels = group_trials(trial, annotator, "weight" in extras, source, notes)
-        trials, weights = labels[answer_of], shared_weights(groups[answer_of])
-    elif several:
-        trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
-    if "weight" in extras:
-        share = shared_weights(answer_of)
-        given = extras["weight"][expansion.row_of]
-        weights = given if share is None else given * share
-    if weight_by_confidence:
-        confidence = extras["confidence"][expansion.row_of]
-        weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
-    if weights is not None:
-        refuse_all_zero(weights)
+    counted = _counted(question, extras, rows, answer_of, weight_by_confidence)
+    annotators = counted.annotators
     rows_of_objects, objects = asked.compressed()
     comparisons = Comparisons(
         rows=rows_of_objects,
         answers=asked.signs,
-        weights=weights,
-        annotators=annotators if annotators is None or not several else annotators[answer_of],
-        trials=trials,
+        weights=counted.weights,
+        annotators=annotators if annotators is None or len(rows) == len(answer_of) else annotators[answer_of],
+        trials=counted.trials,
         objects=objects,
     )
-    places = extras.get("place", expansion.places)
     return Answers(
         comparisons=comparisons,
         answer_of=answer_of,
         kind=asked.kind,
-        source=source,
+        source=question.source,
         lines=lines[rows],
         annotators=annotators,
         seconds=extras["seconds"][rows] if "seconds" in extras else None,
         confidences=extras["confidence"][rows] if "confidence" in extras else None,
-        places=None
-        if places is None or (places[rows] < 0).all()
-        else np.nan_to_num(places[rows], nan=-1).astype(np.int64),
+        places=_places(extras.get("place", expansion.places), rows),
         n_undecided=int(expansion.undecided.sum()),
         bad_rows=bad_rows,
         n_bad=n_bad,
-        notes=tuple(notes),
+        notes=tuple(question.notes),
     )
+
+
+def _places(places: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
+    if places is None or (places[rows] < 0).all():
+        return None
+    return np.asarray(np.nan_to_num(places[rows], nan=-1).astype(np.int64))

@@ -113,7 +113,6 @@ def _fast(
     """Return columns and lines, or None if anything is odd."""
     try:
         import pyarrow as pa
-        from pyarrow import csv as arrow
     except ModuleNotFoundError:
         return None
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
@@ -124,20 +123,9 @@ def _fast(
     encoders = {name: Encoder() for name in wanted}
     wrong = _WrongRows(source, delimiter)
     try:
-        batches = arrow.open_csv(
-            pa.BufferReader(data),
-            # One thread: only then is the line of a row of another width known.
-            arrow.ReadOptions(column_names=names, skip_rows=1, block_size=_PIECE, use_threads=False),
-            arrow.ParseOptions(delimiter=delimiter, invalid_row_handler=wrong.add),
-            arrow.ConvertOptions(
-                include_columns=wanted,
-                column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
-                strings_can_be_null=False,
-            ),
-        )
         n_rows = 0
         with tqdm(total=n_lines, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
-            for batch in batches:
+            for batch in _batches(data, delimiter, names, wanted, wrong):
                 n_rows += len(batch)
                 bar.update(len(batch))
                 for name in wanted:
@@ -152,6 +140,24 @@ def _fast(
     if wrong.lines:
         lines = np.delete(lines, np.array(wrong.lines) - 2)
     return [columns[names[position]] for position in positions], lines, wrong.bad_rows, len(wrong.lines)
+
+
+def _batches(data: bytes, delimiter: str, names: list[str], wanted: list[str], wrong: _WrongRows) -> Any:
+    """Return batches of the wanted columns, as codes and the values that they stand for."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    return arrow.open_csv(
+        pa.BufferReader(data),
+        # One thread: only then is the line of a row of another width known.
+        arrow.ReadOptions(column_names=names, skip_rows=1, block_size=_PIECE, use_threads=False),
+        arrow.ParseOptions(delimiter=delimiter, invalid_row_handler=wrong.add),
+        arrow.ConvertOptions(
+            include_columns=wanted,
+            column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
+            strings_can_be_null=False,
+        ),
+    )
 
 
 class _WrongRows:
