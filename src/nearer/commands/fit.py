@@ -106,7 +106,7 @@ def summary(study: Study) -> dict[str, Any]:
 
 
 def _text(study: Study, folder: Path) -> str:
-    from nearer.checking.findings import counted
+    from nearer._words import counted
 
     answers, found = study.answers, summary(study)
     lines = [

@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.checking.findings import counted, name
+    from nearer._words import counted, name
     from nearer.runs.folder import refuse_input
     from nearer.runs.placing import results_for, write_placed
     from nearer.storage import load_model

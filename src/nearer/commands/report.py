@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if options.title is not None:
         results["title"] = options.title
     if options.attributes is not None:
-        results["attributes"] = read_attributes(options.attributes, results.get("objects") or [])
+        results["attributes"] = read_attributes(options.attributes, results["objects"])
     path = write_report(results, options.out or options.folder / "report.html", thumbnails=options.thumbnails)
     say(options, f"written: {path}", {"report": str(path)})
     return 0

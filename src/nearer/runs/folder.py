@@ -80,7 +80,7 @@ def read_results(folder: str | PathLike[str]) -> dict[str, Any]:
         results = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no whole JSON file: {error}; run `nearer fit` again") from error
-    if not isinstance(results, dict):
+    if not isinstance(results, dict) or not isinstance(results.get("objects"), list) or not results["objects"]:
         raise ValueError(f"{path} holds no results; run `nearer fit` again")
     return results
 

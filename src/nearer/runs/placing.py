@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from nearer._words import counted
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.runs.folder import MAP, RESULTS, map_csv, read_results, write_text
 from nearer.runs.results import plain_values
@@ -33,7 +34,7 @@ def write_placed(model: OrdinalEmbedding, results: dict[str, Any], folder: Path)
         "covariances": None,
         "attributes": {name: [*column, *[None] * (after - before)] for name, column in columns},
         "summary": {**(results.get("summary") or {}), "n_objects": after},
-        "notes": [*(results.get("notes") or []), f"{after - before} objects were placed on the map of {before} others"],
+        "notes": [*(results.get("notes") or []), f"{counted(after - before, 'object')} placed on the map of {before}"],
     }
     folder.mkdir(parents=True, exist_ok=True)
     save_model(model, folder)
