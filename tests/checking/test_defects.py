@@ -386,7 +386,7 @@ def repeated(rows, times):
 def test_one_question_over_and_over_is_not_enough():
     finding = found(repeated([[0, 1, 2]], 50), "too-few")
     assert finding.level == "warning"
-    assert "50 answers for 3 objects in 2 dimensions to 1 question: 0.3 n p log n" in finding.title  # 1.96 / 6.59
+    assert "50 answers to 1 question for 3 objects in 2 dimensions: 0.3 n p log n" in finding.title  # 1.96 / 6.59
     assert "enough" not in {each.code for each in examine(repeated([[0, 1, 2], [1, 0, 2]], 50), "enough")}
 
 

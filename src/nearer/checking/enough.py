@@ -37,7 +37,7 @@ TOO_FEW, PLENTY = 1.0, 4.0
 # The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior.
 _WORTH = 0.6
 _MOST_REPEATS = 2  # what answers to one question are worth at most
-_MANY_REPEATS = 0.8  # questions for each answer, below which their number is worth telling
+_FEW_QUESTIONS = 0.8  # for each comparison: below, their number is worth telling
 _FALL = 0.05  # of the error, from half of the answers to all
 _FEWEST = 50
 _WIDE = 0.1  # an interval beyond this does not tell whether the error still falls
@@ -54,8 +54,8 @@ def check_rule(study: Study) -> Outcome:
     c = worth / unit
     counts = {"rule_constant": c, "worth": worth, "rule_unit": unit}
     title = (
-        f"{counted(len(study.answers), 'answer')} for {n} objects in {counted(p, 'dimension')}"
-        f"{_repeats(study)}: {_short(c)} n p log n"
+        f"{counted(len(study.answers), 'answer')}{_repeats(study)} for {n} objects in {counted(p, 'dimension')}: "
+        f"{_short(c)} n p log n"
     )
     few_objects = every_question < PLENTY * unit
     if worth >= plenty * (1 - 1e-9):
@@ -93,9 +93,10 @@ def worth_of_repeats(times: Any) -> Any:
 
 
 def _repeats(study: Study) -> str:
-    """Say how many questions there are where many of the answers repeat one."""
-    n_asked = int((study.votes.sum(axis=1) > 0).sum())
-    return f" to {counted(n_asked, 'question')}" if n_asked < _MANY_REPEATS * len(study.answers) else ""
+    """Say how many questions there are where many comparisons repeat one."""
+    asked = study.votes.sum(axis=1)
+    n_asked = int((asked > 0).sum())
+    return f" to {counted(n_asked, 'question')}" if n_asked < _FEW_QUESTIONS * asked.sum() else ""
 
 
 def _short(number: float) -> str:
