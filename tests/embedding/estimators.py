@@ -1,7 +1,7 @@
 """The estimators that the contract holds for; a new one joins this list and nothing else."""
 
 from nearer import Penalty
-from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, BestOf, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, GNMDS, LOE, SOE, SPE, STE, TSTE, BestOf, PosteriorEmbedding
 from nearer.posterior import NUTS, Variational
 
 ESTIMATORS = {
@@ -22,6 +22,8 @@ ESTIMATORS = {
     "GNMDS-projected": GNMDS(trace=0.05, solver="projected"),
     "GNMDS-projected-hinge": GNMDS(trace=0.05, power=1, solver="projected"),
     "SOE": SOE(),
+    "LOE": LOE(),
+    "SPE": SPE(),
     "STE": STE(),
     "STE-projected": STE(trace=0.05, solver="projected"),
     "TSTE": TSTE(trace=0.01),

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import SOE, PosteriorEmbedding
+from nearer.embedding import SOE, SPE, PosteriorEmbedding
 from nearer.metrics import comparison_error
 from nearer.posterior import NUTS
 
@@ -46,8 +46,10 @@ def gram(model):
 def tolerance(model):
     """Another order of rows or objects is another rounding, which descent on a problem that is not convex magnifies.
 
-    After a search such descents may have a share in the matrix.
+    After a search such descents may have a share in the matrix. SPE ends within its tolerance of the optimum.
     """
+    if isinstance(model, SPE):
+        return model.tol
     convex = getattr(model.solver_, "space", "draws") == "gram"
     return 1e-8 if convex and not hasattr(model, "cv_results_") else 1e-6
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nearer.embedding.rank_limited import RankLimited
+from nearer.embedding.takes_graphs import TakesGraphs
 from nearer.losses import DistanceHinge, Hinge, Loss
 from nearer.solvers import Solver
 from nearer.streams import RandomState
@@ -68,10 +69,11 @@ class GNMDS(RankLimited):
         return Hinge(power=self.power)
 
 
-class SOE(RankLimited):
+class SOE(TakesGraphs, RankLimited):
     """Soft ordinal embedding (Terada and von Luxburg 2014).
 
-    Minimizes max(1 + d(near) - d(far), 0)^2, with distances and not their squares.
+    Minimizes max(1 + d(near) - d(far), 0)^2, with distances and not their squares. An unweighted graph is taken as the
+    triplets that it stands for, a million of them, drawn evenly, if there are more; `LOE` takes them all.
 
     Parameters
     ----------

@@ -1,0 +1,80 @@
+"""Local ordinal embedding: soft ordinal embedding of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+from nearer._graph import Graph
+from nearer.comparisons import Comparisons
+from nearer.embedding.hinges import SOE
+from nearer.embedding.local import fit_graph_points
+from nearer.solvers import Factored, Solver
+from nearer.solvers.blas import limited_blas
+from nearer.solvers.driver import Callback
+from nearer.streams import RandomState, stream
+
+
+class LOE(SOE):
+    """Local ordinal embedding (Terada and von Luxburg 2014): a map of an unweighted graph.
+
+    Minimizes max(1 + d(i, j) - d(i, k), 0)^2 over all neighbours j and all other objects k of each i, so that in the
+    map, too, neighbours are nearest. All triplets of the graph count, but only those within reach are looked at.
+    Comparisons are taken as well, and then the method is `SOE`.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    trace : float >= 0, default 0
+        Penalty on the trace of the Gram matrix, in the unit of GNMDS. The original has none.
+    solver : {"factored", "svrg", "projected"} or solver object, default "factored"
+        L-BFGS over points, for which a graph is taken whole; its ``tol`` is then meant for each edge. The others take
+        comparisons, of a graph at most a million, drawn evenly.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For random starts and drawn triplets; the default solver needs none.
+
+    Attributes
+    ----------
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+        As for every estimator: the map, labels, and how the solver got there. After a graph with more than a million
+        triplets `comparisons_` has a million of them, drawn evenly.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian
+    >>> from nearer.graphs import graph_from_embedding
+    >>> graph = graph_from_embedding(make_gaussian(40, 2, random_state=0), 6)
+    >>> model = LOE(n_components=2).fit(graph)
+    >>> int(graph.multiply(graph_from_embedding(model.embedding_, 6)).sum()) >= 0.95 * 40 * 6
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        trace: float = 0.0,
+        solver: str | Solver[Any, Any] = "factored",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+
+    def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> Self:
+        solver = self._checked_solver(graph.n_objects, graph.n_triplets)
+        if self.solver == "factored":
+            solver = Factored(tol=1e-5)  # what is left of a fold costs little, and is worth the steps
+        if not isinstance(solver, Factored):
+            return super()._fit_graph(graph, comparisons, callback)
+        solver = replace(solver, rank=self._rank())
+        with limited_blas(solver.space, graph.n_objects):
+            fitted = fit_graph_points(
+                graph, self._penalty(solver), solver, stream(self.random_state, "start"), callback
+            )
+        self._keep(fitted, comparisons)
+        self.solver_ = solver
+        self._report(fitted, solver)
+        return self
