@@ -2,7 +2,8 @@
 
 `points` has losses, gradients and distances on points, `gram` the conjugate gradients of the convex solvers,
 `posterior` the density of a Bayesian map and a step of its sampler. All take triplets and quadruplets, answers, weights
-and 32 and 64 bit indices, and hold nothing of size n^2 that they are not given.
+and 32 and 64 bit indices, and hold nothing of size n^2 that they are not given. `graph` takes the triplets of a graph,
+which nobody writes down.
 
 Threads. The comparisons are cut into blocks, each with a gradient of its own, and the blocks are added up in order.
 How many there are depends on the problem and not on the machine, so that any number of threads gives the same numbers
