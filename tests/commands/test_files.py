@@ -333,3 +333,16 @@ def test_the_penalty_of_dmoe_can_be_set_in_parts(tmp_path, capsys):
     chosen = json.loads((tmp_path / "map" / "results.json").read_text())["settings"]["chosen"]
     assert chosen["penalty"]["trace"] == 0.2
     assert chosen["penalty"]["specificity"] == 50
+
+
+def test_numbers_in_one_file_are_the_same_objects_as_text_in_another(tmp_path, capsys):
+    from nearer.formats import write_answers
+
+    rows = sample_triplets(POINTS, 200, random_state=0)
+    write_answers(rows, tmp_path / "numbers.parquet")
+    with open(tmp_path / "text.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["anchor", "near", "far"], *rows.rows.tolist()])
+    assert run(["fit", tmp_path / "numbers.parquet", "-o", tmp_path / "map", *QUICK], capsys)[0] == 0
+    status, out, err = run(["score", tmp_path / "map", tmp_path / "text.csv", "--json"], capsys)
+    assert status == 0, err
+    assert json.loads(out)["error"] < 0.2

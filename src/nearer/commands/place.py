@@ -23,6 +23,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer._words import counted, name
+    from nearer.formats.answers import matched
     from nearer.runs.folder import refuse_input
     from nearer.runs.placing import results_for, write_placed
     from nearer.storage import load_model
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options)
     results, before = results_for(model, options.folder), model.n_objects_
-    points = model.place(answers.comparisons).tolist()
+    points = model.place(matched(answers.comparisons, model.objects_)).tolist()
     write_placed(model, results, options.out)
     new = model.objects_[before:].tolist()
     figures = {"folder": str(options.out), "objects": {str(label): at for label, at in zip(new, points, strict=True)}}

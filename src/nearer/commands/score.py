@@ -21,11 +21,12 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from nearer.formats.answers import matched
     from nearer.metrics import comparison_error
     from nearer.storage import load_model
 
     model, answers = load_model(options.folder), read_file(options)
-    judged = answers.comparisons.over(model.objects_)
+    judged = matched(answers.comparisons, model.objects_).over(model.objects_)
     figures = {
         "n_answers": len(answers),
         "n_comparisons": len(judged),
