@@ -94,7 +94,11 @@ def plot_map(
     if labels is not None and len(labels) != len(points):
         raise ValueError(f"there are {len(labels)} labels for {len(points)} objects; give one for each")
     if ax is None:
-        width, height = np.ptp(points[:, :2], axis=0)
+        corners = points[:, :2]
+        if ellipses is not None:
+            reach = np.asarray(ellipses, dtype=np.float64)[:, 2:3]
+            corners = np.vstack([corners - reach, corners + reach])
+        width, height = np.ptp(corners, axis=0)
         shape = height / width if width > 0 else 1.0
         ax = new_figure(8, 8 * float(np.clip(shape, 0.5, 1)), constrained=False).add_axes((0.02, 0.02, 0.96, 0.96))
     # Colours are seen on patches; without them a dot says where an object is.

@@ -161,7 +161,7 @@ def test_undecided_and_bad_rows():
 
 def test_what_the_reader_said_is_repeated():
     finding = found(CLEAN.answers(notes=("study.csv: the file was not in UTF-8",)), "reading")
-    assert (finding.level, finding.title) == ("note", "The file was not in UTF-8")
+    assert (finding.level, finding.title) == ("note", "the file was not in UTF-8")
 
 
 def test_few_bad_rows_are_a_note():
@@ -173,7 +173,7 @@ def test_spellings_of_one_label():
     labels = [f"thing {number}" for number in range(28)] + ["Caf\u00e9", "cafe\u0301 "]
     finding = only_alarm(replace(CLEAN, objects=np.array(labels)).answers(), "alike-labels")
     assert finding.level == "warning"
-    assert finding.examples == (r"'Caf\xe9' and 'cafe\u0301 '",)
+    assert finding.examples == ("'Caf\u00e9' and 'cafe\u0301 '",)
 
 
 def test_misspelt_label():

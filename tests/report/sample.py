@@ -74,7 +74,7 @@ def results_of(points, labels, attributes):
         ],
         "dimension": {
             "candidates": [1, 2, 3, 4, 5], "errors": [0.26, 0.124, 0.119, 0.12, 0.122],
-            "standard_errors": [0.008, 0.006, 0.0, 0.003, 0.004], "chosen": 2, "rule": "one standard error",
+            "standard_errors": [0.008, 0.006, 0.006, 0.006, 0.006], "chosen": 2, "rule": "one standard error",
         },
         "annotators": [
             {

@@ -67,8 +67,8 @@ def test_an_axis_always_has_a_length(ends):
     assert is_drawn("".join(axes.frame("x", "y")))
 
 
-def test_whiskers_are_of_the_difference_and_the_lowest_has_none():
+def test_every_error_has_its_whisker():
     choice = color_results()["dimension"]
     drawing = _charts.dimension_chart(choice)
     assert "reference" not in drawing
-    assert drawing.count("second stroke") == 3 * (len(choice["candidates"]) - 1)
+    assert drawing.count("second stroke") == 3 * len(choice["candidates"])

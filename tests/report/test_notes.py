@@ -85,8 +85,8 @@ def test_a_dimension_that_nobody_chose_is_not_called_given():
 def test_the_choice_of_dimensions_is_told_as_it_was_made():
     words = section(page_of(color_results()), "dimensions")
     assert "2 dimensions were chosen by the rule of one standard error." in words
-    assert "error is at most one standard error of the difference above the lowest." in words
-    assert "Whiskers are one standard error of the difference to the lowest error, which has none." in words
+    assert "error is at most one standard error above the lowest." in words
+    assert "Whiskers are one standard error." in words
     assert "dashed" not in words
 
 

@@ -40,8 +40,22 @@ def check_spellings(study: Study) -> Outcome:
         return Outcome(counts=counts)
     title = f"{counted(len(alike), 'object seems', 'objects seem')} to be written in more than one way"
     text = "They differ only by case, spaces or coding and count as different objects; write each name one way."
-    examples = tuple(" and ".join(ascii(label) for label in labels) for labels in alike[:5])
+    examples = tuple(" and ".join(told_apart(labels)) for labels in alike[:5])
     return Outcome((Finding("warning", "alike-labels", title, text, examples),), counts)
+
+
+def told_apart(labels: list[Any]) -> list[str]:
+    r"""Write labels such that they differ to the eye: with codes in place of letters only where nothing else does.
+
+    Examples
+    --------
+    >>> told_apart(["K\u00e4se", "k\u00e4se"]) == ["'K\u00e4se'", "'k\u00e4se'"]
+    True
+    >>> told_apart(["caf\u00e9", "cafe\u0301"])
+    ["'caf\\xe9'", "'cafe\\u0301'"]
+    """
+    seen = {unicodedata.normalize("NFKC", str(label)) for label in labels}
+    return [repr(label) if len(seen) == len(labels) else ascii(label) for label in labels]
 
 
 def check_misspelt(study: Study) -> Outcome:

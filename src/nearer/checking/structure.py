@@ -72,7 +72,7 @@ def _notes(study: Study) -> list[Finding]:
     """Repeat what the reader of the file had to say."""
     said = (note.removeprefix(f"{study.answers.source}: ") for note in study.answers.notes)
     return [
-        Finding("note", "reading", note[:1].upper() + note[1:], "Noticed while the file was read.") for note in said
+        Finding("note", "reading", note, "Noticed while the file was read.") for note in said
     ]
 
 

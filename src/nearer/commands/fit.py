@@ -6,6 +6,7 @@ import argparse
 import datetime
 import json
 import shlex
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,9 +80,15 @@ def run(options: argparse.Namespace) -> int:
         write(study, options.out, about | {"seconds": time.perf_counter() - start})
         kept.append(study)
 
-    study = fit_study(answers, settings, keep)
+    def tell(step: str) -> None:
+        sys.stderr.write(f"nearer: {step} ...\n")
+
+    replaced = (options.out / "results.json").exists()
+    study = fit_study(answers, settings, keep, tell)
     files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
     figures = {"folder": str(options.out), "files": files, **summary(study)}
+    if replaced:
+        sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
     say(options, _text(study, options.out), figures)
     return INTERRUPTED if study.interrupted else 0
 

@@ -49,6 +49,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from nearer._words import counted
     from nearer.planning import estimate_noise
 
     if options.at is not None and options.out is not None:
@@ -64,7 +65,10 @@ def run(options: argparse.Namespace) -> int:
         options.objects = options.objects or pilot.n_objects
         options.noise = estimate.noise if options.noise is None else options.noise
         interval = f"{estimate.low:.1%} to {estimate.high:.1%}"
-        lines.append(f"{estimate.noise:.1%} of the answers in {options.file.name} are wrong ({interval}).")
+        lines.append(
+            f"{estimate.noise:.1%} of the answers in {options.file.name} are wrong ({interval}), judging by maps of "
+            f"{counted(options.dimensions, 'dimension')}."
+        )
         figures["estimated_noise"] = {"noise": estimate.noise, "low": estimate.low, "high": estimate.high}
     text, found = _number_of_answers(options) if options.at is None else _error_at(options, pilot, estimate)
     say(options, "\n".join([*lines, text]), figures | found)

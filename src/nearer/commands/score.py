@@ -23,19 +23,27 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.formats.answers import matched
     from nearer.metrics import comparison_error
+    from nearer.runs.results import share_known
     from nearer.storage import load_model
 
     model, answers = load_model(options.folder), read_file(options)
     judged = matched(answers.comparisons, model.objects_).over(model.objects_)
+    known = share_known(judged, model.comparisons_)
     figures = {
         "n_answers": len(answers),
         "n_comparisons": len(judged),
         "error": 1 - model.score(judged),
         "map_error": comparison_error(judged, model.embedding_),
+        "share_known": known,
     }
     text = (
         f"{len(answers)} answers ({len(judged)} comparisons): error {figures['error']:.3f}, "
         f"of the map {figures['map_error']:.3f}; chance is 0.5"
     )
+    if known > 0.5:
+        text += (
+            f"\n{known:.0%} of these comparisons are among those that the map was made from: the error is too good. "
+            "`nearer fit` tells the held-out error"
+        )
     say(options, text, figures)
     return 0

@@ -29,17 +29,17 @@ class DimensionChoice:
     errors : ndarray, shape (k,)
         Cross-validated error of the map in each dimension.
     standard_errors : ndarray, shape (k,)
-        Of the difference to the smallest error; 0 for the candidate that has it.
+        Of these errors.
     chosen : int
 
     Examples
     --------
-    >>> found = DimensionChoice(np.array([1, 2, 3]), np.array([0.3, 0.201, 0.2]), np.array([0.01, 0.002, 0.0]), 2)
+    >>> found = DimensionChoice(np.array([1, 2, 3]), np.array([0.3, 0.201, 0.2]), np.array([0.01, 0.008, 0.008]), 2)
     >>> print(found)
-    dimension   error   above the best
-            1   0.300   0.100 +- 0.010
-            2   0.201   0.001 +- 0.002   chosen
-            3   0.200
+    dimension   error
+            1   0.300 +- 0.010
+            2   0.201 +- 0.008   chosen
+            3   0.200 +- 0.008
     """
 
     candidates: NDArray[np.int64]
@@ -48,11 +48,10 @@ class DimensionChoice:
     chosen: int
 
     def __str__(self) -> str:
-        lines = ["dimension   error   above the best"]
-        least = self.errors.min()
+        lines = ["dimension   error"]
         for candidate, error, deviation in zip(self.candidates, self.errors, self.standard_errors, strict=True):
-            above = f"   {error - least:.3f} +- {deviation:.3f}" if deviation > 0 else ""
-            lines.append(f"{candidate:>9}   {error:.3f}{above}{'   chosen' if candidate == self.chosen else ''}")
+            chosen = "   chosen" if candidate == self.chosen else ""
+            lines.append(f"{candidate:>9}   {error:.3f} +- {deviation:.3f}{chosen}")
         return "\n".join(lines)
 
 
@@ -68,11 +67,11 @@ def choose_dimension(
 ) -> DimensionChoice:
     """Choose the number of dimensions by cross-validation with the one-standard-error rule.
 
-    The smallest dimension is chosen whose error is at most one standard error above the smallest. It is the error of
-    the p-dimensional map, `embedding_`, since it is the map that is chosen; predictions of `DMOE` may use more
-    dimensions. The standard error is that of the difference between the two: all maps are judged by the same answers,
-    whose noise is common to them and says nothing about which is better. The error's own standard error is several
-    times as large where people disagree much, and the rule would then stop at too few dimensions.
+    The smallest dimension is chosen whose error is at most one standard error (that of the smallest error) above the
+    smallest error (Breiman, Friedman, Olshen and Stone 1984). It is the error of the p-dimensional map, `embedding_`,
+    since it is the map that is chosen; predictions of `DMOE` may use more dimensions. All maps are judged by the same
+    answers, so that smaller differences could be told apart; but beyond the dimensions that matter errors are flat and
+    differ by chance, and a map of fewer dimensions is easier to read.
 
     Parameters
     ----------
@@ -106,24 +105,21 @@ def choose_dimension(
     wrong = [in_order(found[start : start + len(folds)], tests).map for start in range(0, len(found), len(folds))]
     weights = judged.sample_weight
     errors = np.array([np.average(each, weights=weights) for each in wrong])
-    best = wrong[int(errors.argmin())]
     fold_of_row = np.empty(len(judged), dtype=np.intp)
     for number, test in enumerate(tests):
         fold_of_row[test] = number
-    deviations = np.array([_deviation(each - best, weights, units, fold_of_row) for each in wrong])
-    within = errors <= errors.min() + deviations
+    deviations = np.array([_deviation(each, weights, units, fold_of_row) for each in wrong])
+    within = errors <= errors.min() + deviations[errors.argmin()]
     return DimensionChoice(tried, errors, deviations, int(tried[within.argmax()]))
 
 
-def _deviation(difference: FloatArray, weights: FloatArray, units: NDArray[np.intp], folds: NDArray[np.intp]) -> float:
-    """Return the standard error of a mean difference.
+def _deviation(wrong: FloatArray, weights: FloatArray, units: NDArray[np.intp], folds: NDArray[np.intp]) -> float:
+    """Return the standard error of a mean.
 
     Units lie within folds, so that clustering both ways at once is the larger of the two: answers vary from unit to
     unit, and maps from fold to fold.
     """
-    if not difference.any():
-        return 0.0
-    return float(np.sqrt(max(clustered_variance(difference, weights, each) for each in (units, folds))))
+    return float(np.sqrt(max(clustered_variance(wrong, weights, each) for each in (units, folds))))
 
 
 def _checked_candidates(candidates: Sequence[int], n_objects: int) -> NDArray[np.int64]:

@@ -256,6 +256,7 @@ def _check_target(target_error: float, floor: float, study: Study) -> None:
         else "errors stay above 0"
     )
     raise ValueError(
-        f"target_error={target_error} is out of reach: {why}; aim at {floor + _CLOSE:g} or more"
-        + (", or ask with against='truth' for the error without their noise" if floor else "")
+        f"an error of {target_error:g} is out of reach: {why}; aim at {floor + _CLOSE:.3f} or more (--target, "
+        "target_error)"
+        + (", or ask for the error without their noise (--against truth, against='truth')" if floor else "")
     )

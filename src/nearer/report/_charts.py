@@ -9,16 +9,22 @@ from nearer.report._axes import Axes, box, dot, line, path, ticks, words
 from nearer.report._words import count, figure, interval, percent
 
 
+def predicts_otherwise(error: Mapping[str, Any]) -> bool:
+    """Whether the method predicts by something else than the map: the two errors differ where they are printed."""
+    own, held_out = error.get("map"), error.get("held_out")
+    return own is None or held_out is None or figure(own) != figure(held_out)
+
+
 def error_chart(error: Mapping[str, Any]) -> str:
     """Draw the held-out errors with their intervals, between the ceiling and chance."""
     chance, ceiling = error.get("chance") or 0.5, error.get("ceiling")
     rows = [
         (name, error[value], error.get(low), error.get(high), kind)
         for name, value, low, high, kind in (
-            ("the map as drawn", "map", "map_low", "map_high", "accent"),
-            ("the whole solution", "held_out", "low", "high", "second"),
+            ("the map", "map", "map_low", "map_high", "accent"),
+            ("what the method predicts", "held_out", "low", "high", "second"),
         )
-        if error.get(value) is not None
+        if error.get(value) is not None and (value == "map" or predicts_otherwise(error))
     ]
     largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
     axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=118 + 42 * len(rows), left=18, top=44)
@@ -126,7 +132,7 @@ def scree_chart(scree: Sequence[float]) -> str:
 def dimension_chart(choice: Mapping[str, Any]) -> str:
     """Draw the error of each number of dimensions, and a ring around the chosen one.
 
-    Whiskers are one standard error of the difference to the lowest error, which itself has none.
+    Whiskers are one standard error.
     """
     candidates, errors = choice["candidates"], choice["errors"]
     deviations = [value or 0.0 for value in choice.get("standard_errors") or [0.0] * len(errors)]

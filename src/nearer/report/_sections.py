@@ -73,10 +73,12 @@ def trust(results: Results) -> str:
 def _about_whole(error: Mapping[str, Any]) -> str:
     if error.get("map") is None or error.get("held_out") is None:
         return ""
-    gain = error["map"] - error["held_out"]
-    # Half of the last digit that is printed.
-    said = "the difference is what drawing it in fewer costs" if gain > 5e-4 else "the map loses nothing against it"
-    return f"The whole solution, with all its dimensions, has an error of {figure(error['held_out'])}; {said}."
+    if not _charts.predicts_otherwise(error):
+        return ""
+    return (
+        f"The method can predict with more than positions on a map, and then has an error of "
+        f"{figure(error['held_out'])}."
+    )
 
 
 def _about_ceiling(value: float, results: Results) -> str:
@@ -194,9 +196,7 @@ def dimensions(results: Results) -> str | None:
 
 def _about_whiskers(choice: Mapping[str, Any]) -> str:
     whiskers = any(choice.get("standard_errors") or [])
-    return "Error of maps with more and fewer dimensions." + (
-        " Whiskers are one standard error of the difference to the lowest error, which has none." if whiskers else ""
-    )
+    return "Error of maps with more and fewer dimensions." + (" Whiskers are one standard error." if whiskers else "")
 
 
 def _about_choice(choice: Mapping[str, Any]) -> list[str]:
@@ -205,8 +205,7 @@ def _about_choice(choice: Mapping[str, Any]) -> list[str]:
     words = [f"{count(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
     if rule == "one standard error":
         words.append(
-            "It takes the smallest number of dimensions whose error is at most one standard error of the difference "
-            "above the lowest."
+            "It takes the smallest number of dimensions whose error is at most one standard error above the lowest."
         )
     return words
 

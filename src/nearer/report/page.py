@@ -115,7 +115,11 @@ def _map(results: Mapping[str, Any]) -> str:
         if results["covariances"] is not None
         else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
     )
-    if len(results["embedding"][0]) == 1:
+    dimensions, scree = len(results["embedding"][0]), results["scree"] or []
+    if dimensions > 2:
+        share = f", and the first two hold {percent(sum(scree[:2]) / sum(scree))} of its variance" if sum(scree) else ""
+        region += f" The map has {dimensions} dimensions, of which two or three are shown at a time{share}."
+    if dimensions == 1:
         region += " The map has one dimension: left and right are all that counts, and height only makes room."
     return Template(asset("map.html")).substitute(region=text(region))
 

@@ -80,7 +80,6 @@ def draw_dimensions(study: Study) -> Axes:
 
     assert study.dimension is not None
     found, ax = study.dimension, new_figure(5, 3.5).add_subplot()
-    # The whiskers are those of the difference to the best, which has none.
     ax.errorbar(found.candidates, found.errors, found.standard_errors, fmt="o-", color=INK, markersize=4, capsize=2)
     at = int(np.flatnonzero(found.candidates == found.chosen)[0])
     ax.plot(found.chosen, found.errors[at], "o", markersize=12, markerfacecolor="none", color=INK, label="chosen")

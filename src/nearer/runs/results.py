@@ -14,6 +14,7 @@ import numpy as np
 
 from nearer._rows import factorize
 from nearer.annotators import AnnotatorReliability
+from nearer.comparisons import Comparisons
 from nearer.embedding import BestOf
 from nearer.runs.citations import citations
 from nearer.runs.settings import METHODS
@@ -69,6 +70,19 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
     }
     plain: dict[str, Any] = plain_values(found)
     return plain
+
+
+def share_known(judged: Comparisons, fitted: Comparisons) -> float:
+    """Return the share of comparisons that are, as they were answered, among others over the same objects.
+
+    Examples
+    --------
+    >>> share_known(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]), Comparisons.from_triplets([[0, 1, 2]]))
+    0.5
+    """
+    known = {row.tobytes() for row in np.ascontiguousarray(fitted.over(judged.objects).oriented, dtype=np.int64)}
+    rows = np.ascontiguousarray(judged.oriented, dtype=np.int64)
+    return float(np.mean([row.tobytes() in known for row in rows]))
 
 
 def plain_values(value: Any) -> Any:

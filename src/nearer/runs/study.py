@@ -88,7 +88,12 @@ class Study:
         return int(self.model.embedding_.shape[1])
 
 
-def fit_study(answers: Answers, settings: RunSettings, keep: Callable[[Study], None] = lambda study: None) -> Study:
+def fit_study(
+    answers: Answers,
+    settings: RunSettings,
+    keep: Callable[[Study], None] = lambda study: None,
+    tell: Callable[[str], None] = lambda step: None,
+) -> Study:
     """Fit a map to answers and find out how far to trust it.
 
     Parameters
@@ -97,6 +102,8 @@ def fit_study(answers: Answers, settings: RunSettings, keep: Callable[[Study], N
     settings : RunSettings
     keep : callable, optional
         Called with the study as soon as there is a map, and again with each part that was found out.
+    tell : callable, optional
+        Called with the name of each step before it begins.
 
     Returns
     -------
@@ -107,8 +114,10 @@ def fit_study(answers: Answers, settings: RunSettings, keep: Callable[[Study], N
     dimension, notes = None, answers.notes
     n_components = settings.n_components
     if n_components is None:
+        tell("number of dimensions")
         dimension, why = _dimension(answers.comparisons, settings)
         n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.chosen, notes)
+    tell("map")
     model = _estimator(settings, settings.estimator(n_components)).fit(answers.comparisons)
     if isinstance(model, Weighed):
         model = model.best_
@@ -119,6 +128,7 @@ def fit_study(answers: Answers, settings: RunSettings, keep: Callable[[Study], N
     keep(study)
     try:
         for name, part in _PARTS.items():
+            tell(_NAMES[name])
             study = replace(study, **_attempt(name, part, study))
             keep(study)
     except KeyboardInterrupt:
