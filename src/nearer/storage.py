@@ -34,6 +34,7 @@ _KNOWN = {
     "Penalty": "nearer.penalty",
     "Progress": "nearer.solvers.driver",
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
+    "Smacof": "nearer.solvers.smacof",
     "Calibration": "nearer.embedding.calibration",
     "CuttingPlanes": "nearer.embedding.cutting",
     "Candidate": "nearer.embedding.tuning_candidates",
@@ -246,5 +247,7 @@ def _check(state: dict[str, Any]) -> None:
         raise ValueError("_seen has positions that are not in its list of objects")
     if "draws_" in state and state["draws_"].points.shape[1] != n:
         raise ValueError(f"its draws are not about {n} objects")
+    if "views_" in state and state["views_"].shape != (len(state["weights_"]), n, embedding.shape[1]):
+        raise ValueError(f"views_ has shape {state['views_'].shape}, and there are {n} objects")
     if "gram_" in state and state["gram_"].shape != (n, n):
         raise ValueError(f"gram_ has shape {state['gram_'].shape}, and there are {n} objects")

@@ -1,7 +1,7 @@
 """The estimators that the contract holds for; a new one joins this list and nothing else."""
 
 from nearer import Penalty
-from nearer.embedding import CKL, DMOE, GNMDS, LOE, SOE, SPE, STE, TSTE, BestOf, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, GNMDS, LOE, MVTE, SOE, SPE, STE, TSTE, BestOf, NonmetricMDS, PosteriorEmbedding
 from nearer.posterior import NUTS, Variational
 
 ESTIMATORS = {
@@ -29,6 +29,10 @@ ESTIMATORS = {
     "TSTE": TSTE(trace=0.01),
     "TSTE-projected": TSTE(trace=0.05, solver="projected"),
     "CKL": CKL(),
+    # The number of views is found in test_mvte.
+    "MVTE": MVTE(n_views=2, alpha=3.0, n_init=2),
+    "MVTE-single": MVTE(n_views=1),
+    "NonmetricMDS": NonmetricMDS(n_init=2),
     "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)]),
     # Far too few draws to trust, and enough to check what must hold of any number.
     "Posterior": PosteriorEmbedding(2, solver=NUTS(2, n_warmup=40, n_draws=20, thin=2), random_state=0),
