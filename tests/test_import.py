@@ -10,7 +10,8 @@ HEAVY = ["numba", "matplotlib", "pooch", "torch", "pandas", "polars", "narwhals"
     "module",
     [
         "nearer", "nearer.embedding", "nearer.datasets", "nearer.metrics", "nearer.cli", "nearer.plotting",
-        "nearer.formats", "nearer.report", "nearer.checking", "nearer.planning", "nearer.storage", "nearer.runs", "nearer.graphs",
+        "nearer.formats", "nearer.report", "nearer.checking", "nearer.planning", "nearer.storage", "nearer.runs",
+        "nearer.graphs",
     ],
 )  # fmt: skip
 def test_import_loads_nothing_heavy(module):
