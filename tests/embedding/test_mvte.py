@@ -1,5 +1,7 @@
 """MVTE: planted views are found again, and their number with them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -14,6 +16,7 @@ from nearer.embedding.mixture import Acts, Answers, Mixture, ViewsProblem, best_
 from nearer.embedding.number_of_views import LEAST_GAIN
 from nearer.losses import StudentT
 from nearer.metrics import pair_distances
+from nearer.solvers import Outcome, solve
 from nearer.streaming import ComparisonsFile
 
 N = 25
@@ -192,6 +195,22 @@ def test_an_interrupt_leaves_the_best_views_so_far():
     assert model.views_.shape == (2, N, 2)
     assert not model.converged_
     assert model.score(ROWS[:500]) > 0.6
+
+
+def test_an_interrupt_among_the_starts_ends_the_search(monkeypatch):
+    calls = []
+
+    def interrupted_at_the_fourth(*arguments, **settings):
+        calls.append(1)
+        solution = solve(*arguments, **settings)
+        return replace(solution, outcome=Outcome.INTERRUPTED) if len(calls) == 4 else solution
+
+    monkeypatch.setattr("nearer.embedding.views.solve", interrupted_at_the_fourth)
+    model = MVTE(n_views=2, alpha=3.0, n_init=9, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="best views so far"), pytest.raises(KeyboardInterrupt):
+        model.fit(ROWS[:500])
+    assert len(calls) == 4
+    assert model.views_.shape == (2, N, 2)
 
 
 def test_too_few_answers_for_folds_make_one_view():

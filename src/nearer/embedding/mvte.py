@@ -20,8 +20,8 @@ from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import aligned
 from nearer.embedding.mixture import Answers, Mixture, judge
-from nearer.embedding.number_of_views import choose_number
-from nearer.embedding.views import NOT_STARTED, Search, Views, place_views
+from nearer.embedding.number_of_views import Choice, choose_number
+from nearer.embedding.views import NOT_STARTED, Search, Views, likeliest, place_views
 from nearer.losses import StudentT
 from nearer.margins import FloatArray
 from nearer.metrics import clear_ties, pair_distances
@@ -52,8 +52,8 @@ class MVTE(OrdinalEmbedding):
         as long as each raises their log-likelihood, in five folds, by more than its standard error and 0.01 bits an
         answer.
     alpha : float > 0, optional
-        Degrees of freedom of t-STE. Left out, they are those of 1, 3, 7, 15 and 31 that make the answers most likely:
-        the fewer errors people make, the more.
+        Degrees of freedom of t-STE. Left out, they are those of 1, 3, 7, 15 and 31 that held-out answers speak for if
+        the number of views is open, too, and those that make the answers most likely if it is given.
     trace : float >= 0, default 0.001
         Penalty on the trace of the Gram matrix, as a share of the value at which a single map is a point.
     n_init : int, default 10
@@ -78,8 +78,9 @@ class MVTE(OrdinalEmbedding):
     n_views_ : int
     alpha_ : float
     cv_results_ : dict or None
-        ``n_views``, ``mean_test_log_likelihood`` of a comparison, and ``gain`` and ``gain_standard_error`` of one
-        more view; None if the number was given or there were too few answers to hold any out.
+        ``n_views``, the best ``alpha`` for each, ``mean_test_log_likelihood`` of a comparison, and ``gain`` and
+        ``gain_standard_error`` of one more view; None if the number was given or there were too few answers to hold
+        any out.
     objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
         As for every estimator. Iterations are those of the descents that led to the views.
 
@@ -145,8 +146,7 @@ class MVTE(OrdinalEmbedding):
     def _check_settings(self) -> None:
         super()._check_settings()
         check_counts(n_views=1 if self.n_views is None else self.n_views, n_init=self.n_init)
-        Penalty(trace=self.trace, ridge=0.0).filled(Penalty())
-        if self.trace is None:
+        if Penalty(trace=self.trace, ridge=0.0).is_open:
             raise ValueError("trace must be a finite number >= 0, got None")
         if self.alpha is not None:
             StudentT(self.alpha)
@@ -160,26 +160,31 @@ class MVTE(OrdinalEmbedding):
         if isinstance(comparisons, ComparisonsFile):
             raise ValueError("MVTE needs all comparisons in memory; fit STE or TSTE to a ComparisonsFile")
         known = self._known() if start is not None else None
-        seed = 0 if self.random_state is None else self.random_state
         with limited_blas("points", comparisons.n_objects):
             try:
-                if known is None:
-                    number, self.cv_results_ = self.n_views or 1, None
-                    if self.n_views is None:
-                        number, self.cv_results_ = choose_number(comparisons, self._search(), stream(seed, "folds"))
-                else:
-                    number = self.n_views_
-                views = self._search().run(comparisons, number, stream(seed, "start"), callback, known)
+                views = (
+                    self._found(comparisons, callback) if known is None else self._gone_on(comparisons, known, callback)
+                )
             except KeyboardInterrupt:
                 message = "the fit was interrupted before there were any views; there is no new map"
                 warnings.warn(f"MVTE: {message}.", ConvergenceWarning, stacklevel=3)
                 raise
-        if known is not None:
-            turned = [aligned(new, old) for new, old in zip(views.points, known.points, strict=True)]
-            views = replace(views, points=np.stack(turned))
         self._keep_views(views, comparisons)
         self._say(views)
         return self
+
+    def _found(self, comparisons: Comparisons, callback: Callback | None) -> Views:
+        seed = 0 if self.random_state is None else self.random_state
+        choice = Choice(self.n_views or 1, None, None)
+        if self.n_views is None:
+            choice = choose_number(comparisons, self._search(), stream(seed, "folds"))
+        self.cv_results_ = choice.results
+        return likeliest(self._search().run(comparisons, choice.n_views, stream(seed, "start"), callback), choice.alpha)
+
+    def _gone_on(self, comparisons: Comparisons, known: Views, callback: Callback | None) -> Views:
+        views = self._search().go_on(comparisons, known, callback)
+        turned = [aligned(new, old) for new, old in zip(views.points, known.points, strict=True)]
+        return replace(views, points=np.stack(turned))
 
     def _search(self) -> Search:
         return Search(self.n_components, self.alpha, self.trace, self.n_init, Factored(self.n_components, tol=1e-5))

@@ -91,19 +91,27 @@ class Search:
         n_views: int,
         rng: np.random.Generator,
         callback: Callback | None = None,
-        known: Views | None = None,
-    ) -> Views:
-        """Return the views of highest likelihood among all that were found; only those near ``known`` if given."""
+    ) -> list[Views]:
+        """Return the views of highest likelihood that were found, at each of the degrees of freedom that are open.
+
+        Ctrl-C ends the search; the outcome of the last views then says so.
+        """
         kept, seen = in_order_of_appearance(comparisons)
         packed = Answers(kept)
-        if known is not None:
-            begun = replace(known, points=known.points[:, seen])
+        begun = list(self._begun(packed, n_views, rng))
+        best = min(begun, key=lambda views: views.objective)
+        if begun[-1].interrupted:
+            found = [replace(best, solution=replace(best.solution, outcome=Outcome.INTERRUPTED))]
         else:
-            begun = min(self._begun(packed, n_views, rng), key=lambda views: views.objective)
-        best = begun if begun.interrupted else self._ended(packed, begun, begun.alpha, callback)
-        if self.alpha is None and known is None:
-            best = self._with_best_tails(packed, best, callback)
-        return _unpacked(best, seen, comparisons.n_objects)
+            found = list(self._at_all_tails(packed, best, callback))
+        return [_unpacked(views, seen, comparisons.n_objects) for views in found]
+
+    def go_on(self, comparisons: Comparisons, known: Views, callback: Callback | None = None) -> Views:
+        """Return the views that descent from known ones, over the same objects, ends at."""
+        kept, seen = in_order_of_appearance(comparisons)
+        packed = Answers(kept)
+        views = self._ended(packed, replace(known, points=known.points[:, seen]), known.alpha, callback)
+        return _unpacked(views, seen, comparisons.n_objects)
 
     def _begun(self, packed: Answers, n_views: int, rng: np.random.Generator) -> Iterator[Views]:
         """Yield views from different starts; a single map needs only one."""
@@ -121,25 +129,23 @@ class Search:
             points = np.ascontiguousarray(np.swapaxes(points, 0, 1))
             views = Views(points, Mixture.even(n_views), alpha, 0.0, NOT_STARTED)
             for softness in SOFTNESS:
-                views = self._descended(packed, views, alpha, replace(self.solver, tol=1e-4), softness)
+                if not views.interrupted:
+                    views = self._descended(packed, views, alpha, replace(self.solver, tol=1e-4), softness)
             yield views
             if views.interrupted:
                 return
 
-    def _with_best_tails(self, packed: Answers, best: Views, callback: Callback | None) -> Views:
-        for ladder in (LIGHTER_TAILS, HEAVIER_TAILS):
+    def _at_all_tails(self, packed: Answers, begun: Views, callback: Callback | None) -> Iterator[Views]:
+        """Yield the views at each of the degrees of freedom, every time from those of the last."""
+        first = self._ended(packed, begun, begun.alpha, callback)
+        yield first
+        for ladder in () if self.alpha is not None else (LIGHTER_TAILS, HEAVIER_TAILS):
+            views = first
             for alpha in ladder:
-                if best.interrupted:
-                    return best
-                other = self._ended(packed, best, alpha, callback)
-                if other.objective >= best.objective:
-                    interrupted = other.solution.outcome if other.interrupted else best.solution.outcome
-                    best = replace(best, solution=replace(best.solution, outcome=interrupted))
-                    break
-                best = other
-            if best.alpha in LIGHTER_TAILS:
-                break
-        return best
+                if views.interrupted:
+                    return
+                views = self._ended(packed, views, alpha, callback)
+                yield views
 
     def _ended(self, packed: Answers, views: Views, alpha: float, callback: Callback | None) -> Views:
         """Return the views, and weights, that no step improves any more."""
@@ -151,8 +157,8 @@ class Search:
             mixture = best_mixture(views.points, before, packed, loss)
             views = replace(views, mixture=mixture)
             if views.interrupted or mixture.change(before) < _SETTLED:
-                break
-        return views
+                return views
+        return replace(views, solution=replace(views.solution, outcome=Outcome.MAX_ITER))
 
     def _descended(
         self,
@@ -194,6 +200,15 @@ def _unpacked(views: Views, seen: NDArray[np.integer], n_objects: int) -> Views:
     order = np.argsort(-views.mixture.weights, kind="stable")
     mixture = views.mixture._replace(weights=views.mixture.weights[order])
     return replace(views, points=everywhere[order], mixture=mixture)
+
+
+def likeliest(found: list[Views], alpha: float | None = None) -> Views:
+    """Return the views of least objective, or those of the given degrees of freedom; interrupted if the search was."""
+    chosen = [views for views in found if views.alpha == alpha] or found
+    best = min(chosen, key=lambda views: views.objective)
+    if found[-1].interrupted:
+        best = replace(best, solution=replace(best.solution, outcome=Outcome.INTERRUPTED))
+    return best
 
 
 def place_views(views: Views, added: Comparisons) -> tuple[FloatArray, Outcome]:
