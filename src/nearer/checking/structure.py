@@ -71,9 +71,7 @@ def _bad_rows(study: Study) -> list[Finding]:
 def _notes(study: Study) -> list[Finding]:
     """Repeat what the reader of the file had to say."""
     said = (note.removeprefix(f"{study.answers.source}: ") for note in study.answers.notes)
-    return [
-        Finding("note", "reading", note, "Noticed while the file was read.") for note in said
-    ]
+    return [Finding("note", "reading", note, "Noticed while the file was read.") for note in said]
 
 
 def check_unseen(study: Study) -> Outcome:
