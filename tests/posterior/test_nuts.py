@@ -141,10 +141,11 @@ def interrupt(monkeypatch):
 def test_an_interrupt_keeps_the_draws_of_all_chains(interrupt):
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     interrupt(after := 1000)
-    found = sample(model, NUTS(2, n_warmup=20, n_draws=300_000, thin=2), seeds(2), 2)
+    # So many that a busy machine, on which the signal comes late, has not finished them.
+    found = sample(model, NUTS(2, n_warmup=20, n_draws=1_500_000, thin=10), seeds(2), 2)
     assert found.interrupted
     chains, drawn, _ = found.unknowns.shape
-    assert chains == 2 or drawn > after // 8
+    assert chains == 2 or drawn > after // 40
     assert 1 <= drawn < 150_000
     assert found.densities.shape == (chains, drawn)
 
