@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from nearer.posterior.model import Model
 
 _WINDOWS = (0.05, 0.1, 0.17, 0.27, 0.4, 0.6, 0.85)  # where they end, as shares of the warm-up
 _DEPTHS = ((0.1, 6), (0.4, 8))  # no long trajectories while step and mass are far off: up to this share, this depth
+_AWAKE = 0.1  # seconds
 _FIRST_STEP = 0.02
 
 
@@ -130,9 +131,12 @@ def _run(chains: Sequence[_Chain], n_threads: int) -> bool:
     """Run chains in threads until they are done; say whether they were interrupted."""
     with ThreadPoolExecutor(min(n_threads, len(chains)), thread_name_prefix="nearer-chain") as pool:
         try:  # from the first chain on: whatever interrupts, a pool waits for all that were started
-            futures = [pool.submit(chain.run) for chain in chains]
-            for future in futures:
-                future.result()
+            pending = {pool.submit(chain.run) for chain in chains}
+            while pending:
+                # Awake now and then: a signal that another thread was given does not end a wait.
+                done, pending = wait(pending, _AWAKE, FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
         except KeyboardInterrupt:
             for chain in chains:
                 chain.stopped.set()
