@@ -346,3 +346,15 @@ def test_numbers_in_one_file_are_the_same_objects_as_text_in_another(tmp_path, c
     status, out, err = run(["score", tmp_path / "map", tmp_path / "text.csv", "--json"], capsys)
     assert status == 0, err
     assert json.loads(out)["error"] < 0.2
+
+
+def test_options_offer_what_the_library_has():
+    """The lists stand in the commands too, so that help comes without loading the library."""
+    from typing import get_args
+
+    from nearer.commands import fit, parsing
+    from nearer.formats import Kind
+    from nearer.runs import METHODS
+
+    assert tuple(METHODS) == fit._METHODS
+    assert get_args(Kind) == parsing.KINDS

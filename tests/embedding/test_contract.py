@@ -56,7 +56,7 @@ def tolerance(model):
 
 def _needs_a_solver(estimator):
     if "solver" not in estimator.get_params():
-        pytest.skip("chooses among methods, each with a solver of its own")
+        pytest.skip("has no choice of solvers")
 
 
 def swapped(rows):
