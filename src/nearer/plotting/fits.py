@@ -1,8 +1,4 @@
-"""Figures: maps, margin distributions, the loss, errors over trials.
-
-Every function takes ``ax=None`` and returns the Axes it drew on; without one it makes a figure of its own, to be saved
-with ``ax.figure.savefig("map.png")``. Nothing is ever shown, and no global state of matplotlib is touched.
-"""
+"""What a fit has learned and how well: margins, the loss behind them, a search, calibration, errors over trials."""
 
 from __future__ import annotations
 
@@ -10,158 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nearer.losses import TwoSidedHinge
+from nearer.plotting.style import ACCENT, FAINT, INK, PALETTE, SECOND, new_figure, plain
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from nearer.metrics import ReliabilityCurve
-
-INK, FAINT = "#2b2b2b", "#9a9a9a"
-PALETTE = {
-    "DMOE": "#b5403a",
-    "GNMDS": "#3d6a8a",
-    "STE": "#5f8f7a",
-    "TSTE": "#8a7aa8",
-    "SOE": "#c28a2e",
-    "CKL": "#7a5c4a",
-}
-_ACCENT, _SECOND = PALETTE["DMOE"], PALETTE["GNMDS"]
-# Lets a white dot be seen on white paper, and two dots of one colour be told apart.
-_OUTLINE = (0.0, 0.0, 0.0, 0.25)
-# Where a label may go, best first, as directions from its dot.
-_DIRECTIONS = np.array(
-    [(1, 0), (-1, 0), (0, 1), (0, -1)]
-    + [(side, slant) for slant in (0.5, -0.5, 0.8, -0.8) for side in (1, -1)]
-    + [(side, slant) for slant in (1, -1) for side in (0.4, -0.4)]
-)
-
-
-def new_figure(width: float, height: float, *, constrained: bool = True) -> Figure:
-    """Return an empty figure of so many inches, or say how to get matplotlib.
-
-    Examples
-    --------
-    >>> new_figure(4, 3).get_size_inches()
-    array([4., 3.])
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('figures need matplotlib; install it with: pip install "nearer[plot]"') from error
-    return Figure(figsize=(width, height), layout="constrained" if constrained else None)
-
-
-def plot_map(
-    embedding: ArrayLike,
-    labels: Sequence[str] | NDArray[Any] | None = None,
-    colors: Any = None,
-    ax: Axes | None = None,
-    *,
-    ellipses: ArrayLike | None = None,
-) -> Axes:
-    """Draw a map: one dot for each object, with its name where there is room for it.
-
-    Parameters
-    ----------
-    embedding : array of shape (n, p)
-        The first two columns are drawn, with equal scales.
-    labels : sequence of str, length n, optional
-        A label that would lie on another label or on a dot is left out.
-    colors : anything that matplotlib takes as the colours of n dots, optional
-    ax : Axes, optional
-    ellipses : array of shape (n, 5), optional
-        Where each object may lie, as `PosteriorEmbedding.ellipses` returns it: centre, half axes, angle in degrees.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = plot_map([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], labels=["a", "b", "c"])
-    >>> [text.get_text() for text in ax.texts]
-    ['a', 'b', 'c']
-    """
-    points = np.asarray(embedding, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] < 2:
-        raise ValueError(f"a map needs an embedding of shape (n, p) with p >= 2; got shape {points.shape}")
-    if labels is not None and len(labels) != len(points):
-        raise ValueError(f"there are {len(labels)} labels for {len(points)} objects; give one for each")
-    if ax is None:
-        corners = points[:, :2]
-        if ellipses is not None:
-            reach = np.asarray(ellipses, dtype=np.float64)[:, 2:3]
-            corners = np.vstack([corners - reach, corners + reach])
-        width, height = np.ptp(corners, axis=0)
-        shape = height / width if width > 0 else 1.0
-        ax = new_figure(8, 8 * float(np.clip(shape, 0.5, 1)), constrained=False).add_axes((0.02, 0.02, 0.96, 0.96))
-    # Colours are seen on patches; without them a dot says where an object is.
-    area = float(np.clip(3000 / len(points), 12, 60) if colors is None else np.clip(17000 / len(points), 20, 250))
-    ax.scatter(
-        points[:, 0], points[:, 1], s=area, c=_SECOND if colors is None else colors,
-        edgecolors=[_OUTLINE], linewidths=0.7,
-    )  # fmt: skip
-    if ellipses is not None:
-        _draw_ellipses(ax, np.asarray(ellipses, dtype=np.float64), len(points), colors)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.margins(0.08)
-    ax.set_axis_off()
-    if labels is not None:
-        _place_labels(ax, points[:, :2], [str(label) for label in labels], np.sqrt(area) / 2)
-    return ax
-
-
-def _draw_ellipses(ax: Axes, ellipses: NDArray[np.float64], n_points: int, colors: Any) -> None:
-    """Draw an ellipse under each dot, in a pale tone of its colour."""
-    from matplotlib.collections import EllipseCollection
-
-    if ellipses.shape != (n_points, 5):
-        raise ValueError(
-            f"ellipses must have the shape ({n_points}, 5): centre, half axes and angle of each object; "
-            f"got {ellipses.shape}"
-        )
-    ax.add_collection(
-        EllipseCollection(
-            2 * ellipses[:, 2], 2 * ellipses[:, 3], ellipses[:, 4], units="xy", offsets=ellipses[:, :2],
-            offset_transform=ax.transData, facecolors=_SECOND if colors is None else colors, alpha=0.15, zorder=0,
-        )
-    )  # fmt: skip
-    ax.update_datalim(np.concatenate([ellipses[:, :2] + side * ellipses[:, 2:3] for side in (-1, 1)]))
-
-
-def _place_labels(ax: Axes, points: NDArray[np.float64], labels: Sequence[str], radius: float) -> None:
-    """Write each label beside its dot, in the first direction that is free, or not at all.
-
-    Labels with the most crowded dots choose first: those in the open find room later.
-    """
-    ax.apply_aspect()  # fixes the scales that everything below is measured in
-    pixels_per_point = ax.figure.dpi / 72
-    dots = np.asarray(ax.transData.transform(points)) / pixels_per_point
-    frame = ax.get_window_extent().get_points() / pixels_per_point
-    taken = np.hstack([dots - radius, dots + radius])
-    gaps = np.linalg.norm(dots[:, None] - dots[None, :], axis=2)
-    crowding = np.exp(-((gaps / 40) ** 2)).sum(axis=1)
-    for index in np.argsort(-crowding, kind="stable"):
-        text = ax.text(0, 0, labels[index], fontsize=8, color=INK, ha="center", va="center")
-        extent = text.get_window_extent()
-        half = np.array([extent.width, extent.height]) / 2 / pixels_per_point
-        centres = dots[index] + _DIRECTIONS * (half + radius + 1)
-        boxes = np.hstack([centres - half, centres + half])
-        overlaps = np.all((boxes[:, None, :2] < taken[:, 2:]) & (boxes[:, None, 2:] > taken[:, :2]), axis=2)
-        inside = np.all((boxes[:, :2] >= frame[0]) & (boxes[:, 2:] <= frame[1]), axis=1)
-        free = np.flatnonzero(inside & ~np.any(overlaps, axis=1))
-        if len(free) == 0:
-            text.remove()
-            continue
-        taken = np.vstack([taken, boxes[free[0]]])
-        x, y = ax.transData.inverted().transform(centres[free[0]] * pixels_per_point)
-        text.set_position((float(x), float(y)))
 
 
 def plot_margins(margins: ArrayLike, held_out: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
@@ -185,9 +38,9 @@ def plot_margins(margins: ArrayLike, held_out: ArrayLike | None = None, ax: Axes
     'margin'
     """
     ax = new_figure(6, 4).add_subplot() if ax is None else ax
-    samples = [("training", np.asarray(margins, dtype=np.float64), _ACCENT)]
+    samples = [("training", np.asarray(margins, dtype=np.float64), ACCENT)]
     if held_out is not None:
-        samples.append(("held out", np.asarray(held_out, dtype=np.float64), _SECOND))
+        samples.append(("held out", np.asarray(held_out, dtype=np.float64), SECOND))
     if any(values.size == 0 for _, values, _ in samples):
         raise ValueError("there are no margins to draw; give at least one")
     # The far tails would squeeze everything else into a few bins.
@@ -232,7 +85,7 @@ def plot_loss(nus: Sequence[float] = (0.0, 0.25, 1.0), ax: Axes | None = None) -
     ax = new_figure(5, 4).add_subplot() if ax is None else ax
     grid = np.linspace(-0.6, 2.6, 321)
     shades = np.linspace(0.35, 1.0, len(nus))
-    for power, style, color in ((2, "-", _ACCENT), (1, "--", _SECOND)):
+    for power, style, color in ((2, "-", ACCENT), (1, "--", SECOND)):
         for nu, shade in zip(nus, shades, strict=True):
             values = TwoSidedHinge(nu, power).value(grid)
             label = rf"$\nu = {nu:g}$" + (", squared" if power == 2 else ", plain")
@@ -376,7 +229,7 @@ def plot_reliability(
     'a coin  (ECE 0.300)'
     """
     ax = new_figure(4, 4).add_subplot() if ax is None else ax
-    color = _ACCENT if color is None else color
+    color = ACCENT if color is None else color
     share = curve.weight / curve.weight.sum()
     edges = np.linspace(0.5, 1, len(share) + 1)
     # A sixth of the panel is enough to see where the predictions are.
@@ -394,23 +247,3 @@ def plot_reliability(
     ax.set_xlabel("confidence", fontsize=9, color=INK)
     ax.set_ylabel("share right", fontsize=9, color=INK)
     return plain(ax)
-
-
-def save_figure(ax: Axes, path: str | PathLike[str]) -> None:
-    """Write the figure that axes are on into a file, in the format that its name says."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None, "axes without a figure draw nothing"
-    try:
-        figure.savefig(path, dpi=150)
-    except ValueError as error:  # of matplotlib, on an ending it does not know
-        raise ValueError(f"{path}: {error}") from error
-
-
-def plain(ax: Axes) -> Axes:
-    """Leave of the frame only what is read off: two pale axes."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(FAINT)
-    ax.tick_params(color=FAINT, labelcolor=INK, labelsize=9)
-    return ax

@@ -1,0 +1,22 @@
+"""Losses of a comparison: what a margin, or a pair of distances, costs."""
+
+from nearer.losses.base import Compiled, Evaluation, Family, Loss, MarginLoss, ProximableLoss
+from nearer.losses.hinges import DistanceHinge, Hinge, MeanVariance, TwoSidedHinge
+from nearer.losses.likelihoods import CrowdKernel, Logistic, LogRatio, StudentT
+
+__all__ = [
+    "Compiled",
+    "CrowdKernel",
+    "DistanceHinge",
+    "Evaluation",
+    "Family",
+    "Hinge",
+    "LogRatio",
+    "Logistic",
+    "Loss",
+    "MarginLoss",
+    "MeanVariance",
+    "ProximableLoss",
+    "StudentT",
+    "TwoSidedHinge",
+]

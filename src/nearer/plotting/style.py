@@ -1,0 +1,57 @@
+"""The look of all figures: colours, an empty figure, plain axes, a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, FAINT = "#2b2b2b", "#9a9a9a"
+PALETTE = {
+    "DMOE": "#b5403a",
+    "GNMDS": "#3d6a8a",
+    "STE": "#5f8f7a",
+    "TSTE": "#8a7aa8",
+    "SOE": "#c28a2e",
+    "CKL": "#7a5c4a",
+}
+ACCENT, SECOND = PALETTE["DMOE"], PALETTE["GNMDS"]
+
+
+def new_figure(width: float, height: float, *, constrained: bool = True) -> Figure:
+    """Return an empty figure of so many inches, or say how to get matplotlib.
+
+    Examples
+    --------
+    >>> new_figure(4, 3).get_size_inches()
+    array([4., 3.])
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('figures need matplotlib; install it with: pip install "nearer[plot]"') from error
+    return Figure(figsize=(width, height), layout="constrained" if constrained else None)
+
+
+def plain(ax: Axes) -> Axes:
+    """Leave of the frame only what is read off: two pale axes."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(FAINT)
+    ax.tick_params(color=FAINT, labelcolor=INK, labelsize=9)
+    return ax
+
+
+def save_figure(ax: Axes, path: str | PathLike[str]) -> None:
+    """Write the figure that axes are on into a file, in the format that its name says."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None, "axes without a figure draw nothing"
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:  # of matplotlib, on an ending it does not know
+        raise ValueError(f"{path}: {error}") from error
