@@ -41,8 +41,8 @@ def test_reproduce_prints_json_and_leaves_all_files(tmp_path, capsys):
         (["--sizes", "3"], "size 3 is out of range"),
         (["--sizes", "200;500"], "a whole number"),
         (["--methods", "DMOE,SOE"], "method SOE is not known"),
-        (["--trials", "0"], "trials >= 1"),
-        (["--jobs", "0"], "jobs >= 1"),
+        (["--trials", "0"], "--trials: a whole number, 1 or more"),
+        (["--jobs", "0"], "--jobs: a whole number, 1 or more"),
     ],
 )
 def test_bad_arguments_end_with_a_sentence(arguments, sentence, tmp_path, capsys):

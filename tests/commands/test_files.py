@@ -181,7 +181,7 @@ def test_errors_in_the_data_set_the_exit_status(tmp_path, capsys):
     [
         (["--method", "STE", "--set", "power=3"], "STE has no setting 'power'"),
         (["--method", "banana"], "invalid choice"),
-        (["--dimensions", "0"], "at least 1 dimension"),
+        (["--dimensions", "0"], "--dimensions: a whole number, 1 or more"),
         (["--resamples", "3"], "resamples"),
         (["--level", "95"], "between 0 and 1"),
         (["--columns", "anchor"], "NAME=VALUE"),

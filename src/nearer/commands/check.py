@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from nearer.commands.parsing import Commands, add_command, add_file, natural, read_file, say
+from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
+from nearer.commands.values import natural, positive
 
 _ABOUT = """\
 Look for everything that can be wrong with a file of answers before a map is made of it: contradictions and cycles,
@@ -16,7 +17,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "check", "find out what is wrong with a file of answers", _ABOUT, run)
     add_file(parser)
-    parser.add_argument("--dimensions", type=natural, default=2, metavar="P", help="of the map that they are for (2)")
+    parser.add_argument("--dimensions", type=positive, default=2, metavar="P", help="of the map that they are for (2)")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of what is drawn from many answers (0)")
 
 

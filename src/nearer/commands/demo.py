@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nearer.commands.parsing import Commands, add_command, natural, say
+from nearer.commands.parsing import Commands, add_command, say
+from nearer.commands.values import natural
 
 _ABOUT = """\
 Simulate people who compare named colours, wrongly one time in nine, learn a map of the colours from their answers

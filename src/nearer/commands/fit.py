@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.commands.parsing import INTERRUPTED, Commands, add_command, add_file, natural, pairs, read_file, say, share
+from nearer.commands.parsing import INTERRUPTED, Commands, add_command, add_file, read_file, say
+from nearer.commands.values import natural, pairs, positive, share
 
 if TYPE_CHECKING:
     from nearer.runs import Study
@@ -33,7 +34,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
     group = parser.add_argument_group("what to fit")
     group.add_argument("--method", choices=_METHODS, default="auto", help="(auto: chosen by held-out answers)")
-    group.add_argument("--dimensions", type=natural, default=None, metavar="P", help="of the map (chosen)")
+    group.add_argument("--dimensions", type=positive, default=None, metavar="P", help="of the map (chosen)")
     group.add_argument(
         "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
         help="settings of the method, such as trace=0.01",

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from nearer.commands.values import pairs
+
 if TYPE_CHECKING:
     from nearer.formats import Answers
 
@@ -98,39 +100,3 @@ def sentence(error: Exception, out: Path | None = None) -> str:
         advice = "; choose another folder with --out" if ours else ""
         return f"{where}cannot be used: {error.strerror.lower()}{advice}"
     return str(error) or type(error).__name__
-
-
-def natural(text: str) -> int:
-    """Return a whole number, 0 or more."""
-    number = int(text) if text.isdecimal() else -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"a whole number, 0 or more, is needed, not {text!r}")
-    return number
-
-
-def share(text: str) -> float:
-    """Return a number between 0 and 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"a number between 0 and 1 is needed, not {text!r}")
-    return number
-
-
-def pairs(text: str) -> dict[str, str]:
-    """Return ``NAME=VALUE,...`` as a dict.
-
-    Examples
-    --------
-    >>> pairs("anchor=Reference, answer=Choice")
-    {'anchor': 'Reference', 'answer': 'Choice'}
-    """
-    found: dict[str, str] = {}
-    for part in text.split(","):
-        name, sign, value = part.partition("=")
-        if not sign or not name.strip():
-            raise argparse.ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {part!r}")
-        found[name.strip()] = value.strip()
-    return found

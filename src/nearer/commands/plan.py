@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.commands.parsing import Commands, add_command, add_reading, natural, read_file, say
+from nearer.commands.parsing import Commands, add_command, add_reading, read_file, say
+from nearer.commands.values import natural, number, positive
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -25,20 +26,22 @@ error that M answers asked as in the file will reach is predicted from its quest
 def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "plan", "find out how many answers a study needs", _ABOUT, run)
-    parser.add_argument("--objects", type=natural, default=None, metavar="N", help="objects to compare (those of FILE)")
-    parser.add_argument("--dimensions", type=natural, default=2, metavar="P", help="of their map (2)")
     parser.add_argument(
-        "--noise", type=_number, default=None, metavar="E", help="expected share of wrong answers (0.1; that of FILE)"
+        "--objects", type=positive, default=None, metavar="N", help="objects to compare (those of FILE)"
     )
-    parser.add_argument("--target", type=_number, default=0.15, metavar="E", help="error to reach (0.15)")
-    parser.add_argument("--at", type=natural, default=None, metavar="M", help="predict the error at M answers instead")
+    parser.add_argument("--dimensions", type=positive, default=2, metavar="P", help="of their map (2)")
+    parser.add_argument(
+        "--noise", type=number, default=None, metavar="E", help="expected share of wrong answers (0.1; that of FILE)"
+    )
+    parser.add_argument("--target", type=number, default=0.15, metavar="E", help="error to reach (0.15)")
+    parser.add_argument("--at", type=positive, default=None, metavar="M", help="predict the error at M answers instead")
     parser.add_argument(
         "--against", choices=("answers", "truth"), default="answers",
         help="what the error is measured on: new answers, noise included, or the true order (answers)",
     )  # fmt: skip
-    parser.add_argument("--annotators", type=natural, default=None, metavar="N", help="people who will answer")
-    parser.add_argument("--price", type=_number, default=None, metavar="X", help="of one answer")
-    parser.add_argument("--studies", type=natural, default=8, metavar="N", help="studies to simulate (8)")
+    parser.add_argument("--annotators", type=positive, default=None, metavar="N", help="people who will answer")
+    parser.add_argument("--price", type=number, default=None, metavar="X", help="of one answer")
+    parser.add_argument("--studies", type=positive, default=8, metavar="N", help="studies to simulate (8)")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the simulated studies (0)")
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="FILE", help="picture of the curve (none)")
     parser.add_argument(
@@ -134,10 +137,3 @@ def _error_at(
 
 def _noise(options: argparse.Namespace) -> float:
     return 0.1 if options.noise is None else float(options.noise)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"a number is needed, not {text!r}") from None

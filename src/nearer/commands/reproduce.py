@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.commands.parsing import INTERRUPTED, Commands, add_command, fail, natural, say
+from nearer.commands.parsing import INTERRUPTED, Commands, add_command, fail, say
+from nearer.commands.values import names, natural, positive, positives
 
 if TYPE_CHECKING:
     from nearer.experiments import Experiment
@@ -25,14 +26,14 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "reproduce", "run an experiment of the paper again", _ABOUT, run)
     parser.add_argument("experiment", choices=["synthetic", "music"])
     parser.add_argument(
-        "--sizes", type=_numbers, default=(), metavar="M,M,...",
+        "--sizes", type=positives, default=(), metavar="M,M,...",
         help="numbers of training comparisons (synthetic: 200,500,1000,10000; music: 200,500,1000,5000)",
     )  # fmt: skip
-    parser.add_argument("--trials", type=natural, default=20, metavar="N", help="trials of each size (20)")
+    parser.add_argument("--trials", type=positive, default=20, metavar="N", help="trials of each size (20)")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the whole run (0)")
-    parser.add_argument("--jobs", type=natural, default=None, metavar="N", help="fits side by side (one on each core)")
+    parser.add_argument("--jobs", type=positive, default=None, metavar="N", help="fits side by side (one on each core)")
     parser.add_argument(
-        "--methods", type=_names, default=("DMOE", "GNMDS", "STE", "TSTE"), metavar="NAME,...",
+        "--methods", type=names, default=("DMOE", "GNMDS", "STE", "TSTE"), metavar="NAME,...",
         help="which of DMOE,GNMDS,STE,TSTE (all), and of the descents over points GNMDS-X,STE-X,TSTE-X,CKL-X,SOE-X",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="folder of the results (results/NAME)")
@@ -80,11 +81,3 @@ def _figures(experiment: Experiment, seed: int, records: list[dict[str, object]]
     except ImportError as error:
         sys.stderr.write(f"nearer: no figures: {error}\n")
         return []
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(map(natural, text.split(",")))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip().upper() for name in text.split(",")))

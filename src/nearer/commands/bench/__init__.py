@@ -1,18 +1,28 @@
-"""`nearer bench`."""
+"""`nearer bench`: one benchmark a file, as the commands are."""
 
 from __future__ import annotations
 
 import argparse
 
-from nearer.benchmarks.commands import add_benchmarks
+from nearer.commands.bench import accuracy, convex, coverage, large, reading, scaling, speed
 from nearer.commands.parsing import INTERRUPTED, Commands, fail, say
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Examples
+    --------
+    >>> parser = argparse.ArgumentParser()
+    >>> add(parser.add_subparsers())
+    >>> parser.parse_args(["bench", "speed", "--sizes", "100x2000"]).repeats
+    3
+    """
     about = "Measure time, memory and accuracy."
     bench = commands.add_parser("bench", help="measure time, memory and accuracy", description=about)
-    add_benchmarks(bench)
+    benchmarks = bench.add_subparsers(title="benchmarks", required=True, metavar="BENCHMARK")
+    for benchmark in (speed, scaling, large, accuracy, coverage, reading, convex):
+        benchmark.add(benchmarks)
     bench.set_defaults(command=run)
 
 
