@@ -211,6 +211,12 @@ class OrdinalEmbedding(BaseEstimator):
                 "ComparisonsFile(path, n_objects=...)"
             )
 
+    def _in_memory(self, comparisons: Comparisons | ComparisonsFile) -> Comparisons:
+        if isinstance(comparisons, ComparisonsFile):
+            name = type(self).__name__
+            raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to a ComparisonsFile")
+        return comparisons
+
     def _fit(
         self,
         comparisons: Comparisons | ComparisonsFile,

@@ -122,8 +122,7 @@ class BestOf(OrdinalEmbedding):
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> Self:
-        if isinstance(comparisons, ComparisonsFile):
-            raise ValueError("BestOf needs all comparisons in memory; fit STE or TSTE to a ComparisonsFile")
+        comparisons = self._in_memory(comparisons)
         methods = self._candidates(comparisons)
         errors = self._held_out(methods, comparisons)
         # The mean first: the first of equals, which is the simpler one.

@@ -157,8 +157,7 @@ class MVTE(OrdinalEmbedding):
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> Self:
-        if isinstance(comparisons, ComparisonsFile):
-            raise ValueError("MVTE needs all comparisons in memory; fit STE or TSTE to a ComparisonsFile")
+        comparisons = self._in_memory(comparisons)
         known = self._known() if start is not None else None
         with limited_blas("points", comparisons.n_objects):
             try:

@@ -192,8 +192,7 @@ class NonmetricMDS(OrdinalEmbedding):
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> Self:
-        if isinstance(comparisons, ComparisonsFile):
-            raise ValueError("NonmetricMDS needs all comparisons in memory; fit SOE to a ComparisonsFile")
+        comparisons = self._in_memory(comparisons)
         kept, seen = in_order_of_appearance(comparisons)
         _refuse_many(len(seen))
         pairs, order = ComparedPairs.of(kept, self.gap)

@@ -198,8 +198,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> Self:
-        if isinstance(comparisons, ComparisonsFile):
-            raise ValueError("PosteriorEmbedding needs all comparisons in memory; fit STE or TSTE to a ComparisonsFile")
+        comparisons = self._in_memory(comparisons)
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         most = self.n_components or min(MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))

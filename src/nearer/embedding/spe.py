@@ -141,8 +141,7 @@ class SPE(TakesGraphs):
     def _solved(
         self, comparisons: Comparisons | ComparisonsFile, solver: Solver[Any, Any], callback: Callback | None
     ) -> Fitted:
-        if isinstance(comparisons, ComparisonsFile):
-            raise ValueError("SPE needs all comparisons in memory; fit a ComparisonsFile with SOE or STE")
+        comparisons = self._in_memory(comparisons)
         if self.connectivity != "knn":
             raise ValueError("comparisons say nothing of a b-matching; pass a graph, or connectivity='knn'")
         assert isinstance(solver, CuttingPlanes)
