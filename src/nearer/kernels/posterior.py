@@ -1,26 +1,21 @@
-"""The density of a Bayesian map, one step of its sampler, and predictions from many draws.
+"""The density of a Bayesian map, and predictions from many draws of it.
 
 The unknowns are one vector q: coordinates z (n p numbers), a weight u for each axis (p), a scale v for each object (n),
 and the seven numbers of `nearer.posterior.model`. All are independent and standard normal, or nearly so, before the
 comparisons speak. `place_objects` makes a map of them and `density` adds what the comparisons say about that map.
-
-The sampler is the no-U-turn sampler (Hoffman and Gelman 2014) with multinomial choice of the draw (Betancourt 2017).
-The tree is built leaf by leaf: only the momenta at the left ends of the open subtrees are kept, at most one for each
-depth.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from nearer.kernels.compiling import in_order, loop, part
+from nearer.kernels.compiling import in_order, loop
 from nearer.kernels.points import near_far, pairs, push
 
 N_NUMBERS = 7
 _TINY = 1e-12  # of squared length, so that an object at the origin has a direction
 _SMALL = 1e-200  # product of probabilities of which the logarithm is taken; the next one is above 1e-100
 _DOUBTLESS = 30.0  # log-odds
-_DIVERGED = 1000.0  # of log-density lost on the way
 
 
 @in_order
@@ -103,30 +98,19 @@ def _likelihood(points, objects, weights, slope, offset, lapse, gradient):
 
 
 @in_order
-def density(q, gradient, objects, weights, exposure, n, p, centres, scales):
-    """Return the log-density at q up to a constant, and set its gradient.
+def _pull_back(q, gradient, exposure, axes, lengths, factors, points, pushed, total):
+    """Set the gradient by all that `place_objects` makes the map of, from that by its points, ``pushed``.
 
-    ``centres`` and ``scales`` are those of the priors of the seven numbers: normal, and Cauchy for the last.
+    Returns ``total`` with the log-priors of coordinates, axes and scales, which take part in the gradient too.
     """
-    points = np.empty((n, p))
-    pushed = np.zeros((n, p))
-    axes = np.empty(p)
-    by_axis = np.zeros(p)
-    lengths = np.empty(n)
-    factors = np.empty(n)
-    place_objects(q, exposure, axes, lengths, factors, points)
+    n, p = points.shape
     first_axis = n * p
     first_scale = first_axis + p
     numbers = first_scale + n
     sigma = np.exp(q[numbers])
     omega = np.exp(q[numbers + 1])
-    steepness = np.exp(q[numbers + 2])
-    kernel = np.exp(q[numbers + 3])
-    lapse = 1 / (1 + np.exp(-q[numbers + 4]))
     radius = 1 / (1 + np.exp(-q[numbers + 5]))
-    offset = 2 * kernel
-    slope = steepness * (1 + kernel)
-    total, by_slope, by_offset, by_lapse = _likelihood(points, objects, weights, slope, offset, lapse, pushed)
+    by_axis = np.zeros(p)
     by_omega = 0.0
     by_radius = 0.0
     by_gamma = 0.0
@@ -158,11 +142,34 @@ def density(q, gradient, objects, weights, exposure, n, p, centres, scales):
         total -= 0.5 * u * u
     gradient[numbers] = by_sigma
     gradient[numbers + 1] = by_omega
+    gradient[numbers + 5] = by_radius * radius * (1 - radius)
+    gradient[numbers + 6] = by_gamma
+    return total
+
+
+@in_order
+def density(q, gradient, objects, weights, exposure, n, p, centres, scales):
+    """Return the log-density at q up to a constant, and set its gradient.
+
+    ``centres`` and ``scales`` are those of the priors of the seven numbers: normal, and Cauchy for the last.
+    """
+    points = np.empty((n, p))
+    pushed = np.zeros((n, p))
+    axes = np.empty(p)
+    lengths = np.empty(n)
+    factors = np.empty(n)
+    place_objects(q, exposure, axes, lengths, factors, points)
+    numbers = n * p + p + n
+    steepness = np.exp(q[numbers + 2])
+    kernel = np.exp(q[numbers + 3])
+    lapse = 1 / (1 + np.exp(-q[numbers + 4]))
+    offset = 2 * kernel
+    slope = steepness * (1 + kernel)
+    total, by_slope, by_offset, by_lapse = _likelihood(points, objects, weights, slope, offset, lapse, pushed)
+    total = _pull_back(q, gradient, exposure, axes, lengths, factors, points, pushed, total)
     gradient[numbers + 2] = by_slope * slope
     gradient[numbers + 3] = by_slope * steepness * kernel + by_offset * offset
     gradient[numbers + 4] = by_lapse * lapse * (1 - lapse)
-    gradient[numbers + 5] = by_radius * radius * (1 - radius)
-    gradient[numbers + 6] = by_gamma
     for a in range(N_NUMBERS):
         away = (q[numbers + a] - centres[a]) / scales[a]
         if a == N_NUMBERS - 1:
@@ -172,123 +179,6 @@ def density(q, gradient, objects, weights, exposure, n, p, centres, scales):
             total -= 0.5 * away * away
             gradient[numbers + a] -= away / scales[a]
     return total
-
-
-@part
-def _log_sum(a, b):
-    """Return log(exp(a) + exp(b))."""
-    most = max(a, b)
-    return most + np.log(np.exp(a - most) + np.exp(b - most))
-
-
-@part
-def _turns(inverse_mass, left, right, total):
-    """Say whether a trajectory with these momenta at its ends, and this sum of all momenta, begins to come back."""
-    at_left = 0.0
-    at_right = 0.0
-    for a in range(inverse_mass.size):
-        inner = inverse_mass[a] * (total[a] - 0.5 * (left[a] + right[a]))
-        at_left += left[a] * inner
-        at_right += right[a] * inner
-    return at_left <= 0 or at_right <= 0
-
-
-@in_order
-def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
-    """Draw the next q; where the inverse mass is 0 it stays.
-
-    Returns
-    -------
-    q, gradient : ndarray
-        New arrays.
-    value : float
-        The log-density.
-    acceptance : float
-        Mean acceptance probability on the way, to adapt the step by.
-    n_steps : int
-    diverged : bool
-    """
-    size = q.size
-    momentum = np.empty(size)
-    energy = 0.0
-    for a in range(size):
-        noise = rng.standard_normal()
-        momentum[a] = noise / np.sqrt(inverse_mass[a]) if inverse_mass[a] > 0 else 0.0
-        energy += inverse_mass[a] * momentum[a] * momentum[a]
-    start = value - 0.5 * energy
-    ends_q = (q.copy(), q.copy())
-    ends_r = (momentum.copy(), momentum.copy())
-    ends_g = (gradient.copy(), gradient.copy())
-    total = momentum.copy()
-    drawn_q, drawn_g, drawn_value = q.copy(), gradient.copy(), value
-    weight = 0.0
-    sub_q, sub_g, sub_value = np.empty(size), np.empty(size), 0.0
-    sub_total = np.empty(size)
-    kept = np.empty((max_depth + 1, size))
-    kept_total = np.empty((max_depth + 1, size))
-    open_sum = np.empty(size)
-    acceptance = 0.0
-    n_steps = 0
-    diverged = False
-    for depth in range(max_depth):
-        side = 1 if rng.random() < 0.5 else 0
-        moved = step if side else -step
-        at, r, g = ends_q[side], ends_r[side], ends_g[side]
-        sub_total[:] = 0.0
-        sub_weight = -np.inf
-        turned = False
-        for leaf in range(1 << depth):
-            for a in range(size):
-                r[a] += 0.5 * moved * g[a]
-                at[a] += moved * inverse_mass[a] * r[a]
-            here = density(at, g, *model)
-            energy = 0.0
-            for a in range(size):
-                r[a] += 0.5 * moved * g[a]
-                energy += inverse_mass[a] * r[a] * r[a]
-                sub_total[a] += r[a]
-            n_steps += 1
-            gain = here - 0.5 * energy - start
-            if not gain > -_DIVERGED:
-                diverged = True
-                break
-            acceptance += np.exp(min(gain, 0.0))
-            sub_weight = _log_sum(sub_weight, gain)
-            if np.log(rng.random()) < gain - sub_weight:
-                sub_q[:] = at
-                sub_g[:] = g
-                sub_value = here
-            # The subtrees that this leaf closes are as many as there are 1s at the end of its number.
-            top = 0
-            bits = leaf >> 1
-            while bits:
-                top += bits & 1
-                bits >>= 1
-            if leaf & 1 == 0:
-                kept[top] = r
-                kept_total[top] = sub_total
-                continue
-            bits = leaf
-            level = top
-            while bits & 1 and not turned:
-                for a in range(size):
-                    open_sum[a] = sub_total[a] - kept_total[level, a] + kept[level, a]
-                turned = _turns(inverse_mass, kept[level], r, open_sum)
-                level -= 1
-                bits >>= 1
-            if turned:
-                break
-        if diverged or turned:
-            break
-        if np.log(rng.random()) < sub_weight - weight:
-            drawn_q[:] = sub_q
-            drawn_g[:] = sub_g
-            drawn_value = sub_value
-        weight = _log_sum(weight, sub_weight)
-        total += sub_total
-        if _turns(inverse_mass, ends_r[0], ends_r[1], total):
-            break
-    return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, diverged
 
 
 @in_order

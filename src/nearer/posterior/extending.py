@@ -55,7 +55,7 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
     unknowns : ndarray, shape (k, size)
     new : ndarray of bool, shape (n,)
     """
-    from nearer.kernels import posterior
+    from nearer.kernels import nuts
 
     n, p = model.n_objects, model.n_components
     free = np.concatenate([np.repeat(new, p), np.zeros(p, bool), new, np.zeros(len(NUMBERS), bool)])
@@ -77,7 +77,7 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
         here, length = draw, step
         value, gradient = model.density(here)
         for _ in range(_MOVES if number else _FIRST_MOVES):
-            here, gradient, value, acceptance, *_ = posterior.transition(
+            here, gradient, value, acceptance, *_ = nuts.transition(
                 here, gradient, value, length, inverse_mass, _DEPTH, rng, arguments
             )
             if number == 0:
