@@ -7,14 +7,14 @@ therefore names its purpose, and purposes draw from different children of the se
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 RandomState: TypeAlias = int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
-Purpose: TypeAlias = Literal["points", "triplets", "answers", "split", "start", "folds"]
+Purpose: TypeAlias = Literal["points", "triplets", "answers", "split", "start", "folds", "questions"]
 
-_CHILD: dict[Purpose, int] = {"points": 0, "triplets": 1, "answers": 2, "split": 3, "start": 4, "folds": 5}
+_PURPOSES: tuple[Purpose, ...] = get_args(Purpose)  # a new one goes to the end: its place is part of the seed
 
 
 def stream(random_state: RandomState, purpose: Purpose) -> np.random.Generator:
@@ -38,5 +38,5 @@ def stream(random_state: RandomState, purpose: Purpose) -> np.random.Generator:
         random_state = int(random_state.randint(2**31))
     if not isinstance(random_state, np.random.SeedSequence):
         random_state = np.random.SeedSequence(random_state)
-    key = (*random_state.spawn_key, _CHILD[purpose])
+    key = (*random_state.spawn_key, _PURPOSES.index(purpose))
     return np.random.default_rng(np.random.SeedSequence(random_state.entropy, spawn_key=key))

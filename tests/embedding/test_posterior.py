@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import PosteriorEmbedding
-from nearer.embedding import one_map as one_map_module
+from nearer.embedding import PosteriorEmbedding, answering
 from nearer.embedding import posterior as module
 from nearer.embedding.one_map import one_map
 from nearer.posterior import NUTS, Prior, Variational, nuts
@@ -468,14 +467,14 @@ def test_an_interrupt_leaves_what_was_drawn_on_the_estimator(monkeypatch):
 
 @QUIET
 def test_an_interrupt_of_the_search_for_one_map_is_not_swallowed(monkeypatch):
-    plain, fits = one_map_module.fit_points, []
+    plain, fits = answering.fit_points, []
 
     def interrupted(*arguments):
         fitted = plain(*arguments)
         fits.append(fitted)
         return replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
 
-    monkeypatch.setattr(one_map_module, "fit_points", interrupted)
+    monkeypatch.setattr(answering, "fit_points", interrupted)
     model = PosteriorEmbedding(2, solver=SHORT, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(sample_triplets(POINTS, 200, random_state=0))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
+from nearer.embedding.answering import Answered, answering_map, questions_like
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.calibration import Calibration, spread_of_points
 from nearer.embedding.fitting import OF_RANK, Fitted, refined, with_points
@@ -33,6 +34,8 @@ _FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
 MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 FEW_COMPARISONS = 15  # for each object
+_N_QUESTIONS = 30_000  # that the map learns from the matrix
+_SHAPES = (3.0, 30.0)  # of t-STE: clusters and doubtful answers; answers that are beyond doubt
 _BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
@@ -87,9 +90,9 @@ class DMOE(OrdinalEmbedding):
     Attributes
     ----------
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
-        As for every estimator: the map, labels, and how the solver got there. The map has the settings that did best
-        in its dimension; where there was no search among these, it is the leading part of the Gram matrix, refined to
-        a minimum of the same problem over points.
+        As for every estimator: the map, labels, and how the solver got there. After a search the map answers as
+        `gram_` does, as well as p dimensions can; without one it is the leading part of the Gram matrix, refined to a
+        minimum of the same problem over points.
     gram_ : ndarray, shape (n_objects_, n_objects_)
         The Gram matrix, which predicts; not with ``solver="factored"``, where the map does. After a search it is the
         average of the matrices of all settings that have a share in it.
@@ -234,10 +237,9 @@ class DMOE(OrdinalEmbedding):
         if self._kind(comparisons.n_objects, len(comparisons)) in ("auto", "admm"):
             assert isinstance(comparisons, Comparisons)
             fitted = self._with_map(fitted, comparisons)
-            fitted = self._averaged(fitted, comparisons)
-        if self._search is not None and self._search.interrupted:
-            fitted = replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
-        return fitted
+            if self._shared(fitted):
+                fitted = self._averaged(fitted, comparisons)
+        return _interrupted(fitted) if self._search is not None and self._search.interrupted else fitted
 
     def _with_map(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
         """Return a fit whose map is the best of its dimension, where the search knows it, and whose matrix predicts."""
@@ -250,16 +252,41 @@ class DMOE(OrdinalEmbedding):
         best = best or choice
         return with_points(fitted, comparisons, TwoSidedHinge(best.nu, best.power), best.penalty, p)
 
-    def _averaged(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
-        """Return a fit whose matrix is the average of all that have a share, unless a rank was asked for."""
+    def _shared(self, fitted: Fitted) -> bool:
+        """Whether all settings with a share have a part in the result; not if a rank was asked for."""
         found = self._search
-        if found is None or found.interrupted or not fitted.solution.outcome.ok or self.rank not in (None, "full"):
-            return fitted
+        whole = found is not None and found.has_best and not found.interrupted
+        return whole and fitted.solution.outcome.ok and self.rank in (None, "full")
+
+    def _averaged(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        """Return a fit whose matrix is the average of all that have a share, and whose map answers as that does."""
+        assert self._search is not None
         assert fitted.predictor is not None
         try:
-            return replace(fitted, predictor=average(found, comparisons, fitted.predictor))
+            predictor = average(self._search, comparisons, fitted.predictor)
         except KeyboardInterrupt:
-            return replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
+            return _interrupted(fitted)
+        rng = stream(0 if self.random_state is None else self.random_state, "questions")
+        points, interrupted = self._answering(fitted.embedding, predictor, comparisons, rng)
+        fitted = replace(fitted, predictor=predictor, embedding=points)
+        return _interrupted(fitted) if interrupted else fitted
+
+    def _answering(
+        self, own: FloatArray, predictor: Predictor, comparisons: Comparisons, rng: np.random.Generator
+    ) -> tuple[FloatArray, bool]:
+        """Return the map that answers most like a predictor, of its size, and whether Ctrl-C ended the search."""
+        assert self._search is not None
+        assert self._search.calibration is not None
+        n, size = comparisons.n_objects, predictor.size(comparisons)
+        spread = predictor.spread(np.unique(comparisons.rows))
+        if not size > 0:
+            return own, False
+        questions, weights = questions_like(comparisons.quadruplets, comparisons.sample_weight, n, _N_QUESTIONS, rng)
+        margins = predictor.margins(Comparisons.from_quadruplets(questions, n_objects=n))
+        answered = Answered(questions, self._search.calibration.probability(margins / spread), weights)
+        points, interrupted = answering_map(answered, n, self.n_components, _SHAPES, [own], rng)
+        its_size = Predictor.of(points @ points.T).size(comparisons)
+        return (points * np.sqrt(size / its_size) if its_size > 0 else own), interrupted
 
     def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
         searched = self._search is not None and self._search.best_of_rank(self.n_components) is not None
@@ -315,6 +342,10 @@ class DMOE(OrdinalEmbedding):
                 self._spread = fitted.predictor.spread(seen)
             else:
                 self._spread = spread_of_points(self.embedding_[seen])
+
+
+def _interrupted(fitted: Fitted) -> Fitted:
+    return replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
 
 
 def _compared(comparisons: Comparisons | ComparisonsFile) -> int:

@@ -117,7 +117,7 @@ def _over_points(name: str) -> Entry:
 #: The best possible predictor of synthetic data: drawn as a line, and not ranked.
 LIMIT = "limit"
 ENTRIES: dict[str, Entry] = {
-    "DMOE": Entry(plain("DMOE"), version=2),  # probabilities calibrated by its search
+    "DMOE": Entry(plain("DMOE"), version=3),
     "Posterior": Entry(plain("PosteriorEmbedding"), version=3, needs="PosteriorEmbedding"),
     "BestOf": Entry(plain("BestOf"), needs="BestOf"),
     **{name: _over_points(name) for name in ("GNMDS", "STE", "TSTE", "CKL", "SOE")},

@@ -1,0 +1,130 @@
+"""A map that answers as something better does.
+
+What predicts best is often no map of the wanted dimension: an average of many maps, or a Gram matrix of high rank. So
+questions are drawn the way the study asks them, the better predictor says how likely each answer is, and descent finds
+maps of the wanted dimension that agree with these chances. The one that agrees best is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.comparisons import Comparisons
+from nearer.embedding.fitting import fit_points
+from nearer.factored import InMemory
+from nearer.losses import StudentT
+from nearer.margins import FloatArray
+from nearer.penalty import Penalty
+from nearer.solvers import Factored, Outcome
+
+
+class Answered(NamedTuple):
+    """Questions, the chance that each holds as written, and how much each counts.
+
+    Attributes
+    ----------
+    questions : ndarray of int, shape (m, 4)
+        Near and far pairs.
+    chances, weights : ndarray, shape (m,)
+    """
+
+    questions: NDArray[np.integer]
+    chances: FloatArray
+    weights: FloatArray
+
+    def disagreement(self, points: FloatArray) -> float:
+        """Return how likely an answer differs from that of a map.
+
+        Examples
+        --------
+        >>> one = Answered(np.array([[0, 1, 0, 2]]), np.array([0.75]), np.array([1.0]))
+        >>> one.disagreement(np.array([[0.0], [1.0], [2.0]])), one.disagreement(np.array([[0.0], [2.0], [1.0]]))
+        (0.25, 0.75)
+        """
+        i, j, l, k = self.questions.T  # noqa: E741
+        holds = ((points[i] - points[j]) ** 2).sum(1) < ((points[l] - points[k]) ** 2).sum(1)
+        return float(np.average(np.where(holds, 1 - self.chances, self.chances), weights=self.weights))
+
+
+def questions_like(
+    asked: NDArray[np.integer], weights: FloatArray, n_objects: int, n_drawn: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """Return questions as quadruplets, and weights: triplets like those asked, and those asked themselves, half each.
+
+    Anchors and pairs are drawn from those that occur, so that objects come as often as the study asks about them.
+
+    Parameters
+    ----------
+    asked : ndarray of int, shape (m, 4)
+    weights : ndarray, shape (m,)
+    n_objects, n_drawn : int
+    rng : numpy Generator
+    """
+    asked = asked.astype(np.int32, copy=False)
+    anchors, near, far = (asked[rng.integers(len(asked), size=n_drawn), column] for column in (0, 1, 3))
+    possible = (anchors != near) & (anchors != far) & (near != far)
+    drawn, counts = _counted(anchors[possible], near[possible], far[possible], n_objects)
+    shares = np.concatenate([counts / max(counts.sum(), 1), weights / weights.sum()])
+    return np.concatenate([drawn, asked]), shares
+
+
+def answering_map(
+    answered: Answered,
+    n_objects: int,
+    n_components: int,
+    shapes: Sequence[float],
+    others: Sequence[FloatArray],
+    rng: np.random.Generator,
+    n_threads: int | None = None,
+) -> tuple[FloatArray, bool]:
+    """Return the map of so many dimensions that agrees best with answers.
+
+    Parameters
+    ----------
+    answered : Answered
+    n_objects, n_components : int
+    shapes : sequence of float
+        Degrees of freedom of t-STE that descent may take, each from a start of its own.
+    others : sequence of ndarray, shape (n, p)
+        Maps that are there already.
+
+    Returns
+    -------
+    embedding : ndarray, shape (n, n_components)
+        Its size has no meaning.
+    interrupted : bool
+        Whether Ctrl-C ended the descent.
+    """
+    questions, chances, weights = answered
+    comparisons = Comparisons.from_quadruplets(
+        np.concatenate([questions, questions[:, [2, 3, 0, 1]]]),
+        weights=np.concatenate([weights * chances, weights * (1 - chances)]),
+        n_objects=n_objects,
+    )
+    solver = Factored(rank=n_components, n_threads=n_threads)
+    maps: list[FloatArray] = []
+    interrupted = False
+    for shape in shapes:
+        fitted = fit_points(InMemory(comparisons), StudentT(shape), Penalty(trace=0.0, ridge=0.0), solver, rng)
+        maps.append(fitted.embedding)
+        interrupted = fitted.solution.outcome is Outcome.INTERRUPTED
+        if interrupted:
+            break
+    return min([*maps, *others], key=answered.disagreement), interrupted
+
+
+def _counted(
+    anchors: NDArray[np.int32], near: NDArray[np.int32], far: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int32], NDArray[np.integer]]:
+    """Return the different questions as quadruplets, and how often each was drawn: of few objects there are few."""
+    lower, upper = np.minimum(near, far).astype(np.int64), np.maximum(near, far)
+    # Two keys in turn, each of which 64 bits can hold whatever n.
+    pairs, which = np.unique(lower * n + upper, return_inverse=True)
+    keys, counts = np.unique(anchors.astype(np.int64) * len(pairs) + which, return_counts=True)
+    anchors, which = np.divmod(keys, max(len(pairs), 1))
+    lower, upper = np.divmod(pairs[which], n)
+    return np.column_stack([anchors, lower, anchors, upper]).astype(np.int32), counts
