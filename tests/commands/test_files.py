@@ -2,12 +2,16 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
 
 from nearer.cli import main
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.formats import read_answers
+from nearer.metrics import comparison_error
+from nearer.storage import load_model
 
 N = 14
 LABELS = [f"thing {k}" for k in range(N)]
@@ -90,7 +94,15 @@ def test_score_judges_new_answers(fitted, tmp_path, capsys):
     figures = json.loads(out)
     assert status == 0
     assert figures["n_answers"] == 300
-    assert 0.03 < figures["error"] < 0.25
+    assert 0.03 < figures["low"] < figures["error"] < figures["high"] < 0.25
+    assert figures["map_low"] < figures["map_error"] < figures["map_high"]
+    model, judged = load_model(fitted / "map"), read_answers(new).comparisons
+    assert figures["error"] == pytest.approx(1 - model.score(judged), abs=1e-12)
+    assert figures["map_error"] == pytest.approx(comparison_error(judged, model.embedding_), abs=1e-12)
+    status, out, _ = run(["score", fitted / "map", new, "--level", "0.5"], capsys)
+    assert status == 0
+    low, high = map(float, re.search(r"error \S+ \(50% interval (\S+) to (\S+)\), of the map", out).groups())
+    assert figures["low"] < low < figures["error"] < high < figures["high"]
 
 
 def test_place_puts_a_new_object_where_it_belongs(fitted, tmp_path, capsys):

@@ -6,39 +6,49 @@ import argparse
 from pathlib import Path
 
 from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
+from nearer.commands.values import share
 
 _ABOUT = """\
-Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half. Answers about
-objects that are not on the map are refused; `nearer place` puts them there first."""
+Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, and the interval in
+which it lies. Answers about objects that are not on the map are refused; `nearer place` puts them there first."""
 
 
 def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "score", "judge a map by new answers", _ABOUT, run)
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    parser.add_argument("--level", type=share, default=0.95, metavar="L", help="of the interval (0.95)")
     add_file(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from nearer._intervals import error_interval
     from nearer.formats.answers import matched
-    from nearer.metrics import comparison_error
+    from nearer.model_selection.folds import units_of
+    from nearer.model_selection.judging import judge, read_counted
     from nearer.runs.results import share_known
     from nearer.storage import load_model
 
     model, answers = load_model(options.folder), read_file(options)
-    judged = matched(answers.comparisons, model.objects_).over(model.objects_)
+    judged = read_counted(matched(answers.comparisons, model.objects_).over(model.objects_))
+    units = units_of(judged, "trials")[1]
+    error, of_map = (
+        error_interval(wrong, judged.sample_weight, units, options.level) for wrong in judge(model, judged)
+    )
     known = share_known(judged, model.comparisons_)
     figures = {
         "n_answers": len(answers),
         "n_comparisons": len(judged),
-        "error": 1 - model.score(judged),
-        "map_error": comparison_error(judged, model.embedding_),
+        "level": options.level,
+        **error._asdict(),
+        **{f"map_{name}": value for name, value in of_map._asdict().items()},
         "share_known": known,
     }
     text = (
-        f"{len(answers)} answers ({len(judged)} comparisons): error {figures['error']:.3f}, "
-        f"of the map {figures['map_error']:.3f}; chance is 0.5"
+        f"{len(answers)} answers ({len(judged)} comparisons): error {error.error:.3f} "
+        f"({100 * options.level:g}% interval {error.low:.3f} to {error.high:.3f}), "
+        f"of the map {of_map.error:.3f} ({of_map.low:.3f} to {of_map.high:.3f}); chance is 0.5"
     )
     if known > 0.5:
         text += (

@@ -1,4 +1,4 @@
-"""Fit a copy of an estimator to one part, and see which answers of another part it gets wrong."""
+"""Which answers a fitted map gets wrong; and many copies of an estimator, fitted to one part and judged by another."""
 
 from __future__ import annotations
 
@@ -49,13 +49,17 @@ def read_counted(comparisons: Any) -> Comparisons:
 
 def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | None, what: str) -> list[Judged]:
     """Do all fits and return what each got wrong, in their order, with a bar where it takes long."""
-    calls = (delayed(_judge)(task.estimator, comparisons[task.train], comparisons[task.test]) for task in tasks)
+    calls = (delayed(_fit_and_judge)(task.estimator, comparisons[task.train], comparisons[task.test]) for task in tasks)
     found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     return list(tqdm(found, total=len(tasks), desc=what, unit="fit", delay=1, leave=False, disable=None))
 
 
-def _judge(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> Judged:
-    model = clone(estimator).fit(train)
+def _fit_and_judge(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> Judged:
+    return judge(clone(estimator).fit(train), test)
+
+
+def judge(model: OrdinalEmbedding, test: Comparisons) -> Judged:
+    """Return what a fitted map gets wrong."""
     answers = 1 if test.answers is None else test.answers
     return Judged(_wrong(model.decision_function(test) * answers), _wrong(margins(test, model.embedding_)))
 
