@@ -20,7 +20,8 @@ TRAIN = sample_triplets(POINTS, 200, random_state=1)
 
 
 def answered_by(points, rng):
-    questions, weights = questions_like(TRAIN.quadruplets, TRAIN.sample_weight, 30, 5000, rng)
+    drawn = list(rng.integers(len(TRAIN), size=(3, 5000)))
+    questions, weights = questions_like(TRAIN.quadruplets, TRAIN.sample_weight, 30, drawn)
     near, far = MarginMap.from_quadruplets(questions, 30).distances(points @ points.T)
     return Answered(questions, expit(20 * (far - near)), weights)
 
@@ -28,7 +29,7 @@ def answered_by(points, rng):
 def test_questions_are_like_those_asked():
     rng = np.random.default_rng(0)
     asked = np.array([[0, 1, 0, 2], [0, 3, 0, 1], [4, 0, 4, 2]], dtype=np.int32)
-    questions, weights = questions_like(asked, np.array([1.0, 2.0, 1.0]), 6, 1000, rng)
+    questions, weights = questions_like(asked, np.array([1.0, 2.0, 1.0]), 6, list(rng.integers(3, size=(3, 1000))))
     np.testing.assert_array_equal(questions[-3:], asked)
     np.testing.assert_allclose(weights[-3:], [0.25, 0.5, 0.25])
     np.testing.assert_allclose([weights[:-3].sum(), weights.sum()], [1, 2])
@@ -65,6 +66,16 @@ def test_the_map_of_dmoe_has_the_size_of_its_matrix():
     model = DMOE(2).fit(TRAIN)
     of_map = MarginMap.from_quadruplets(TRAIN.quadruplets, 30)(model.embedding_ @ model.embedding_.T)
     np.testing.assert_allclose(np.abs(of_map).mean(), np.abs(model.decision_function(TRAIN)).mean(), rtol=1e-6)
+
+
+def test_the_way_in_which_comparisons_are_written_does_not_change_the_map():
+    rows = TRAIN.rows
+    twice = np.vstack([rows, rows[:50]])
+    plain = DMOE(2).fit(twice).embedding_
+    weighted = DMOE(2).fit(rows, sample_weight=np.repeat([2.0, 1.0], [50, 150])).embedding_
+    np.testing.assert_allclose(weighted, plain, atol=1e-6 * np.abs(plain).max())
+    turned = DMOE(2).fit(twice[:, [0, 2, 1]], y=-np.ones(250)).embedding_
+    np.testing.assert_allclose(turned, plain, atol=1e-6 * np.abs(plain).max())
 
 
 def test_an_interrupt_on_the_way_to_the_map_leaves_a_map(monkeypatch):

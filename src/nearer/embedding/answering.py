@@ -51,25 +51,26 @@ class Answered(NamedTuple):
 
 
 def questions_like(
-    asked: NDArray[np.integer], weights: FloatArray, n_objects: int, n_drawn: int, rng: np.random.Generator
+    asked: NDArray[np.integer], weights: FloatArray, n_objects: int, drawn: Sequence[NDArray[np.integer]]
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Return questions as quadruplets, and weights: triplets like those asked, and those asked themselves, half each.
 
-    Anchors and pairs are drawn from those that occur, so that objects come as often as the study asks about them.
+    Anchors and pairs are those that occur, so that objects come as often as the study asks about them.
 
     Parameters
     ----------
     asked : ndarray of int, shape (m, 4)
     weights : ndarray, shape (m,)
-    n_objects, n_drawn : int
-    rng : numpy Generator
+    n_objects : int
+    drawn : three ndarrays of int, shape (k,)
+        Random rows of ``asked``, which lend their anchor, their near and their far object.
     """
     asked = asked.astype(np.int32, copy=False)
-    anchors, near, far = (asked[rng.integers(len(asked), size=n_drawn), column] for column in (0, 1, 3))
+    anchors, near, far = (asked[rows, column] for rows, column in zip(drawn, (0, 1, 3), strict=True))
     possible = (anchors != near) & (anchors != far) & (near != far)
-    drawn, counts = _counted(anchors[possible], near[possible], far[possible], n_objects)
+    new, counts = _counted(anchors[possible], near[possible], far[possible], n_objects)
     shares = np.concatenate([counts / max(counts.sum(), 1), weights / weights.sum()])
-    return np.concatenate([drawn, asked]), shares
+    return np.concatenate([new, asked]), shares
 
 
 def answering_map(

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
-from nearer.embedding.answering import Answered, answering_map, questions_like
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.calibration import Calibration, spread_of_points
 from nearer.embedding.fitting import OF_RANK, Fitted, refined, with_points
+from nearer.embedding.gram_map import gram_map
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.tuning import Search, average, per_object, search, worth_tuning
 from nearer.embedding.tuning_candidates import Candidate, Given, Rank, paths
+from nearer.embedding.tuning_folds import counted
 from nearer.losses import TwoSidedHinge
 from nearer.margins import FloatArray, MarginMap
 from nearer.penalty import Penalty
@@ -34,8 +35,6 @@ _FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
 MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 FEW_COMPARISONS = 15  # for each object
-_N_QUESTIONS = 30_000  # that the map learns from the matrix
-_SHAPES = (3.0, 30.0)  # of t-STE: clusters and doubtful answers; answers that are beyond doubt
 _BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
@@ -262,31 +261,16 @@ class DMOE(OrdinalEmbedding):
         """Return a fit whose matrix is the average of all that have a share, and whose map answers as that does."""
         assert self._search is not None
         assert fitted.predictor is not None
+        calibration = self._search.calibration
+        assert calibration is not None
+        rng = stream(0 if self.random_state is None else self.random_state, "questions")
         try:
             predictor = average(self._search, comparisons, fitted.predictor)
+            points, interrupted = gram_map(counted(comparisons), predictor, calibration, fitted.embedding, rng)
         except KeyboardInterrupt:
             return _interrupted(fitted)
-        rng = stream(0 if self.random_state is None else self.random_state, "questions")
-        points, interrupted = self._answering(fitted.embedding, predictor, comparisons, rng)
         fitted = replace(fitted, predictor=predictor, embedding=points)
         return _interrupted(fitted) if interrupted else fitted
-
-    def _answering(
-        self, own: FloatArray, predictor: Predictor, comparisons: Comparisons, rng: np.random.Generator
-    ) -> tuple[FloatArray, bool]:
-        """Return the map that answers most like a predictor, of its size, and whether Ctrl-C ended the search."""
-        assert self._search is not None
-        assert self._search.calibration is not None
-        n, size = comparisons.n_objects, predictor.size(comparisons)
-        spread = predictor.spread(np.unique(comparisons.rows))
-        if not size > 0:
-            return own, False
-        questions, weights = questions_like(comparisons.quadruplets, comparisons.sample_weight, n, _N_QUESTIONS, rng)
-        margins = predictor.margins(Comparisons.from_quadruplets(questions, n_objects=n))
-        answered = Answered(questions, self._search.calibration.probability(margins / spread), weights)
-        points, interrupted = answering_map(answered, n, self.n_components, _SHAPES, [own], rng)
-        its_size = Predictor.of(points @ points.T).size(comparisons)
-        return (points * np.sqrt(size / its_size) if its_size > 0 else own), interrupted
 
     def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
         searched = self._search is not None and self._search.best_of_rank(self.n_components) is not None

@@ -27,7 +27,7 @@ from nearer.comparisons import Comparisons
 from nearer.embedding.calibration import Calibration
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.tuning_candidates import Candidate, Path
-from nearer.embedding.tuning_folds import fold_of_each, whole_units
+from nearer.embedding.tuning_folds import counted, fold_of_each, whole_units
 from nearer.embedding.tuning_paths import Points, along
 from nearer.margins import FloatArray
 from nearer.solvers.blas import limited_blas
@@ -44,7 +44,7 @@ def worth_tuning(comparisons: Comparisons | ComparisonsFile) -> bool:
     """Return whether there are enough comparisons to choose settings by, and not so many that it takes minutes."""
     if isinstance(comparisons, ComparisonsFile) or len(comparisons) > MOST_COMPARISONS:
         return False
-    return int(whole_units(_counted(comparisons)).max()) + 1 >= FEWEST_UNITS
+    return int(whole_units(counted(comparisons)).max()) + 1 >= FEWEST_UNITS
 
 
 def per_object(comparisons: Comparisons) -> float:
@@ -55,7 +55,7 @@ def per_object(comparisons: Comparisons) -> float:
     >>> per_object(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], n_objects=10))
     0.6666666666666666
     """
-    comparisons = _counted(comparisons)
+    comparisons = counted(comparisons)
     return float(comparisons.sample_weight.sum()) / len(np.unique(comparisons.rows))
 
 
@@ -174,7 +174,7 @@ def search(comparisons: Comparisons, paths: list[Path], rng: np.random.Generator
     >>> found.best == found.candidates[found.best_index], round(float(found.shares.sum()), 6)
     (True, 1.0)
     """
-    comparisons = _counted(comparisons)
+    comparisons = counted(comparisons)
     units = whole_units(comparisons)
     n_split, n_held_out = n_folds(comparisons.sample_weight.sum())
     folds = fold_of_each(units, n_split, rng)
@@ -208,7 +208,7 @@ def average(found: Search, comparisons: Comparisons, chosen: Predictor) -> Predi
     for places, members in _among(found.paths, found.shares > 0):
         if places == [best]:
             continue
-        for place, member in zip(places, along(members, _counted(comparisons), closed=False), strict=True):
+        for place, member in zip(places, along(members, counted(comparisons), closed=False), strict=True):
             predictor = member.predictor() if isinstance(member, Points) else member
             size = predictor.size(comparisons)
             if place != best and size > 0:
@@ -323,8 +323,3 @@ class _Race:
         behind = (means - means[best]) / np.maximum(standard_errors, 1e-12)
         behind[(behind > _BEHIND) | (np.argsort(np.argsort(means, kind="stable")) >= most)] = np.inf
         self.behind[running] = behind
-
-
-def _counted(comparisons: Comparisons) -> Comparisons:
-    """Return comparisons without those of weight 0."""
-    return comparisons if comparisons.weights is None else comparisons[comparisons.weights > 0]

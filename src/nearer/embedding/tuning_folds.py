@@ -16,6 +16,18 @@ from nearer._rows import factorize
 from nearer.comparisons import Comparisons
 
 
+def counted(comparisons: Comparisons) -> Comparisons:
+    """Return the comparisons that count: those of weight 0 say nothing and could fill a fold alone.
+
+    Examples
+    --------
+    >>> counted(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[1, 0]))
+    Comparisons(1 triplet over 3 objects; weights)
+    """
+    whole = comparisons.weights is None or comparisons.weights.all()
+    return comparisons if whole else comparisons[comparisons.sample_weight > 0]
+
+
 def whole_units(comparisons: Comparisons) -> NDArray[np.intp]:
     """Return the number of the trial, or else of the question, that each row belongs to, by first appearance, (m,).
 

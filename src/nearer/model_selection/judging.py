@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.tuning_folds import counted
 from nearer.margins import FloatArray
 from nearer.metrics import margins
 
@@ -36,15 +37,8 @@ class Judged(NamedTuple):
 
 
 def read_counted(comparisons: Any) -> Comparisons:
-    """Return the comparisons that count: those without weight say nothing and could fill a fold alone.
-
-    Examples
-    --------
-    >>> read_counted(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[1, 0]))
-    Comparisons(1 triplet over 3 objects; weights)
-    """
-    read = as_comparisons(comparisons)
-    return read if read.weights is None or read.weights.all() else read[read.weights > 0]
+    """Return the comparisons that count, from whatever a function was given."""
+    return counted(as_comparisons(comparisons))
 
 
 def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | None, what: str) -> list[Judged]:

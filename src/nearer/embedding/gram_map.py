@@ -1,0 +1,65 @@
+"""One map that answers as a Gram matrix of higher rank does."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.comparisons import Comparisons
+from nearer.embedding.answering import Answered, answering_map, questions_like
+from nearer.embedding.calibration import Calibration
+from nearer.embedding.predictor import Predictor
+from nearer.margins import FloatArray
+
+N_QUESTIONS = 30_000
+_SHAPES = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt
+
+
+def gram_map(
+    comparisons: Comparisons, predictor: Predictor, calibration: Calibration, own: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, bool]:
+    """Return the map that answers most like a matrix does, in as many dimensions as another map has.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        That tell what is asked; each of weight above 0.
+    predictor : Predictor
+        The matrix.
+    calibration : Calibration
+        What its margins say about probabilities.
+    own : ndarray, shape (n, p)
+        A map that is there already, which is kept if it agrees better with the matrix.
+    rng : numpy Generator
+
+    Returns
+    -------
+    embedding : ndarray, shape (n, p)
+        With margins as large as those of the matrix on average.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
+    """
+    n, size = comparisons.n_objects, predictor.size(comparisons)
+    if not size > 0:
+        return own, False
+    asked, weights = _distinct(comparisons)
+    upto = np.cumsum(weights)
+    drawn = np.searchsorted(upto[:-1] / upto[-1], rng.random((3, N_QUESTIONS)), side="right")
+    questions, shares = questions_like(asked, weights, n, list(drawn))
+    margins = predictor.margins(Comparisons.from_quadruplets(questions, n_objects=n))
+    spread = predictor.spread(np.unique(comparisons.rows))
+    answered = Answered(questions, calibration.probability(margins / spread), shares)
+    points, interrupted = answering_map(answered, n, own.shape[1], _SHAPES, [own], rng)
+    its_size = Predictor.of(points @ points.T).size(comparisons)
+    return (points * np.sqrt(size / its_size) if its_size > 0 else own), interrupted
+
+
+def _distinct(comparisons: Comparisons) -> tuple[NDArray[np.integer], FloatArray]:
+    """Return the different rows as answered, by first appearance, and the weight of each.
+
+    So the map does not depend on the way round in which a row is written, nor on a repeated row in place of a weight.
+    """
+    rows, first, inverse = np.unique(comparisons.oriented, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    weights: FloatArray = np.bincount(inverse.ravel(), weights=comparisons.sample_weight)[order].astype(np.float64)
+    return rows[order], weights
