@@ -10,6 +10,7 @@ from nearer.cli import main
 from nearer.experiments.accuracy import METHODS, entries
 from nearer.experiments.accuracy.entries import ENTRIES
 from nearer.experiments.accuracy.figures import plot_error_curves, plot_limit
+from nearer.experiments.accuracy.maps import TUNED_PEERS, contests
 from nearer.experiments.accuracy.rank_figure import plot_ranks
 from nearer.experiments.accuracy.ranks import Ranking, critical_difference, rank_methods
 from nearer.experiments.accuracy.report import chosen_data, chosen_methods
@@ -117,9 +118,30 @@ def test_calibration_pools_only_where_answers_can_be_wrong():
     assert [(row["method"], row["ece"]) for row in rows] == [("STE", 0.1)]
 
 
+def test_maps_are_compared_with_the_best_tuned_peer_over_the_trials_of_both():
+    peers = [
+        record(size=size, method=peer, trial=trial, error=0.3 + 0.01 * place)
+        for size in (50, 100)
+        for place, peer in enumerate(TUNED_PEERS)
+        for trial in range(3)
+    ]
+    ours = [record(size=50, trial=trial, error=0.5, error_map=error) for trial, error in enumerate([0.1, 0.2, 0.25, 9])]
+    ours += [record(size=100, trial=1, error=0.1, error_map=0.305), record(size=200, error=0.1)]
+    default = record(size=50, method="cblearn-STE", error=0.01)
+    found = contests([*peers, *ours, default])
+    assert [(each.size, each.error, each.peer, each.peer_error) for each in found] == [
+        (50, 0.2, TUNED_PEERS[0], 0.3),
+        (100, 0.305, TUNED_PEERS[0], 0.3),
+    ]
+    assert [each.is_won for each in found] == [True, False]
+    text = accuracy_text(summary_rows(ours), None, found, [], [])
+    assert re.search(r"\| STE +\| +1 \| +2 \|", text)
+    assert f"that of STE has not: flips 100 (0.305 against 0.300 of {TUNED_PEERS[0]})." in text
+
+
 def test_the_table_marks_the_best_and_can_be_pasted():
     rows = summary_rows([record(method="DMOE", error=0.25), record(), record(method="cblearn-STE", error=None)])
-    text = accuracy_text(rows, None, [], ["a note"])
+    text = accuracy_text(rows, None, [], [], ["a note"])
     assert re.search(r"\| DMOE +\| \*\*0\.250\*\* \|", text)
     assert re.search(r"\| STE +\| +0\.300 \|", text)
     assert re.search(r"\| cblearn-STE +\| +- \|", text)

@@ -10,6 +10,7 @@ from typing import Any
 from nearer.benchmarks.tables import write_tables
 from nearer.experiments.accuracy.datasets import DATA_SETS, DataSet, missing_sentence
 from nearer.experiments.accuracy.entries import ENTRIES, METHODS
+from nearer.experiments.accuracy.maps import contests
 from nearer.experiments.accuracy.peers import PEERS, TIMEOUT
 from nearer.experiments.accuracy.ranks import rank_methods
 from nearer.experiments.accuracy.run import AccuracyRun
@@ -100,7 +101,8 @@ def write_report(run: AccuracyRun, records: Sequence[Record], notes: Sequence[st
         raise ValueError(f"there are no records of these methods and data sets in {run.folder}; run without --report")
     rows, ranking, calibration = summary_rows(records), rank_methods(records), calibration_rows(records)
     notes = [*notes, *record_notes(rows, len(run.units()), len(records)), *run.failures]
-    text = accuracy_text(rows, ranking, calibration, notes)
+    maps = contests(records)
+    text = accuracy_text(rows, ranking, maps, calibration, notes)
     write_tables(run.folder, text, rows)
     try:
         from nearer.experiments.accuracy.figures import draw_all
@@ -110,4 +112,5 @@ def write_report(run: AccuracyRun, records: Sequence[Record], notes: Sequence[st
         sys.stderr.write(f"nearer: no figures: {error}\n")
         written = []
     found = {"folder": str(run.folder), "notes": notes, "figures": written, "table": rows, "calibration": calibration}
+    found["maps"] = [contest._asdict() for contest in maps]
     return text, {"benchmark": "accuracy", **found, "ranks": ranking and asdict(ranking)}

@@ -8,6 +8,7 @@ import numpy as np
 
 from nearer.experiments.accuracy.datasets import DATA_SETS
 from nearer.experiments.accuracy.entries import LIMIT
+from nearer.experiments.accuracy.maps import Contest
 from nearer.experiments.accuracy.ranks import ALPHA, Ranking
 from nearer.experiments.accuracy.summary import Calibration, Row
 
@@ -36,10 +37,15 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def accuracy_text(
-    rows: Sequence[Row], ranking: Ranking | None, calibration: Sequence[Calibration], notes: Sequence[str]
+    rows: Sequence[Row],
+    ranking: Ranking | None,
+    maps: Sequence[Contest],
+    calibration: Sequence[Calibration],
+    notes: Sequence[str],
 ) -> str:
     """Return all tables, with what a reader must know about them."""
     parts = [_ranks(ranking)] if ranking else []
+    parts += [_maps(maps)] if maps else []
     parts += [_data_set(name, [row for row in rows if row["data"] == name]) for name in _names(rows)]
     parts += [_calibration(calibration)] if calibration else []
     parts += ["\n".join(f"- {note}" for note in notes)] if notes else []
@@ -62,6 +68,27 @@ def _ranks(ranking: Ranking) -> str:
     return (
         f"### Ranks\n\nMean rank over {ranking.n_blocks} pairs of data set and size{chance}. Ranks that differ by less "
         f"than {ranking.critical_difference:.2f} (Nemenyi, level {ALPHA}) cannot be told apart.\n\n{table}"
+    )
+
+
+def _maps(contests: Sequence[Contest]) -> str:
+    methods = dict.fromkeys(contest.method for contest in contests)
+    lost = {method: [each for each in contests if each.method == method and not each.is_won] for method in methods}
+    played = {method: sum(each.method == method for each in contests) for method in methods}
+    best = sorted(methods, key=lambda method: len(lost[method]) / played[method])
+    table = markdown(
+        ["method", "better", "of"],
+        [[method, str(played[method] - len(lost[method])), str(played[method])] for method in best],
+    )
+    exceptions = ", ".join(
+        f"{each.data} {each.size} ({each.error:.3f} against {each.peer_error:.3f} of {each.peer})"
+        for each in lost[best[0]]
+    )
+    return (
+        "### Maps\n\nPairs of data set and size in which the p-dimensional map alone, `embedding_`, has a smaller "
+        "median error than the map of every cross-validated estimator of cblearn, over the trials that both have "
+        "run.\n\n"
+        f"{table}\n\nWhere that of {best[0]} has not: {exceptions or 'nowhere'}."
     )
 
 
