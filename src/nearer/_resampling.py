@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer._imitation import imitate, turned_onto
 from nearer.comparisons import Comparisons
-from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.margins import FloatArray
 
@@ -82,28 +81,6 @@ def _map(estimator: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted: FloatArray = clone(estimator).fit(comparisons).embedding_
     return fitted
-
-
-def settled(model: OrdinalEmbedding) -> OrdinalEmbedding:
-    """Return an estimator that makes the map of a fitted one without searching for settings again."""
-    if not isinstance(model, DMOE):
-        return _unfitted(model)
-    found = {"penalty": model.penalty_, "nu": model.nu_, "power": model.power_, "rank": model.rank_}
-    if hasattr(model, "cv_results_"):
-        # Where the search was about maps of this dimension too, the map has the settings that did best there.
-        order = np.argsort(model.cv_results_["rank_test_score"])
-        ranked = (model.cv_results_["params"][place] for place in order)
-        found = next((params for params in ranked if params["rank"] == model.n_components), found)
-    if model.solver != "auto" or not hasattr(model, "gram_"):
-        found = {**found, "rank": model.rank}  # without a Gram matrix there is no rank to ask for
-    same = _unfitted(model)
-    same.set_params(**found)
-    return same
-
-
-def _unfitted(model: OrdinalEmbedding) -> OrdinalEmbedding:
-    copy: OrdinalEmbedding = clone(model)
-    return copy
 
 
 def aligned(points: FloatArray, onto: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:

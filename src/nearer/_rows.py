@@ -363,6 +363,24 @@ def identical(rows: Indices) -> Mask:
     return np.asarray(((i == l) & (j == k)) | ((i == k) & (j == l)))
 
 
+def shared_first(quadruplets: NDArray[Any]) -> NDArray[Any]:
+    """Return near and far pairs, each in rising order, but an object that both have first in both.
+
+    Examples
+    --------
+    >>> shared_first(np.array([[1, 0, 2, 1], [3, 2, 1, 0]])).tolist()
+    [[1, 0, 1, 2], [2, 3, 0, 1]]
+    """
+    rows = np.column_stack([np.sort(quadruplets[:, :2], axis=1), np.sort(quadruplets[:, 2:], axis=1)])
+    for near, far in ((0, 3), (1, 2), (1, 3)):
+        shared = rows[:, near] == rows[:, far]
+        if near == 1:
+            rows[shared, :2] = rows[shared, 1::-1]
+        if far == 3:
+            rows[shared, 2:] = rows[shared, :1:-1]
+    return rows
+
+
 def refuse_degenerate(rows: Indices, objects: Labels) -> None:
     """Refuse rows that no answer could make informative."""
     remedy = "drop such rows with Comparisons.without_degenerate(rows, y)"

@@ -52,11 +52,12 @@ from nearer._ellipses import ellipses_of
 from nearer._imitation import N_COPIES, N_STEPS
 from nearer._intervals import check_level
 from nearer._points import checked_points
-from nearer._resampling import Work, aligned, mean_squares, settled, squared_distances
+from nearer._resampling import Work, aligned, mean_squares, squared_distances
 from nearer._rows import Labels, factorize
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.settled import settled
 from nearer.embedding.tuning_folds import whole_units
 from nearer.margins import FloatArray
 from nearer.streaming import ComparisonsFile

@@ -1,9 +1,11 @@
 import csv
 import json
+from pathlib import Path
 
 import pytest
 from fake_peer import make_peer
 
+from nearer.benchmarks import measure
 from nearer.benchmarks import speed as speed_module
 from nearer.benchmarks.data import Size
 from nearer.benchmarks.measure import Program, Task
@@ -176,3 +178,8 @@ def test_our_own_failure_ends_the_benchmark(tmp_path, monkeypatch, capsys):
     arguments = ["--losses", "GNMDS", "--sizes", "20x300", "--no-peer", "--out", str(tmp_path)]
     assert main(["bench", "speed", *arguments]) == 2
     assert "No module named 'no_such_package'" in capsys.readouterr().err
+
+
+def test_what_is_no_part_of_a_fit_exists():
+    root = Path(measure.__file__).parents[1]
+    assert [name for name in measure._NO_PART_OF_A_FIT if not (root / name).exists()] == []

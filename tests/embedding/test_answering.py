@@ -11,6 +11,7 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, answering
 from nearer.embedding.answering import Answered, answering_map, questions_like
+from nearer.embedding.gram_map import _drawn
 from nearer.margins import MarginMap
 from nearer.metrics import comparison_error
 from nearer.solvers import Outcome
@@ -20,8 +21,8 @@ TRAIN = sample_triplets(POINTS, 200, random_state=1)
 
 
 def answered_by(points, rng):
-    drawn = list(rng.integers(len(TRAIN), size=(3, 5000)))
-    questions, weights = questions_like(TRAIN.quadruplets, TRAIN.sample_weight, 30, drawn)
+    drawn = list(rng.integers(30, size=(3, 5000)))
+    questions, weights = questions_like(TRAIN.quadruplets, TRAIN.sample_weight, drawn, 30)
     near, far = MarginMap.from_quadruplets(questions, 30).distances(points @ points.T)
     return Answered(questions, expit(20 * (far - near)), weights)
 
@@ -29,26 +30,25 @@ def answered_by(points, rng):
 def test_questions_are_like_those_asked():
     rng = np.random.default_rng(0)
     asked = np.array([[0, 1, 0, 2], [0, 3, 0, 1], [4, 0, 4, 2]], dtype=np.int32)
-    questions, weights = questions_like(asked, np.array([1.0, 2.0, 1.0]), 6, list(rng.integers(3, size=(3, 1000))))
+    drawn = [rng.choice(objects, 1000) for objects in ([0, 0, 4], [1, 2, 3], [1, 2, 3])]
+    questions, weights = questions_like(asked, np.array([1.0, 2.0, 1.0]), drawn, 6)
     np.testing.assert_array_equal(questions[-3:], asked)
     np.testing.assert_allclose(weights[-3:], [0.25, 0.5, 0.25])
     np.testing.assert_allclose([weights[:-3].sum(), weights.sum()], [1, 2])
-    drawn = questions[:-3]
-    assert len(np.unique(drawn, axis=0)) == len(drawn)
-    Comparisons.from_quadruplets(drawn)  # which refuses what compares an object with itself
-    anchored = np.bincount(drawn[:, 0], weights[:-3], minlength=6)
-    assert anchored[[1, 2, 3, 5]].sum() == 0
-    assert anchored[0] > anchored[4] > 0
+    new = questions[:-3]
+    assert len(np.unique(new, axis=0)) == len(new)
+    Comparisons.from_quadruplets(new)  # which refuses what compares an object with itself
+    np.testing.assert_allclose(np.bincount(new[:, 0], weights[:-3])[[0, 4]], [2 / 3, 1 / 3], atol=0.05)
 
 
 def test_the_map_behind_the_answers_is_found():
     answered = answered_by(POINTS, np.random.default_rng(0))
-    found, interrupted = answering_map(answered, 30, 2, (30.0,), [], np.random.default_rng(0))
+    found, interrupted = answering_map(answered, 30, 2, (30.0,), [])
     assert not interrupted
     assert comparison_error(sample_triplets(POINTS), found) < 0.05
     # A map that is there already is taken if it agrees better, and a worse one is not.
-    assert answering_map(answered, 30, 2, (1.0,), [POINTS], np.random.default_rng(0))[0] is POINTS
-    again, _ = answering_map(answered, 30, 2, (30.0,), [POINTS[::-1]], np.random.default_rng(0))
+    assert answering_map(answered, 30, 2, (1.0,), [POINTS])[0] is POINTS
+    again, _ = answering_map(answered, 30, 2, (30.0,), [POINTS[::-1]])
     np.testing.assert_array_equal(again, found)
 
 
@@ -72,10 +72,52 @@ def test_the_way_in_which_comparisons_are_written_does_not_change_the_map():
     rows = TRAIN.rows
     twice = np.vstack([rows, rows[:50]])
     plain = DMOE(2).fit(twice).embedding_
-    weighted = DMOE(2).fit(rows, sample_weight=np.repeat([2.0, 1.0], [50, 150])).embedding_
-    np.testing.assert_allclose(weighted, plain, atol=1e-6 * np.abs(plain).max())
-    turned = DMOE(2).fit(twice[:, [0, 2, 1]], y=-np.ones(250)).embedding_
-    np.testing.assert_allclose(turned, plain, atol=1e-6 * np.abs(plain).max())
+    i, j, k = twice.T
+    ways = {
+        "weights": DMOE(2).fit(rows, sample_weight=np.repeat([2.0, 1.0], [50, 150])),
+        "other way round": DMOE(2).fit(twice[:, [0, 2, 1]], y=-np.ones(250)),
+        "quadruplets": DMOE(2).fit(np.column_stack([j, i, i, k])),
+    }
+    for way, model in ways.items():
+        np.testing.assert_allclose(model.embedding_, plain, atol=1e-6 * np.abs(plain).max(), err_msg=way)
+
+
+def test_questions_of_quadruplets_are_about_all_their_objects():
+    asked = np.array([[0, 1, 2, 3]])
+    drawn = _drawn(asked, np.ones(1), 4, np.random.default_rng(0))
+    for objects in drawn:  # the two pairs are groups that nothing connects, and a question needs three of one
+        assert set(objects) == {0, 1, 2, 3}
+    assert all((objects < 2).tolist() == (drawn[0] < 2).tolist() for objects in drawn)
+
+
+def test_groups_that_nothing_connects_are_not_asked_about_each_other():
+    """Of these the matrix has nothing to say; learning it would spoil the map of each."""
+    points = make_gaussian(30, 2, random_state=0)
+    halves = [sample_triplets(points[:15], 300, random_state=seed).rows + 15 * seed for seed in (0, 1)]
+    model = DMOE(2).fit(np.vstack(halves))
+    for seed, half in enumerate(halves):
+        assert comparison_error(half, model.embedding_) < 0.05
+        own = model.embedding_[15 * seed : 15 * (seed + 1)]
+        sizes = np.linalg.svd(own - own.mean(axis=0), compute_uv=False)
+        assert sizes[1] > 0.4 * sizes[0]
+
+
+@pytest.mark.parametrize("p", [1, 12])
+def test_maps_of_one_dimension_and_of_more_than_there_are_objects(p):
+    rows = sample_triplets(make_gaussian(10, 2, random_state=0), 100, random_state=0).rows
+    model = DMOE(p, n_objects=14).fit(rows)
+    assert model.embedding_.shape == (14, p)
+    assert not model.embedding_[10:].any()
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_rows_of_weight_0_change_nothing():
+    rows, new = TRAIN.rows, np.array([[0, 1, 30], [30, 2, 3]])
+    weights = np.repeat([1.0, 0.0], [200, 2])
+    with_them = DMOE(2, n_objects=31).fit(np.vstack([rows, new]), sample_weight=weights)
+    without = DMOE(2, n_objects=31).fit(rows)
+    np.testing.assert_allclose(with_them.embedding_, without.embedding_, atol=1e-9)
+    np.testing.assert_allclose(with_them.predict_proba(rows), without.predict_proba(rows), atol=1e-9)
 
 
 def test_an_interrupt_on_the_way_to_the_map_leaves_a_map(monkeypatch):
@@ -93,3 +135,16 @@ def test_an_interrupt_on_the_way_to_the_map_leaves_a_map(monkeypatch):
     assert len(calls) == 1
     assert model.embedding_.shape == (30, 2)
     assert not model.converged_
+
+
+def test_an_interrupt_between_two_descents_keeps_the_averaged_matrix(monkeypatch):
+    expected = DMOE(2).fit(TRAIN).gram_
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearer.embedding.dmoe.gram_map", interrupted)
+    model = DMOE(2)
+    with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
+        model.fit(TRAIN)
+    np.testing.assert_array_equal(model.gram_, expected)

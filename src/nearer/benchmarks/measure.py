@@ -22,7 +22,7 @@ from nearer.benchmarks.data import Size
 #: Raised whenever the same task would be measured in another way: old records then no longer count.
 PROTOCOL_VERSION = 1
 # Changing these changes no fit.
-_NO_PART_OF_A_FIT = {"benchmarks", "experiments", "report", "cli.py", "demo.py", "plotting.py"}
+_NO_PART_OF_A_FIT = {"benchmarks", "commands", "experiments", "report", "plotting", "cli.py", "demo.py"}
 
 
 class MeasurementFailed(Exception):

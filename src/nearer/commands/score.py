@@ -9,8 +9,9 @@ from nearer.commands.parsing import Commands, add_command, add_file, read_file, 
 from nearer.commands.values import share
 
 _ABOUT = """\
-Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, and the interval in
-which it lies. Answers about objects that are not on the map are refused; `nearer place` puts them there first."""
+Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, with its confidence
+interval, for which answers are independent of each other. Answers about objects that are not on the map are refused;
+`nearer place` puts them there first."""
 
 
 def add(commands: Commands) -> None:

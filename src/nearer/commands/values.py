@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def natural(text: str, least: int = 0) -> int:
-    """Return a whole number, 0 or more."""
-    number = int(text) if text.isdecimal() else -1
-    if number < least:
+    """Return a whole number, ``least`` or more."""
+    value = int(text) if text.isdecimal() else -1
+    if value < least:
         raise ArgumentTypeError(f"a whole number, {least} or more, is needed, not {text!r}")
-    return number
+    return value
 
 
 def positive(text: str) -> int:
@@ -57,7 +57,10 @@ def seconds(text: str) -> float:
 
 def words(text: str) -> tuple[str, ...]:
     """Return words that commas separate, each once."""
-    return tuple(dict.fromkeys(word.strip() for word in text.split(",")))
+    found = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
+    if "" in found:
+        raise ArgumentTypeError(f"names separated by commas are needed, not {text!r}")
+    return found
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from nearer.embedding.fitting import fit_points
 from nearer.factored import InMemory
 from nearer.losses import StudentT
 from nearer.margins import FloatArray
+from nearer.metrics import clear_ties, pair_distances
 from nearer.penalty import Penalty
 from nearer.solvers import Factored, Outcome
 
@@ -37,36 +38,40 @@ class Answered(NamedTuple):
     weights: FloatArray
 
     def disagreement(self, points: FloatArray) -> float:
-        """Return how likely an answer differs from that of a map.
+        """Return how likely an answer differs from that of a map, a tie counted half.
 
         Examples
         --------
         >>> one = Answered(np.array([[0, 1, 0, 2]]), np.array([0.75]), np.array([1.0]))
         >>> one.disagreement(np.array([[0.0], [1.0], [2.0]])), one.disagreement(np.array([[0.0], [2.0], [1.0]]))
         (0.25, 0.75)
+        >>> one.disagreement(np.zeros((3, 1)))
+        0.5
         """
         i, j, l, k = self.questions.T  # noqa: E741
-        holds = ((points[i] - points[j]) ** 2).sum(1) < ((points[l] - points[k]) ** 2).sum(1)
-        return float(np.average(np.where(holds, 1 - self.chances, self.chances), weights=self.weights))
+        margins = clear_ties(pair_distances(points, i, j), pair_distances(points, l, k))
+        wrong = np.where(margins > 0, 1 - self.chances, self.chances)
+        return float(np.average(np.where(margins == 0, 0.5, wrong), weights=self.weights))
 
 
 def questions_like(
-    asked: NDArray[np.integer], weights: FloatArray, n_objects: int, drawn: Sequence[NDArray[np.integer]]
+    asked: NDArray[np.integer], weights: FloatArray, drawn: Sequence[NDArray[np.integer]], n_objects: int
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return questions as quadruplets, and weights: triplets like those asked, and those asked themselves, half each.
-
-    Anchors and pairs are those that occur, so that objects come as often as the study asks about them.
+    """Return questions as quadruplets, and weights: those drawn and those asked, half each.
 
     Parameters
     ----------
     asked : ndarray of int, shape (m, 4)
+        The questions of the study.
     weights : ndarray, shape (m,)
-    n_objects : int
+        Of those.
     drawn : three ndarrays of int, shape (k,)
-        Random rows of ``asked``, which lend their anchor, their near and their far object.
+        Anchors and the two objects to compare with each, drawn from those that occur, so that objects come as often as
+        the study asks about them. Where two are the same there is no question.
+    n_objects : int
     """
     asked = asked.astype(np.int32, copy=False)
-    anchors, near, far = (asked[rows, column] for rows, column in zip(drawn, (0, 1, 3), strict=True))
+    anchors, near, far = drawn
     possible = (anchors != near) & (anchors != far) & (near != far)
     new, counts = _counted(anchors[possible], near[possible], far[possible], n_objects)
     shares = np.concatenate([counts / max(counts.sum(), 1), weights / weights.sum()])
@@ -79,7 +84,6 @@ def answering_map(
     n_components: int,
     shapes: Sequence[float],
     others: Sequence[FloatArray],
-    rng: np.random.Generator,
     n_threads: int | None = None,
 ) -> tuple[FloatArray, bool]:
     """Return the map of so many dimensions that agrees best with answers.
@@ -89,9 +93,10 @@ def answering_map(
     answered : Answered
     n_objects, n_components : int
     shapes : sequence of float
-        Degrees of freedom of t-STE that descent may take, each from a start of its own.
+        Degrees of freedom of t-STE that descent may take.
     others : sequence of ndarray, shape (n, p)
         Maps that are there already.
+    n_threads : int, optional
 
     Returns
     -------
@@ -107,9 +112,10 @@ def answering_map(
         n_objects=n_objects,
     )
     solver = Factored(rank=n_components, n_threads=n_threads)
+    rng = np.random.default_rng(0)  # a spectral start draws nothing
     maps: list[FloatArray] = []
     interrupted = False
-    for shape in shapes:
+    for shape in shapes:  # one that stops early is no failure: the map that agrees best is taken
         fitted = fit_points(InMemory(comparisons), StudentT(shape), Penalty(trace=0.0, ridge=0.0), solver, rng)
         maps.append(fitted.embedding)
         interrupted = fitted.solution.outcome is Outcome.INTERRUPTED

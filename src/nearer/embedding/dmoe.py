@@ -83,15 +83,15 @@ class DMOE(OrdinalEmbedding):
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, for the folds, and for drawing held-out comparisons. None makes one fixed choice of folds,
-        so that a fit with the defaults needs no seed to repeat.
+        For random starts, for the folds, and for the questions that the map learns from `gram_`. None makes one fixed
+        choice of folds and questions, so that a fit with the defaults needs no seed to repeat.
 
     Attributes
     ----------
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
-        As for every estimator: the map, labels, and how the solver got there. After a search the map answers as
-        `gram_` does, as well as p dimensions can; without one it is the leading part of the Gram matrix, refined to a
-        minimum of the same problem over points.
+        As for every estimator: the map, labels, and how the solver got there. After a search by ADMM or "auto", unless
+        a number was passed as rank, the map is the one that answers most like `gram_`; otherwise it is the leading part
+        of the Gram matrix, refined to a minimum of the same problem over points.
     gram_ : ndarray, shape (n_objects_, n_objects_)
         The Gram matrix, which predicts; not with ``solver="factored"``, where the map does. After a search it is the
         average of the matrices of all settings that have a share in it.
@@ -265,11 +265,12 @@ class DMOE(OrdinalEmbedding):
         assert calibration is not None
         rng = stream(0 if self.random_state is None else self.random_state, "questions")
         try:
-            predictor = average(self._search, comparisons, fitted.predictor)
-            points, interrupted = gram_map(counted(comparisons), predictor, calibration, fitted.embedding, rng)
+            fitted = replace(fitted, predictor=average(self._search, comparisons, fitted.predictor))
+            assert fitted.predictor is not None
+            points, interrupted = gram_map(counted(comparisons), fitted.predictor, calibration, fitted.embedding, rng)
         except KeyboardInterrupt:
             return _interrupted(fitted)
-        fitted = replace(fitted, predictor=predictor, embedding=points)
+        fitted = replace(fitted, embedding=points)
         return _interrupted(fitted) if interrupted else fitted
 
     def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
@@ -321,7 +322,8 @@ class DMOE(OrdinalEmbedding):
             self.gram_, self.specificities_ = fitted.predictor
         self._calibration = None if self._search is None else self._search.calibration
         if self._calibration is not None:
-            seen = np.unique(self.comparisons_.rows)  # type: ignore[union-attr]
+            assert isinstance(comparisons, Comparisons)
+            seen = np.unique(counted(comparisons).rows)
             if fitted.predictor is not None:
                 self._spread = fitted.predictor.spread(seen)
             else:

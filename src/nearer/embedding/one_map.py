@@ -40,8 +40,8 @@ def one_map(
     """
     asked = model.objects if model.objects.shape[1] == 4 else model.objects[:, [0, 1, 0, 2]]
     weights = model.weights if model.weights.size else np.ones(len(asked))
-    drawn = [rng.integers(len(asked), size=N_QUESTIONS) for _ in range(3)]
-    questions, shares = questions_like(asked, weights, model.n_objects, drawn)
+    drawn = [asked[rng.integers(len(asked), size=N_QUESTIONS), column] for column in (0, 1, 3)]
+    questions, shares = questions_like(asked, weights, drawn, model.n_objects)
     answered = Answered(questions, chances_of(draws, questions, n_threads), shares)
     mean = principal(mean_map(draws), np.ones(model.n_objects, dtype=bool))[:, :n_components]
-    return answering_map(answered, model.n_objects, n_components, _SHAPES, [mean], rng, n_threads)
+    return answering_map(answered, model.n_objects, n_components, _SHAPES, [mean], n_threads)

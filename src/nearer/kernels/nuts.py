@@ -54,7 +54,6 @@ def _closes_a_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner)
     ``total`` is the sum of momenta so far; ``kept`` and ``kept_total`` hold the momentum and the sum at the left end of
     each open subtree, and are brought up to date; ``inner`` is room to work in.
     """
-    # The subtrees that this leaf closes are as many as there are 1s at the end of its number.
     level = 0
     bits = leaf >> 1
     while bits:
@@ -65,7 +64,7 @@ def _closes_a_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner)
         kept_total[level] = total
         return False
     bits = leaf
-    while bits & 1:
+    while bits & 1:  # as many subtrees are closed as there are 1s at the end of the number
         for a in range(momentum.size):
             inner[a] = total[a] - kept_total[level, a] + kept[level, a]
         if _turns(inverse_mass, kept[level], momentum, inner):

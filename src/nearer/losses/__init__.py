@@ -1,4 +1,7 @@
-"""Losses of a comparison: what a margin, or a pair of distances, costs."""
+"""Losses of a comparison: what a margin, or a pair of distances, costs, and which chance of an answer it stands for.
+
+`nearer.losses.base` says what each offers; hinges and likelihoods have a file each.
+"""
 
 from nearer.losses.base import Compiled, Evaluation, Family, Loss, MarginLoss, ProximableLoss
 from nearer.losses.hinges import DistanceHinge, Hinge, MeanVariance, TwoSidedHinge

@@ -1,7 +1,7 @@
-"""Figures: maps, margin distributions, the loss, errors over trials.
+"""Figures: maps, margins, the loss behind them, a search, calibration, errors over trials.
 
-Every function takes ``ax=None`` and returns the Axes it drew on; without one it makes a figure of its own, to be saved
-with ``ax.figure.savefig("map.png")``. Nothing is ever shown, and no global state of matplotlib is touched.
+Every ``plot_`` function takes ``ax=None`` and returns the Axes it drew on; without one it makes a figure of its own,
+for `save_figure`. Nothing is ever shown, and no global state of matplotlib is touched.
 """
 
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nearer._rows import factorize
+from nearer._rows import factorize, shared_first
 from nearer.comparisons import Comparisons
 from nearer.margins import FloatArray
 
@@ -171,12 +171,7 @@ def different(comparisons: Comparisons) -> tuple[NDArray[np.int32], FloatArray]:
     rows, which = np.unique(rows, axis=0, return_inverse=True)
     order = np.lexsort([weights, which.ravel()])  # or another order of the rows would be another rounding
     summed: FloatArray = np.bincount(which.ravel()[order], weights[order]).astype(np.float64)
-    for near, far in ((0, 3), (1, 2), (1, 3)):  # the shared object comes first in both pairs
-        shared = rows[:, near] == rows[:, far]
-        if near == 1:
-            rows[shared, :2] = rows[shared, 1::-1]
-        if far == 3:
-            rows[shared, 2:] = rows[shared, :1:-1]
+    rows = shared_first(rows)
     if (rows[:, 0] == rows[:, 2]).all():
         rows = np.ascontiguousarray(rows[:, [0, 1, 3]])
     return rows, summed

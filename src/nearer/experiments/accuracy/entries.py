@@ -117,9 +117,9 @@ def _over_points(name: str) -> Entry:
 #: The best possible predictor of synthetic data: drawn as a line, and not ranked.
 LIMIT = "limit"
 ENTRIES: dict[str, Entry] = {
-    "DMOE": Entry(plain("DMOE"), version=3),
+    "DMOE": Entry(plain("DMOE"), version=4),
     "Posterior": Entry(plain("PosteriorEmbedding"), version=3, needs="PosteriorEmbedding"),
-    "BestOf": Entry(plain("BestOf"), needs="BestOf"),
+    "BestOf": Entry(plain("BestOf"), version=2, needs="BestOf"),
     **{name: _over_points(name) for name in ("GNMDS", "STE", "TSTE", "CKL", "SOE")},
     LIMIT: Entry(posterior_vote, version=2, needs_truth=True),
 }

@@ -15,9 +15,9 @@ TUNED_PEERS = tuple(peer for peer in PEERS if peer.endswith("-cv"))
 
 
 class Contest(NamedTuple):
-    """Median errors of two maps on one data set at one size, over the trials that both have run.
+    """Median errors of two maps on one data set at one size, over the trials that it and all tuned peers have run.
 
-    ``peer`` is the best of the tuned peers there.
+    ``peer`` is the best of these peers.
     """
 
     method: str
@@ -50,8 +50,6 @@ def contests(records: Sequence[Record]) -> list[Contest]:
             methods.setdefault(record["method"], {})[record["trial"]] = record["error_map"]
     found = []
     for (data, size), methods in errors.items():
-        if not all(peer in methods for peer in TUNED_PEERS):
-            continue
         for method in ENTRIES:
             shared = set.intersection(*(set(methods.get(each, {})) for each in (method, *TUNED_PEERS)))
             if not shared:

@@ -86,8 +86,8 @@ def _maps(contests: Sequence[Contest]) -> str:
     )
     return (
         "### Maps\n\nPairs of data set and size in which the p-dimensional map alone, `embedding_`, has a smaller "
-        "median error than the map of every cross-validated estimator of cblearn, over the trials that both have "
-        "run.\n\n"
+        "median error than the map of every cross-validated estimator of cblearn, over the trials that all of them "
+        "have run.\n\n"
         f"{table}\n\nWhere that of {best[0]} has not: {exceptions or 'nowhere'}."
     )
 
