@@ -55,7 +55,14 @@ READS_GRAPHS = dict.fromkeys(
     ["check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix"],
     "a sparse matrix is the adjacency matrix of a graph",
 )
-CLASSES = [clone(ESTIMATORS[name]) for name in ("DMOE", "GNMDS", "SOE", "STE", "TSTE", "CKL", "Posterior")]
+# Weights and repeated rows are the same problem, but not always the same minimum of it.
+WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
+FINDS_ANOTHER_MINIMUM = {
+    "MVTEOfFeatures": {WEIGHTS: "expectation maximization from random maps enlarges the rounding of sums"},
+    "NonmetricMDSOfFeatures": {WEIGHTS: "random starts are dealt out in the order in which objects appear"},
+}
+NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS"
+CLASSES = [clone(ESTIMATORS[name]) for name in NAMES.split()]
 TRIPLETS = np.array(list(itertools.permutations(range(6), 3)))
 
 
@@ -106,7 +113,7 @@ def test_estimator_checks(estimator, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [adapted(estimator) for estimator in CLASSES],
-    expected_failed_checks=lambda estimator: KEEPS_NO_WIDTH,
+    expected_failed_checks=lambda estimator: KEEPS_NO_WIDTH | FINDS_ANOTHER_MINIMUM.get(type(estimator).__name__, {}),
 )
 def test_estimator_checks_on_the_adapter(estimator, check):
     check(estimator)

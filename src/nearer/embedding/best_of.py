@@ -22,7 +22,7 @@ from nearer.embedding.dmoe import DMOE
 from nearer.embedding.fitting import aligned
 from nearer.embedding.hinges import SOE
 from nearer.embedding.likelihoods import CKL, STE, TSTE
-from nearer.embedding.tuning_folds import fold_of_each, whole_units
+from nearer.embedding.tuning_folds import counted, fold_of_each, whole_units
 from nearer.losses import Loss
 from nearer.margins import FloatArray
 from nearer.metrics import comparison_error
@@ -150,24 +150,21 @@ class BestOf(OrdinalEmbedding):
 
     def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> FloatArray | None:
         """Return the errors of the maps on each fold, (methods, folds)."""
-        weight = comparisons.sample_weight
+        comparisons = counted(comparisons)
         units = whole_units(comparisons)
         n_folds = min(self.n_folds, int(units.max()) + 1)
         if len(methods) < 2 or n_folds < 2:
             return None
         rng = stream(0 if self.random_state is None else self.random_state, "folds")
         folds = fold_of_each(units, n_folds, rng)
-        parts = [(folds != fold, folds == fold) for fold in range(n_folds)]
-        parts = [(train, test) for train, test in parts if weight[train].sum() > 0 and weight[test].sum() > 0]
-        if not parts:
-            return None
         from tqdm import tqdm
 
-        errors = np.empty((len(methods), len(parts)))
+        errors = np.empty((len(methods), n_folds))
         with tqdm(total=errors.size, desc="methods", unit="fit", delay=1, disable=None, leave=False) as bar:
-            for column, (train, test) in enumerate(parts):
+            for fold in range(n_folds):
+                train, test = comparisons[folds != fold], comparisons[folds == fold]
                 for row, method in enumerate(methods):
-                    errors[row, column] = _error(clone(method), comparisons[train], comparisons[test])
+                    errors[row, fold] = _error(clone(method), train, test)
                     bar.update()
         return errors
 
