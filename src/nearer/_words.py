@@ -33,15 +33,15 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.5), percent(0.031), percent(0.0004), percent(0.9999)
-    ('50%', '3.1%', '0.04%', '99.99%')
+    >>> percent(0.5), percent(0.031), percent(0.06), percent(0.0004), percent(0.9999)
+    ('50%', '3.1%', '6%', '0.04%', '99.99%')
     """
     if share in (0, 1):
         return f"{100 * share:.0f}%"
     decimals = 0
     while decimals < 4 and (float(f"{100 * share:.{decimals}f}") in (0.0, 100.0) or (decimals == 0 and share < 0.1)):
         decimals += 1
-    return f"{100 * share:.{decimals}f}%"
+    return f"{100 * share:.{decimals}f}".removesuffix(".0") + "%"
 
 
 def name(label: Any) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nearer._words import percent
 from nearer.report._axes import Axes, box, dot, line, path, ticks, words
-from nearer.report._words import count, figure, interval, percent
+from nearer.report._words import count, figure, interval
 
 
 def predicts_otherwise(error: Mapping[str, Any]) -> bool:

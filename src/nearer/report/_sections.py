@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nearer._words import percent
 from nearer.report import _charts
 from nearer.report._escaping import text
 from nearer.report._results import N_NEIGHBOURS
-from nearer.report._words import count, figure, interval, map_error, percent, share_of_way
+from nearer.report._words import count, figure, interval, map_error, share_of_way
 
 Results = Mapping[str, Any]
 _LEVELS = {"error": "Error", "warning": "Warning", "note": "Note", "good": "Good"}

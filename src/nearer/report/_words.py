@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from nearer._words import percent
+
 # Of the way from chance to the ceiling. Without one the way is measured to an error of zero, which nobody reaches.
 _GOOD, _FAIR = 0.85, 0.6
 _GOOD_UNKNOWN, _FAIR_UNKNOWN = 0.7, 0.4
@@ -135,19 +137,6 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     ('1 answer', '7,097 answers')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage, with a decimal where it is small.
-
-    Examples
-    --------
-    >>> percent(0.123), percent(0.0123), percent(0.06)
-    ('12%', '1.2%', '6%')
-    """
-    value = 100 * share
-    digits = 1 if abs(value) < 10 else 0
-    return f"{value:.{digits}f}".removesuffix(".0") + "%"
 
 
 def figure(value: float | None) -> str:

@@ -16,11 +16,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from nearer._words import percent
 from nearer.report import _making, _sections
 from nearer.report._escaping import json_block, text
 from nearer.report._results import checked, payload
 from nearer.report._thumbnails import read_thumbnails
-from nearer.report._words import count, percent, verdict
+from nearer.report._words import count, verdict
 
 # In the order in which they use each other.
 SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
