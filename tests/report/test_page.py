@@ -20,6 +20,7 @@ SECTIONS = [
     "dimensions",
     "annotators",
     "settings",
+    "methods",
     "cite",
 ]
 BAD = "</script><script>alert(1)</script>"

@@ -74,7 +74,13 @@ SCHEMA: dict[str, Check] = {
             )
         )
     ),
-    "settings": maybe(record({}, {"method": string, "parameters": mapping_of(plain), "chosen": mapping_of(plain)})),
+    "settings": maybe(
+        record(
+            {},
+            {"method": string, "parameters": mapping_of(plain), "chosen": mapping_of(plain)}
+            | {"run": record({}, {"n_resamples": whole(), "by": string})},
+        )
+    ),
     "versions": maybe(mapping_of(scalar)),
     "seed": maybe(whole()),
     "command": maybe(string),

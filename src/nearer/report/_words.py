@@ -41,7 +41,7 @@ def verdict(results: Mapping[str, Any]) -> Verdict:
 from guessing to the best possible; it rests on 7,097 answers about 2 objects, and you can trust it.'
     """
     error = map_error(results)
-    rests = f"it rests on {_basis(results)}"
+    rests = f"it rests on {basis(results)}"
     if error is None:
         return Verdict(f"How good the map is was not measured; {rests}, and you should not rely on it yet.", "unknown")
     value, _, high = error
@@ -114,7 +114,8 @@ def _the(number: int, noun: str) -> str:
     return f"the {noun}" if number == 1 else f"the {count(number, noun)}"
 
 
-def _basis(results: Mapping[str, Any]) -> str:
+def basis(results: Mapping[str, Any]) -> str:
+    """Return what the map rests on: how many answers, of how many people, about how many objects."""
     summary, source = results["summary"] or {}, results["source"] or {}
     about = f"about {count(len(results['objects']), 'object')}"
     if source.get("n_answers") is not None:

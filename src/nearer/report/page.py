@@ -19,6 +19,7 @@ from typing import Any
 from nearer._words import percent
 from nearer.report import _making, _sections
 from nearer.report._escaping import json_block, text
+from nearer.report._methods import methods
 from nearer.report._results import checked, payload
 from nearer.report._thumbnails import read_thumbnails
 from nearer.report._words import count, verdict
@@ -106,6 +107,7 @@ def _all_sections(results: Mapping[str, Any]) -> list[tuple[str, str, str | None
         ("dimensions", "Dimensions", _sections.dimensions(results)),
         ("annotators", "Annotators", _sections.annotators(results)),
         ("settings", "How it was made", _making.settings(results)),
+        ("methods", "For a methods section", methods(results)),
         ("cite", "How to cite", _making.citing(results)),
     ]
 

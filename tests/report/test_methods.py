@@ -1,0 +1,63 @@
+"""The paragraph for a paper says what the results say, and nothing that they do not."""
+
+import re
+from html import unescape
+
+import pytest
+from sample import color_results, empty_results
+
+from nearer.report._methods import methods
+from nearer.report._results import checked
+
+
+def words(results):
+    found = methods(checked(results))
+    return found and unescape(re.search(r"<pre.*?</pre>", found, flags=re.DOTALL).group(0)).replace("\n", "")
+
+
+def said(**changes):
+    return re.sub("<[^>]*>", "", words(color_results(**changes)))
+
+
+def test_data_method_dimension_error_and_regions_are_told():
+    run = {"n_resamples": 100, "by": "annotators"}
+    told = said(settings={"method": "DMOE", "run": run})
+    assert told.startswith(
+        "The 4,000 answers of 12 people about 68 objects (triplet) were read as 4,000 comparisons of distances, "
+        "without 12 undecided answers."
+    )
+    assert "A map of 2 dimensions was fitted with nearer 0.1.0 (seed 20261115) by DMOE." in told
+    assert "Of 1 to 5 dimensions, 2 is the smallest number" in told
+    assert "In 5-fold cross-validation that kept trials whole it had an error of 0.124 on held-out comparisons" in told
+    assert "(95% interval 0.113 to 0.136; guessing: 0.500; the least that" in told
+    assert told.endswith("95% confidence regions of the positions, from 100 bootstrap resamples of annotators.")
+
+
+def test_a_method_that_was_chosen_among_several_is_named():
+    told = said(settings={"method": "BestOf", "chosen": {"method": "TSTE(trace=0.03)"}})
+    assert "by TSTE(trace=0.03), which predicted held-out answers best among several methods." in told
+    assert "bootstrap" not in told
+
+
+def test_a_posterior_has_credible_regions():
+    told = said(settings={"method": "PosteriorEmbedding", "run": {"n_resamples": 100, "by": "trials"}})
+    assert told.endswith("95% credible regions of the positions.")
+
+
+@pytest.mark.parametrize(
+    ("key", "gone"),
+    [("error", "cross-validation"), ("dimension", "standard error"), ("covariances", "Ellipses"), ("seed", "seed")],
+)
+def test_what_was_not_measured_is_not_mentioned(key, gone):
+    assert gone in said()
+    assert gone not in said(**{key: None})
+
+
+def test_without_a_method_there_is_no_paragraph():
+    assert words(empty_results()) is None
+
+
+def test_a_name_is_no_markup():
+    found = methods(checked(color_results(settings={"method": "<b>DMOE</b>"})))
+    assert "<b>" not in found
+    assert "&lt;b&gt;DMOE" in found
