@@ -64,3 +64,10 @@ def test_too_few_answers_to_hold_any_out_take_the_first_method():
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         BestOf(**settings).fit(NOISY)
+
+
+@pytest.mark.parametrize("n_components", [2, 5, 6, 10])
+def test_heavy_tails_are_tried_where_those_of_t_ste_are_light(n_components):
+    answers = sample_triplets(make_gaussian(12, 2, random_state=0), 100, random_state=0)
+    tails = [getattr(method, "alpha", None) for method in BestOf(n_components)._candidates(answers)]
+    assert (3.0 in tails) == (n_components > 5)

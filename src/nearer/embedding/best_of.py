@@ -34,6 +34,8 @@ from nearer.streams import RandomState, stream
 
 # A search of DMOE in each fold is seconds below this, and minutes above.
 _MOST_OBJECTS_DMOE, _MOST_COMPARISONS_DMOE = 150, 20_000
+# With more, the kernel of TSTE has tails too light for tight clusters: it has p - 1 degrees of freedom.
+_FEW_COMPONENTS = 5
 _OF_THE_CHOSEN = (
     "embedding_", "comparisons_", "objects_", "n_objects_", "classes_", "n_iter_", "converged_", "history_", "trace_",
     "solver_",
@@ -52,7 +54,8 @@ class BestOf(OrdinalEmbedding):
         Dimension p of the map.
     methods : sequence of estimators, optional
         What to choose from. Their dimension, number of objects and random state are set here. Left out: CKL, STE,
-        TSTE and SOE with a weak and a strong penalty each and, up to 150 objects and 20 000 comparisons, DMOE.
+        TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20 000 comparisons DMOE; and above
+        five dimensions TSTE with heavier tails, for tight clusters.
     n_folds : int, default 5
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
@@ -144,6 +147,8 @@ class BestOf(OrdinalEmbedding):
             methods = [CKL(), TSTE(), SOE(), STE(), CKL(trace=0.03), TSTE(trace=0.03), SOE(trace=0.01), STE(trace=0.03)]
             if comparisons.n_objects <= _MOST_OBJECTS_DMOE and len(comparisons) <= _MOST_COMPARISONS_DMOE:
                 methods.append(DMOE())
+            if self.n_components > _FEW_COMPONENTS:
+                methods.append(TSTE(alpha=3.0, trace=0.001))
         rng = stream(0 if self.random_state is None else self.random_state, "start")
         common = {"n_components": self.n_components, "n_objects": self.n_objects}
         return [clone(method).set_params(**common, random_state=int(rng.integers(2**31))) for method in methods]
