@@ -71,3 +71,38 @@ def test_heavy_tails_are_tried_where_those_of_t_ste_are_light(n_components):
     answers = sample_triplets(make_gaussian(12, 2, random_state=0), 100, random_state=0)
     tails = [getattr(method, "alpha", None) for method in BestOf(n_components)._candidates(answers)]
     assert (3.0 in tails) == (n_components > 5)
+
+
+def test_probabilities_are_calibrated_on_held_out_answers():
+    """Some answers are wrong, which a map that was fitted to them does not know of."""
+    noisy = sample_triplets(POINTS, 1200, flipped=0.2, random_state=3)
+    new = sample_triplets(POINTS, flipped=0.2, random_state=4)
+    model = BestOf(2, methods=[STE(), SOE()], random_state=0).fit(noisy)
+
+    def log_loss(fitted):
+        return -np.log(fitted.predict_proba(new)[:, 1]).mean()
+
+    assert log_loss(model) < log_loss(model.best_) - 0.03
+    sure = model.predict_proba(new).max(axis=1).mean()
+    assert sure == pytest.approx(model.score(new), abs=0.03)
+    np.testing.assert_array_equal(model.predict_proba(new)[:, 1] >= 0.5, model.predict(new) == 1)
+
+
+def test_the_way_in_which_an_answer_is_written_does_not_matter():
+    turned = Comparisons.from_triplets(NOISY.rows[:, [0, 2, 1]], y=-np.ones(len(NOISY), dtype=int))
+    methods = [STE(), CKL()]
+    one, other = (BestOf(2, methods=methods, random_state=0).fit(each) for each in (NOISY, turned))
+    np.testing.assert_allclose(one.predict_proba(NOISY), other.predict_proba(NOISY), atol=1e-6)
+
+
+def test_an_interrupted_choice_leaves_the_model_as_it_was(monkeypatch):
+    model = BestOf(2, methods=[STE(), CKL()], random_state=0).fit(NOISY)
+    before = model.predict_proba(NOISY)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CKL, "fit", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(NOISY[:300])
+    np.testing.assert_array_equal(model.predict_proba(NOISY), before)

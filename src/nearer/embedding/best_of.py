@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.calibration import Calibration
 from nearer.embedding.dmoe import DMOE
 from nearer.embedding.fitting import aligned
 from nearer.embedding.hinges import SOE
@@ -36,6 +38,7 @@ from nearer.streams import RandomState, stream
 _MOST_OBJECTS_DMOE, _MOST_COMPARISONS_DMOE = 150, 20_000
 # With more, the kernel of TSTE has tails too light for tight clusters: it has p - 1 degrees of freedom.
 _FEW_COMPONENTS = 5
+_CERTAIN = 30.0  # log-odds: as sure as a float can be told to be
 _OF_THE_CHOSEN = (
     "embedding_", "comparisons_", "objects_", "n_objects_", "classes_", "n_iter_", "converged_", "history_", "trace_",
     "solver_",
@@ -89,6 +92,7 @@ class BestOf(OrdinalEmbedding):
     """
 
     best_: OrdinalEmbedding
+    _calibration: Calibration | None
 
     def __init__(
         self,
@@ -127,10 +131,13 @@ class BestOf(OrdinalEmbedding):
     ) -> Self:
         comparisons = self._in_memory(comparisons)
         methods = self._candidates(comparisons)
-        errors = self._held_out(methods, comparisons)
-        # The mean first: the first of equals, which is the simpler one.
-        self.best_index_ = 0 if errors is None else int(np.argmin(errors.mean(axis=1)))
-        self.cv_results_ = None if errors is None else _table(methods, errors)
+        held_out = self._held_out(methods, counted(comparisons))
+        self.best_index_, self.cv_results_, self._calibration = 0, None, None
+        if held_out is not None:
+            # The mean first: the first of equals, which is the simpler one.
+            self.best_index_ = int(np.argmin(held_out.errors.mean(axis=1)))
+            self.cv_results_ = _table(methods, held_out.errors)
+            self._calibration = Calibration.of(held_out.odds[self.best_index_], counted(comparisons).sample_weight)
         self.best_ = methods[self.best_index_]
         try:
             self.best_.fit(comparisons, callback=callback)
@@ -153,9 +160,8 @@ class BestOf(OrdinalEmbedding):
         common = {"n_components": self.n_components, "n_objects": self.n_objects}
         return [clone(method).set_params(**common, random_state=int(rng.integers(2**31))) for method in methods]
 
-    def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> FloatArray | None:
-        """Return the errors of the maps on each fold, (methods, folds)."""
-        comparisons = counted(comparisons)
+    def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> _HeldOut | None:
+        """Return how the methods do on each fold; None without a choice, or without two folds."""
         units = whole_units(comparisons)
         n_folds = min(self.n_folds, int(units.max()) + 1)
         if len(methods) < 2 or n_folds < 2:
@@ -164,14 +170,16 @@ class BestOf(OrdinalEmbedding):
         folds = fold_of_each(units, n_folds, rng)
         from tqdm import tqdm
 
-        errors = np.empty((len(methods), n_folds))
+        errors, odds = np.empty((len(methods), n_folds)), np.empty((len(methods), len(comparisons)))
         with tqdm(total=errors.size, desc="methods", unit="fit", delay=1, disable=None, leave=False) as bar:
             for fold in range(n_folds):
-                train, test = comparisons[folds != fold], comparisons[folds == fold]
+                held_out = folds == fold
                 for row, method in enumerate(methods):
-                    errors[row, fold] = _error(clone(method), train, test)
+                    fitted = _fitted(clone(method), comparisons[~held_out])
+                    errors[row, fold] = comparison_error(comparisons[held_out], fitted.embedding_)
+                    odds[row, held_out] = _log_odds(fitted, comparisons[held_out])
                     bar.update()
-        return errors
+        return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
 
     def _take_over(self) -> None:
         for name in _OF_THE_CHOSEN:
@@ -180,9 +188,15 @@ class BestOf(OrdinalEmbedding):
                 setattr(self, name, getattr(self.best_, name))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2), of the chosen method."""
-        self._comparisons(X)  # or an estimator that is not fitted would speak of its missing best_
-        return self.best_.predict_proba(X)
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
+
+        They are those of the chosen method, calibrated on the answers that were held out to choose it.
+        """
+        asked = self._comparisons(X)  # or an estimator that is not fitted would speak of its missing best_
+        if self._calibration is None:
+            return self.best_.predict_proba(X)
+        holds = self._calibration.probability(_log_odds(self.best_, asked))
+        return np.column_stack([1 - holds, holds])
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         return self.best_._margins(quadruplets)
@@ -204,12 +218,24 @@ class BestOf(OrdinalEmbedding):
         return self.best_._solver(n_objects, n_comparisons)
 
 
-def _error(method: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> float:
+class _HeldOut(NamedTuple):
+    """Errors of the maps on each fold, (methods, folds), and log-odds of the answers to each row, (methods, m)."""
+
+    errors: FloatArray
+    odds: FloatArray
+
+
+def _fitted(method: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
     with warnings.catch_warnings():
         # A fold may be too small for a method, which its error then tells.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        method.fit(train)
-    return comparison_error(test, method.embedding_)
+        return method.fit(comparisons)
+
+
+def _log_odds(method: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
+    """Return the log-odds that a method gives to comparisons as they are written."""
+    odds: FloatArray = logit(method.predict_proba(comparisons)[:, 1]).clip(-_CERTAIN, _CERTAIN)
+    return odds
 
 
 def _table(methods: list[OrdinalEmbedding], errors: FloatArray) -> dict[str, Any]:
