@@ -148,3 +148,23 @@ def test_an_interrupt_between_two_descents_keeps_the_averaged_matrix(monkeypatch
     with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
         model.fit(TRAIN)
     np.testing.assert_array_equal(model.gram_, expected)
+
+
+def test_objects_can_be_placed_on_such_a_map_and_answers_added():
+    points = make_gaussian(16, 2, random_state=5)
+    answers = sample_triplets(points, 600, random_state=5).rows
+    late = (answers >= 15).any(axis=1)
+    model = DMOE(2, random_state=0).fit(answers[~late])
+    before = model.embedding_.copy()
+    model.place(answers[late])
+    np.testing.assert_array_equal(model.embedding_[:15], before)
+    truth = sample_triplets(points)
+    placed = comparison_error(truth, model.embedding_)
+    assert placed < 0.2
+    assert comparison_error(truth, model.partial_fit(answers[late]).embedding_) < placed + 0.02
+
+
+def test_a_generator_as_seed_repeats_the_map_from_the_same_state():
+    answers = sample_triplets(make_gaussian(12, 2, random_state=6), 200, random_state=6)
+    first, second = (DMOE(2, random_state=np.random.default_rng(1)).fit(answers) for _ in range(2))
+    np.testing.assert_array_equal(first.embedding_, second.embedding_)
