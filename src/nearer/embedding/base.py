@@ -129,7 +129,7 @@ class OrdinalEmbedding(BaseEstimator):
         everything = self._joined(added)
         if added.n_objects > self.n_objects_:
             self._extend(added)
-            self.comparisons_ = everything  # an interrupt from here on leaves objects on the map: keep what placed them
+            self._remember(everything)  # an interrupt from here on leaves objects on the map: keep what placed them
         same_dimension = self.n_components in (None, self.embedding_.shape[1])
         return self._fit(everything, start=self.embedding_ if same_dimension else None)
 
@@ -156,7 +156,7 @@ class OrdinalEmbedding(BaseEstimator):
         everything = added if isinstance(self.comparisons_, ComparisonsFile) else self._joined(added)
         self._extend(added)
         if not isinstance(self.comparisons_, ComparisonsFile):
-            self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
+            self._remember(everything)  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
@@ -374,6 +374,10 @@ class OrdinalEmbedding(BaseEstimator):
                 "comparisons to one file and fit that, or put new objects on the map with place"
             )
         return Comparisons.concatenate(alike(self.comparisons_, added)).over(added.objects)
+
+    def _remember(self, comparisons: Comparisons) -> None:
+        """Keep the comparisons that the map, with objects placed on it, rests on."""
+        self.comparisons_ = comparisons
 
     def _extend(self, added: Comparisons) -> None:
         """Place the objects that the map lacks."""

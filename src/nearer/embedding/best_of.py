@@ -131,20 +131,20 @@ class BestOf(OrdinalEmbedding):
     ) -> Self:
         comparisons = self._in_memory(comparisons)
         methods = self._candidates(comparisons)
+        best, results, calibration = 0, None, None
         held_out = self._held_out(methods, counted(comparisons))
-        self.best_index_, self.cv_results_, self._calibration = 0, None, None
         if held_out is not None:
             # The mean first: the first of equals, which is the simpler one.
-            self.best_index_ = int(np.argmin(held_out.errors.mean(axis=1)))
-            self.cv_results_ = _table(methods, held_out.errors)
-            self._calibration = Calibration.of(held_out.odds[self.best_index_], counted(comparisons).sample_weight)
-        self.best_ = methods[self.best_index_]
+            best, results = int(np.argmin(held_out.errors.mean(axis=1))), _table(methods, held_out.errors)
+            calibration = Calibration.of_odds(held_out.odds[best], counted(comparisons).sample_weight)
+        chosen = methods[best]
         try:
-            self.best_.fit(comparisons, callback=callback)
-        finally:  # also after Ctrl-C, which leaves the best map so far
-            if hasattr(self.best_, "embedding_"):
-                if start is not None and start.shape == self.best_.embedding_.shape:
-                    self.best_.embedding_ = aligned(self.best_.embedding_, start)
+            chosen.fit(comparisons, callback=callback)
+        finally:  # also after Ctrl-C, which leaves the best map so far; without any, what there was before
+            if hasattr(chosen, "embedding_"):
+                if start is not None and start.shape == chosen.embedding_.shape:
+                    chosen.embedding_ = aligned(chosen.embedding_, start)
+                self.best_, self.best_index_, self.cv_results_, self._calibration = chosen, best, results, calibration
                 self._take_over()
         return self
 
@@ -190,7 +190,8 @@ class BestOf(OrdinalEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        They are those of the chosen method, calibrated on the answers that were held out to choose it.
+        They are those of the chosen method, calibrated on the answers that were held out to choose it; without a
+        choice they are its own.
         """
         asked = self._comparisons(X)  # or an estimator that is not fitted would speak of its missing best_
         if self._calibration is None:
@@ -203,6 +204,9 @@ class BestOf(OrdinalEmbedding):
 
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         return self.best_._distances(quadruplets)
+
+    def _remember(self, comparisons: Comparisons) -> None:
+        self.comparisons_ = self.best_.comparisons_ = comparisons
 
     def _extend(self, added: Comparisons) -> None:
         self.best_._extend(added)

@@ -3,7 +3,8 @@
     P(near) = lapse / 2 + (1 - lapse) sigmoid(slope * margin / spread)
 
 The spread is the mean squared distance between the objects of the map, so that its scale plays no part. Slope and lapse
-rate are those of highest likelihood on comparisons that the maps were not fitted to.
+rate are the most likely ones on comparisons that the maps were not fitted to, if lapses of about 2 percent are usual.
+Log-odds can take the place of margins; then a slope of about 1 is usual, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from scipy.special import expit
 from nearer.margins import FloatArray
 
 _USUAL_LAPSE, _RANGE = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
+_SLOPE_RANGE = 1.0  # of the logarithm, around the odds as they are
 
 
 class Calibration(NamedTuple):
@@ -34,11 +36,20 @@ class Calibration(NamedTuple):
     @classmethod
     def of(cls, margins: FloatArray, weights: FloatArray) -> Calibration:
         """Return the calibration of held-out margins, in units of the spread, of comparisons that read as answered."""
+        return cls._most_likely(margins, weights, np.inf)
 
+    @classmethod
+    def of_odds(cls, odds: FloatArray, weights: FloatArray) -> Calibration:
+        """Return the calibration of held-out log-odds of comparisons that read as answered."""
+        return cls._most_likely(odds, weights, _SLOPE_RANGE)
+
+    @classmethod
+    def _most_likely(cls, margins: FloatArray, weights: FloatArray, slope_range: float) -> Calibration:
         def cost(unknowns: FloatArray) -> float:
             log_slope, lapse = unknowns
             chances = cls(float(np.exp(log_slope)), float(expit(lapse))).probability(margins)
-            return float(-weights @ np.log(chances) + ((lapse - _USUAL_LAPSE) / _RANGE) ** 2 / 2)
+            unusual = ((lapse - _USUAL_LAPSE) / _RANGE) ** 2 + (log_slope / slope_range) ** 2
+            return float(-weights @ np.log(chances) + unusual / 2)
 
         size = float(np.average(np.abs(margins), weights=weights))
         bounds = [(-7.0, 9.0), (-12.0, 3.0)]
