@@ -130,3 +130,22 @@ def test_a_chosen_method_must_be_about_the_same_objects(tmp_path):
     save_model(model, tmp_path)
     with pytest.raises(ValueError, match="not about 12 objects"):
         load_model(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["BestOf", "DMOE", "CKL"])
+def test_a_model_that_has_placed_objects_comes_back(name, tmp_path):
+    model = MODELS[name].fit(ANSWERS)
+    model.place([[12, 0, 1], [12, 1, 2]])
+    again = load_model(save_model(model, tmp_path))
+    asked = [[12, 3, 4], [0, 12, 5]]
+    np.testing.assert_array_equal(again.predict_proba(asked), model.predict_proba(asked))
+    more = sample_triplets(POINTS, 50, random_state=1).rows
+    np.testing.assert_array_equal(again.partial_fit(more).embedding_, model.partial_fit(more).embedding_)
+
+
+@pytest.mark.parametrize("calibration", [5, "steep", {"class": "Calibration", "fields": {"slope": -1.0, "lapse": 0.1}}])
+def test_a_damaged_calibration_is_refused(tmp_path, calibration):
+    folder = save_model(DMOE(2, random_state=0).fit(ANSWERS), tmp_path)
+    change(folder, lambda what: what["fitted"]["dict"].update(_calibration=calibration))
+    with pytest.raises(ValueError, match="_calibration"):
+        load_model(folder)

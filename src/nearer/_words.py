@@ -35,13 +35,28 @@ def percent(share: float) -> str:
     --------
     >>> percent(0.5), percent(0.031), percent(0.06), percent(0.0004), percent(0.9999)
     ('50%', '3.1%', '6%', '0.04%', '99.99%')
+    >>> percent(1.0), percent(1 - 1e-7), percent(1e-7)
+    ('100%', 'over 99.99%', 'under 0.01%')
     """
+    share = round(share, 12)  # a sum of shares may be 1 up to rounding
     if share in (0, 1):
-        return f"{100 * share:.0f}%"
-    decimals = 0
-    while decimals < 4 and (float(f"{100 * share:.{decimals}f}") in (0.0, 100.0) or (decimals == 0 and share < 0.1)):
-        decimals += 1
-    return f"{100 * share:.{decimals}f}".removesuffix(".0") + "%"
+        return f"{100 * abs(share):.0f}%"
+    for decimals in (0, 1, 2) if share >= 0.1 else (1, 2):
+        written = f"{100 * share:.{decimals}f}"
+        if float(written) not in (0.0, 100.0):
+            return written.removesuffix(".0") + "%"
+    return "under 0.01%" if share < 0.5 else "over 99.99%"
+
+
+def level_of(level: float) -> str:
+    """Write the level of an interval, which is a name and is not rounded.
+
+    Examples
+    --------
+    >>> level_of(0.95), level_of(0.975)
+    ('95%', '97.5%')
+    """
+    return f"{100 * level:g}%"
 
 
 def name(label: Any) -> str:

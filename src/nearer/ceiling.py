@@ -32,6 +32,7 @@ from scipy.special import betainc, ndtri
 from nearer._intervals import check_level
 from nearer._rows import factorize
 from nearer._votes import torn
+from nearer._words import level_of
 from nearer.comparisons import Comparisons
 from nearer.margins import FloatArray
 from nearer.model_selection.folds import units_of
@@ -74,7 +75,7 @@ class NoiseCeiling:
 
     def __str__(self) -> str:
         return (
-            f"no predictor can err less than {self.error:.3f} ({100 * self.level:g}% interval {self.low:.3f} to "
+            f"no predictor can err less than {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to "
             f"{self.high:.3f}), judging by {self.n_questions} questions asked {self.n_answers} times"
         )
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.calibration import Calibration
 
 __all__ = ["load_model", "save_model"]
 
@@ -243,6 +244,11 @@ def _check(state: dict[str, Any]) -> None:
             rows = state[name].objects
             if rows.size and not 0 <= rows.min() <= rows.max() < state[name].n_objects:
                 raise ValueError(f"the rows of {name} are no positions in its list of objects")
+    calibration = state.get("_calibration")
+    if calibration is not None and not (
+        isinstance(calibration, Calibration) and 0 < calibration.slope < np.inf and 0 <= calibration.lapse <= 1
+    ):
+        raise ValueError(f"_calibration is no slope and lapse rate: {calibration!r}")
     if "_seen" in state and state["_seen"].size and not 0 <= state["_seen"].min() <= state["_seen"].max() < n:
         raise ValueError("_seen has positions that are not in its list of objects")
     if "draws_" in state and state["draws_"].points.shape[1] != n:

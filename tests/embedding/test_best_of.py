@@ -6,6 +6,7 @@ import pytest
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, SOE, STE, BestOf
+from nearer.embedding.base import OrdinalEmbedding
 from nearer.metrics import comparison_error
 
 POINTS = make_gaussian(25, 2, random_state=0)
@@ -106,3 +107,29 @@ def test_an_interrupted_choice_leaves_the_model_as_it_was(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(NOISY[:300])
     np.testing.assert_array_equal(model.predict_proba(NOISY), before)
+
+
+def test_an_interrupted_fit_of_the_chosen_method_leaves_the_model_as_it_was(monkeypatch):
+    model = BestOf(2, methods=[STE(), CKL()], random_state=0).fit(NOISY)
+    before, fit = model.predict_proba(NOISY), OrdinalEmbedding.fit
+
+    def stopped(self, comparisons, **options):
+        if len(comparisons) == 300:  # all of them: the choice is made
+            raise KeyboardInterrupt
+        return fit(self, comparisons, **options)
+
+    monkeypatch.setattr(CKL, "fit", stopped)
+    monkeypatch.setattr(STE, "fit", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(NOISY[:300])
+    np.testing.assert_array_equal(model.predict_proba(NOISY), before)
+
+
+def test_a_handful_of_lucky_answers_makes_nothing_certain():
+    points = make_gaussian(12, 2, random_state=0)
+    truth = sample_triplets(points)
+    for seed in range(5):
+        few = sample_triplets(points, 5, random_state=seed)
+        model = BestOf(2, methods=[CKL(), STE()], n_objects=12, random_state=0).fit(few)
+        calibrated, own = (-np.log(each.predict_proba(truth)[:, 1]).mean() for each in (model, model.best_))
+        assert calibrated < own + 0.5

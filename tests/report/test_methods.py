@@ -27,8 +27,11 @@ def test_data_method_dimension_error_and_regions_are_told():
         "without 12 undecided answers."
     )
     assert "A map of 2 dimensions was fitted with nearer 0.1.0 (seed 20261115) by DMOE." in told
-    assert "Of 1 to 5 dimensions, 2 is the smallest number" in told
-    assert "In 5-fold cross-validation that kept trials whole it had an error of 0.124 on held-out comparisons" in told
+    assert "Of 1, 2, 3, 4 and 5 dimensions, 2 is the smallest number" in told
+    assert (
+        "In 5-fold cross-validation that kept trials whole such maps had an error of 0.124 on held-out comparisons"
+        in told
+    )
     assert "(95% interval 0.113 to 0.136; guessing: 0.500; the least that" in told
     assert told.endswith("95% confidence regions of the positions, from 100 bootstrap resamples of annotators.")
 
@@ -61,3 +64,55 @@ def test_a_name_is_no_markup():
     found = methods(checked(color_results(settings={"method": "<b>DMOE</b>"})))
     assert "<b>" not in found
     assert "&lt;b&gt;DMOE" in found
+
+
+def test_the_method_that_dimensions_were_chosen_by_is_named():
+    how = {"rule": "one standard error", "method": "SOE()"}
+    told = said(dimension={"candidates": [1, 2, 4], "errors": [0.3, 0.1, 0.1], "chosen": 2} | how)
+    assert (
+        "Of 1, 2 and 4 dimensions, 2 is the smallest number in which the held-out error of maps by SOE() lies" in told
+    )
+
+
+@pytest.mark.parametrize(("n_trials", "by", "of"), [(None, "trials", "comparisons"), (900, "trials", "trials")])
+def test_without_trials_rows_were_resampled(n_trials, by, of):
+    summary = color_results()["summary"] | {"n_trials": n_trials}
+    told = said(summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
+    assert told.endswith(f"from 1,000 bootstrap resamples of {of}.")
+
+
+@pytest.mark.parametrize("weighed", [True, False])
+def test_weights_of_people_are_told(weighed):
+    told = said(settings={"method": "CKL", "run": {"weigh_annotators": weighed}})
+    assert ("counted less" in told) == weighed
+
+
+def test_after_placing_objects_there_is_no_paragraph():
+    assert methods(checked(color_results(notes=["2 objects placed on the map of 66"]))) is None
+
+
+def test_one_is_no_plural():
+    source = {"kind": "triplet", "n_answers": 1, "n_bad": 1, "n_undecided": 1}
+    summary = {"n_objects": 68, "n_comparisons": 1}
+    assert said(source=source, summary=summary).startswith(
+        "The 1 answer about 68 objects (triplet) was read as 1 comparison of distances, "
+        "without 1 undecided answer and 1 row that could not be read."
+    )
+
+
+def test_a_level_is_not_rounded():
+    assert "97.5% interval" in said(level=0.975)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"method": "CKL", "run": [1]},
+        {"method": "CKL", "run": {"n_resamples": "many"}},
+        {"method": "CKL", "run": {"by": 3}},
+        {"method": "BestOf", "chosen": {"method": ["CKL"]}},
+    ],
+)
+def test_damaged_settings_are_refused(settings):
+    with pytest.raises(ValueError, match=r"settings\."):
+        checked(color_results(settings=settings))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._intervals import check_level, error_interval
+from nearer._words import level_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.model_selection.folds import By, WholeKFold, units_of
 from nearer.model_selection.judging import Judged, Task, judge_all, read_counted
@@ -50,7 +51,7 @@ class HeldOutError:
 
     def __str__(self) -> str:
         return (
-            f"held-out error {self.error:.3f} ({100 * self.level:g}% interval {self.low:.3f} to {self.high:.3f}); "
+            f"held-out error {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to {self.high:.3f}); "
             f"of the map {self.map_error:.3f} ({self.map_low:.3f} to {self.map_high:.3f}); "
             f"{self.n_splits} folds of whole {self.by}"
         )

@@ -115,6 +115,16 @@ def mapping_of(wanted: Check) -> Check:
     return check
 
 
+def both(one: Check, other: Check) -> Check:
+    """Want what passes two checks."""
+
+    def check(value: Any, place: str) -> None:
+        one(value, place)
+        other(value, place)
+
+    return check
+
+
 def record(needs: Mapping[str, Check], allows: Mapping[str, Check] | None = None) -> Check:
     """Want an object that has the fields it needs; those that it allows may be null or left out.
 

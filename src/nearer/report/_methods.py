@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from nearer._words import percent
+from nearer._words import level_of
 from nearer.report._making import copyable
 from nearer.report._sections import Results, paragraph
 from nearer.report._words import basis, count, figure, interval, map_error
 
 
 def methods(results: Results) -> str | None:
-    """Show a paragraph for a paper, with a button that copies it; without a method there is none."""
-    if not (results["settings"] or {}).get("method"):
+    """Show a paragraph for a paper, with a button that copies it.
+
+    There is none without a method, nor after objects were placed on the map, of whose answers the results know nothing.
+    """
+    if not (results["settings"] or {}).get("method") or objects_were_placed(results):
         return None
-    sentences = (_data(results), _map(results), _dimension(results), _error(results), _regions(results))
+    sentences = (_data(results), _map(results), _weighed(results), _dimension(results), _error(results))
     return paragraph("To start from; look through it before it goes into a paper.") + copyable(
-        "methods", " ".join(sentence for sentence in sentences if sentence)
+        "methods", " ".join(sentence for sentence in (*sentences, _regions(results)) if sentence)
     )
+
+
+def objects_were_placed(results: Results) -> bool:
+    """Whether objects were placed on the map after it was fitted, as the notes tell."""
+    return any("placed on the map" in note for note in results.get("notes") or [])
 
 
 def _data(results: Results) -> str:
     source, summary = results["source"] or {}, results["summary"] or {}
     kind = f" ({source['kind']})" if source.get("kind") else ""
-    left = [
-        f"{number:,} {words}"
-        for number, words in (
-            (source.get("n_undecided"), "undecided answers"),
-            (source.get("n_bad"), "rows that could not be read"),
-        )
-        if number
-    ]
+    n_undecided, n_bad = source.get("n_undecided"), source.get("n_bad")
+    left = [count(n_undecided, "undecided answer")] if n_undecided else []
+    left += [f"{count(n_bad, 'row')} that could not be read"] if n_bad else []
     without = f", without {' and '.join(left)}" if left else ""
-    read = summary.get("n_comparisons")
-    made = f" were read as {count(read, 'comparison')} of distances" if read else " were read"
-    return f"The {basis(results)}{kind}{made}{without}."
+    answers, comparisons = source.get("n_answers"), summary.get("n_comparisons")
+    if answers is None or not comparisons:
+        return f"The map rests on {basis(results)}{kind}{without}."
+    was = "was" if answers == 1 else "were"
+    return f"The {basis(results)}{kind} {was} read as {count(comparisons, 'comparison')} of distances{without}."
 
 
 def _map(results: Results) -> str:
@@ -47,13 +49,20 @@ def _map(results: Results) -> str:
     return f"A map of {count(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
 
 
+def _weighed(results: Results) -> str:
+    weighed = (results["settings"].get("run") or {}).get("weigh_annotators")
+    return "People whose answers disagreed with everybody else's counted less." if weighed else ""
+
+
 def _dimension(results: Results) -> str:
     found = results["dimension"]
     if not found or found.get("rule") != "one standard error":
         return ""
-    tried = found["candidates"]
+    *others, last = sorted(found["candidates"])
+    tried = f"{', '.join(map(str, others))} and {last}" if others else str(last)
+    by = f" by {found['method']}" if found.get("method") else ""
     return (
-        f"Of {min(tried)} to {max(tried)} dimensions, {found['chosen']} is the smallest number whose held-out error "
+        f"Of {tried} dimensions, {found['chosen']} is the smallest number in which the held-out error of maps{by} "
         "lies within one standard error of the least."
     )
 
@@ -64,7 +73,7 @@ def _error(results: Results) -> str:
         return ""
     value, low, high = measured
     whole = f" that kept {error['unit']} whole" if error.get("unit") else ""
-    folds = f"In {error['n_folds']}-fold cross-validation{whole} it" if error.get("n_folds") else "It"
+    folds = f"In {error['n_folds']}-fold cross-validation{whole} such maps" if error.get("n_folds") else "The map"
     beside = [f"guessing: {figure(error.get('chance') or 0.5)}"]
     if interval(low, high):
         beside.insert(0, f"{_level(results)} interval {interval(low, high)}")
@@ -77,15 +86,17 @@ def _regions(results: Results) -> str:
     if results["covariances"] is None:
         return ""
     kind = "credible" if results["settings"]["method"] == "PosteriorEmbedding" else "confidence"
-    return f"Ellipses are {_level(results)} {kind} regions of the positions{_resampled(results['settings'])}."
+    return f"Ellipses are {_level(results)} {kind} regions of the positions{_resampled(results)}."
 
 
-def _resampled(settings: Mapping[str, Any]) -> str:
+def _resampled(results: Results) -> str:
+    settings = results["settings"]
     run = settings.get("run") or {}
     if settings["method"] == "PosteriorEmbedding" or not run.get("n_resamples") or not run.get("by"):
         return ""
-    return f", from {run['n_resamples']:,} bootstrap resamples of {run['by']}"
+    no_trials = run["by"] == "trials" and not (results["summary"] or {}).get("n_trials")
+    return f", from {count(run['n_resamples'], 'bootstrap resample')} of {'comparisons' if no_trials else run['by']}"
 
 
 def _level(results: Results) -> str:
-    return percent(results["level"] or 0.95)
+    return level_of(results["level"] or 0.95)

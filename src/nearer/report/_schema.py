@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nearer.report._checks import (
     Check,
+    both,
     list_of,
     mapping_of,
     maybe,
@@ -55,7 +56,7 @@ SCHEMA: dict[str, Check] = {
     "dimension": maybe(
         record(
             {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},
-            {"standard_errors": list_of(maybe(_amount)), "rule": string},
+            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": string},
         )
     ),
     "annotators": maybe(
@@ -77,8 +78,12 @@ SCHEMA: dict[str, Check] = {
     "settings": maybe(
         record(
             {},
-            {"method": string, "parameters": mapping_of(plain), "chosen": mapping_of(plain)}
-            | {"run": record({}, {"n_resamples": whole(), "by": string})},
+            {
+                "method": string,
+                "parameters": mapping_of(plain),
+                "chosen": both(mapping_of(plain), record({}, {"method": string})),
+                "run": record({}, {"n_resamples": whole(), "by": string, "weigh_annotators": scalar}),
+            },
         )
     ),
     "versions": maybe(mapping_of(scalar)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearer._words import percent
+from nearer._words import level_of, percent
 from nearer.report import _charts
 from nearer.report._escaping import text
 from nearer.report._results import N_NEIGHBOURS
@@ -54,7 +54,7 @@ def trust(results: Results) -> str:
             "The error on held-out answers was not measured in this run.", left_out(results, "held-out error")
         )
     value, low, high = measured
-    level = percent(results["level"] or 0.95)
+    level = level_of(results["level"] or 0.95)
     unit = f", {error['unit']} kept whole" if error.get("unit") else ""
     folds = f" Measured by {error['n_folds']}-fold cross-validation{unit}." if error.get("n_folds") else ""
     within = f" ({level} interval {interval(low, high)})" if interval(low, high) else ""
@@ -231,7 +231,7 @@ def annotators(results: Results) -> str:
     return (
         paragraph(
             f"The error of {'one person' if len(found) == 1 else f'each of {len(found):,} people'} against a map "
-            f"fitted without them, with {percent(results['level'] or 0.95)} intervals.",
+            f"fitted without them, with {level_of(results['level'] or 0.95)} intervals.",
             f"{count(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
             if flagged
             else "Nobody is flagged.",

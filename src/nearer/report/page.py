@@ -16,10 +16,10 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from nearer._words import percent
+from nearer._words import level_of, percent
 from nearer.report import _making, _sections
 from nearer.report._escaping import json_block, text
-from nearer.report._methods import methods
+from nearer.report._methods import methods, objects_were_placed
 from nearer.report._results import checked, payload
 from nearer.report._thumbnails import read_thumbnails
 from nearer.report._words import count, verdict
@@ -114,7 +114,7 @@ def _all_sections(results: Mapping[str, Any]) -> list[tuple[str, str, str | None
 
 def _map(results: Mapping[str, Any]) -> str:
     region = (
-        f" The ellipse of an object holds its position with {percent(results['level'] or 0.95)} confidence."
+        f" The ellipse of an object holds its position with {level_of(results['level'] or 0.95)} confidence."
         if results["covariances"] is not None
         else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
     )
@@ -128,7 +128,7 @@ def _map(results: Mapping[str, Any]) -> str:
 
 
 def _why_no_ellipses(results: Mapping[str, Any]) -> str:
-    if any("placed on the map" in note for note in results.get("notes") or []):
+    if objects_were_placed(results):
         return "A map has no ellipses after placing objects on it (see the notes on this run)."
     return _sections.left_out(results, "ellipses", "To have it measured, leave out --quick (or --resamples 0).")
 

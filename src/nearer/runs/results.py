@@ -18,7 +18,7 @@ from nearer.comparisons import Comparisons
 from nearer.embedding import BestOf
 from nearer.runs.citations import citations
 from nearer.runs.settings import METHODS
-from nearer.runs.study import Study
+from nearer.runs.study import DIMENSIONS_BY, Study
 
 FORMAT = 1
 _BINS = 40
@@ -158,7 +158,11 @@ def _dimension(study: Study) -> dict[str, Any] | None:
         return None
     found = study.dimension
     names = ("candidates", "errors", "standard_errors", "chosen")
-    return {**{name: getattr(found, name) for name in names}, "rule": "one standard error"}
+    return {
+        **{name: getattr(found, name) for name in names},
+        "rule": "one standard error",
+        "method": str(DIMENSIONS_BY),
+    }
 
 
 def _annotators(study: Study, found: AnnotatorReliability) -> list[dict[str, Any]]:
@@ -204,11 +208,15 @@ def _settings(study: Study) -> dict[str, Any]:
         for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
         if hasattr(chosen, name)
     }
+    method = METHODS[study.settings.method]
     if isinstance(model, BestOf):
         own = re.sub(r",? ?random_state=\d+", "", re.sub(r"\s+", " ", str(chosen)))
-        decided = {"method": own, **decided}
+        if model.cv_results_ is None:  # too few answers to choose by
+            method = own
+        else:
+            decided = {"method": own, **decided}
     return {
-        "method": METHODS[study.settings.method],
+        "method": method,
         "parameters": parameters | {"n_components": study.n_components},
         "chosen": decided,
         "run": asdict(study.settings),
