@@ -123,6 +123,22 @@ def test_place_puts_a_new_object_where_it_belongs(fitted, tmp_path, capsys):
     assert run(["report", tmp_path / "larger"], capsys)[0] == 0
 
 
+def test_a_map_of_the_method_that_was_chosen_can_be_added_to(tmp_path, capsys):
+    labels = [*LABELS[:-2], "new", "newer"]
+    file = write_answers(tmp_path / "answers.csv", m=150, labels=labels[:-2], points=POINTS[:-2])
+    assert run(["fit", file, "-o", tmp_path / "map", "--quick", "--dimensions", "2"], capsys)[0] == 0
+    for last, (old, grown) in enumerate([("map", "larger"), ("larger", "largest")], start=N - 2):
+        rows = sample_triplets(POINTS[: last + 1], random_state=0).rows
+        rows = rows[(rows == last).any(axis=1)][::20]
+        with open(tmp_path / f"{grown}.csv", "w", newline="") as table:
+            csv.writer(table).writerows([["anchor", "near", "far"], *([labels[k] for k in row] for row in rows)])
+        assert run(["place", tmp_path / old, tmp_path / f"{grown}.csv", "-o", tmp_path / grown], capsys)[0] == 0
+        status, out, _ = run(["score", tmp_path / grown, tmp_path / f"{grown}.csv", "--json"], capsys)
+        assert status == 0
+        assert json.loads(out)["error"] < 0.25
+    assert run(["report", tmp_path / "largest"], capsys)[0] == 0
+
+
 def test_colours_and_titles_go_into_the_report(fitted, tmp_path, capsys):
     (tmp_path / "things.csv").write_text("object,size,colour\nthing 0,3,red\nthing 1,,blue\n")
     arguments = ["report", fitted / "map", "--attributes", tmp_path / "things.csv", "--title", "Things <b>"]
