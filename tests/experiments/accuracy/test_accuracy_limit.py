@@ -39,6 +39,23 @@ def test_the_vote_is_better_than_the_answers_it_learned_from(monkeypatch):
     assert predictions.embedding is None
 
 
+def test_objects_that_nobody_asked_about_are_where_the_prior_has_them():
+    """One that is known to be near is nearer than one of which nothing is known, and that more often than not."""
+    right = []
+    for trial in range(3):
+        drawn = Variant(60, 3)(seed=0, trial=trial, size=30)
+        unseen = np.setdiff1d(np.arange(60), drawn.train.rows)
+        close = {frozenset(pair) for pair in drawn.train.oriented[:, :2].tolist()}
+        anchor, near, far = drawn.test.rows.T
+
+        def is_close(other, anchor=anchor, close=close):
+            return np.array([frozenset(pair) in close for pair in zip(anchor.tolist(), other.tolist(), strict=True)])
+
+        asked = (is_close(near) & np.isin(far, unseen)) | (is_close(far) & np.isin(near, unseen))
+        right.append(posterior_vote(drawn).decision[asked] > 0)
+    assert np.concatenate(right).mean() > 0.6
+
+
 def test_truth_without_noise_is_steep_and_steeper_with_more_comparisons():
     drawn = Variant(60, 2)(seed=0, trial=0, size=1200)
     steepness = [
