@@ -133,3 +133,11 @@ def test_a_handful_of_lucky_answers_makes_nothing_certain():
         model = BestOf(2, methods=[CKL(), STE()], n_objects=12, random_state=0).fit(few)
         calibrated, own = (-np.log(each.predict_proba(truth)[:, 1]).mean() for each in (model, model.best_))
         assert calibrated < own + 0.5
+
+
+def test_a_weight_is_as_good_as_a_repeated_row():
+    weights = np.random.default_rng(0).integers(0, 4, size=len(NOISY))
+    methods = [CKL(), SOE(trace=0.01)]
+    weighted = BestOf(2, methods=methods, n_objects=25, random_state=0).fit(NOISY.rows, sample_weight=weights)
+    repeated = BestOf(2, methods=methods, n_objects=25, random_state=0).fit(np.repeat(NOISY.rows, weights, axis=0))
+    np.testing.assert_allclose(weighted.predict_proba(NOISY), repeated.predict_proba(NOISY), atol=1e-5)

@@ -55,10 +55,11 @@ READS_GRAPHS = dict.fromkeys(
     ["check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix"],
     "a sparse matrix is the adjacency matrix of a graph",
 )
-# Weights and repeated rows are the same problem, but not always the same minimum of it.
+# Weights and repeated rows are the same problem, but not always the same minimum of it, or the same folds.
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 FINDS_ANOTHER_MINIMUM = {
     "MVTEOfFeatures": {WEIGHTS: "expectation maximization from random maps enlarges the rounding of sums"},
+    "BestOfOfFeatures": {WEIGHTS: "the check shuffles rows, and folds are dealt out in the order in which they appear"},
     "NonmetricMDSOfFeatures": {WEIGHTS: "random starts are dealt out in the order in which objects appear"},
 }
 NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS"
