@@ -38,7 +38,7 @@ from nearer.streams import RandomState, stream
 _MOST_OBJECTS_DMOE, _MOST_COMPARISONS_DMOE = 150, 20_000
 # With more, the kernel of TSTE has tails too light for tight clusters: it has p - 1 degrees of freedom.
 _FEW_COMPONENTS = 5
-_CERTAIN = 30.0  # log-odds: as sure as a float can be told to be
+_CERTAIN = 30.0  # log-odds of what is given a probability of 1
 _OF_THE_CHOSEN = (
     "embedding_", "comparisons_", "objects_", "n_objects_", "classes_", "n_iter_", "converged_", "history_", "trace_",
     "solver_",
@@ -132,11 +132,12 @@ class BestOf(OrdinalEmbedding):
         comparisons = self._in_memory(comparisons)
         methods = self._candidates(comparisons)
         best, results, calibration = 0, None, None
-        held_out = self._held_out(methods, counted(comparisons))
+        judged = counted(comparisons)
+        held_out = self._held_out(methods, judged)
         if held_out is not None:
             # The mean first: the first of equals, which is the simpler one.
             best, results = int(np.argmin(held_out.errors.mean(axis=1))), _table(methods, held_out.errors)
-            calibration = Calibration.of_odds(held_out.odds[best], counted(comparisons).sample_weight)
+            calibration = Calibration.of_odds(held_out.odds[best], judged.sample_weight)
         chosen = methods[best]
         try:
             chosen.fit(comparisons, callback=callback)
@@ -173,11 +174,11 @@ class BestOf(OrdinalEmbedding):
         errors, odds = np.empty((len(methods), n_folds)), np.empty((len(methods), len(comparisons)))
         with tqdm(total=errors.size, desc="methods", unit="fit", delay=1, disable=None, leave=False) as bar:
             for fold in range(n_folds):
-                held_out = folds == fold
+                train, test = comparisons[folds != fold], comparisons[folds == fold]
                 for row, method in enumerate(methods):
-                    fitted = _fitted(clone(method), comparisons[~held_out])
-                    errors[row, fold] = comparison_error(comparisons[held_out], fitted.embedding_)
-                    odds[row, held_out] = _log_odds(fitted, comparisons[held_out])
+                    fitted = _fitted(clone(method), train)
+                    errors[row, fold] = comparison_error(test, fitted.embedding_)
+                    odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
 
