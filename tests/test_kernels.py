@@ -281,6 +281,7 @@ def test_mentions(kind):
 
 def test_rows_are_read_only_views_and_leave_the_callers_arrays_alone():
     points, objects, answers, weights = make()
+    objects = objects.astype(np.int32)
     rows = Rows.of(objects, answers, weights)
     for column, given in zip(rows, (objects, answers, weights), strict=True):
         assert np.shares_memory(column, given)
@@ -291,6 +292,15 @@ def test_rows_are_read_only_views_and_leave_the_callers_arrays_alone():
         column.flags.writeable = False
     sealed = kernels.evaluate(Hinge().compiled, points, Rows.of(objects, answers, weights))
     np.testing.assert_array_equal(sealed[1], kernels.evaluate(Hinge().compiled, points, rows)[1])
+
+
+def test_few_rows_of_64_bit_indices_are_narrowed_so_that_one_type_is_compiled(monkeypatch):
+    objects = make()[1].astype(np.int64)
+    narrow = Rows.of(objects)
+    assert narrow.objects.dtype == np.int32
+    np.testing.assert_array_equal(narrow.objects, objects)
+    monkeypatch.setattr("nearer.kernels.points._MOST_COPIED", len(objects) - 1)
+    assert np.shares_memory(Rows.of(objects).objects, objects)
 
 
 def test_rows_in_another_layout_are_copied_into_the_right_one():

@@ -99,8 +99,10 @@ class Graph:
     @cached_property
     def adjacency(self) -> Any:
         """The adjacency matrix as a SciPy csr_array of floats, (n, n)."""
-        n = self.n_objects
-        return sp.csr_array((np.ones(len(self.neighbours)), self.neighbours, self.starts), shape=(n, n))
+        n, values = self.n_objects, np.ones(len(self.neighbours))
+        # Paths and components are computed with 32 bit indices; older versions of SciPy refuse others.
+        indices, starts = self.neighbours.astype(np.int32), self.starts.astype(np.int32)
+        return sp.csr_array((values, indices, starts), shape=(n, n))
 
     @cached_property
     def _others(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -54,10 +54,13 @@ def test_increasing_transformations_change_nothing(transform):
 def test_stress_is_no_larger_than_that_of_scikit_learn():
     for seed in (0, 1):
         matrix = noisy(seed)
-        theirs = MDS(
-            2, metric_mds=False, metric="precomputed", init="random", n_init=4, eps=1e-7, normalized_stress=True,
-            random_state=0, max_iter=500,
-        ).fit(matrix)  # fmt: skip
+        # scikit-learn 1.8 called the two settings by other names.
+        renamed = "metric_mds" in MDS().get_params()
+        kind = {"metric_mds": False, "metric": "precomputed"} if renamed else {
+            "metric": False, "dissimilarity": "precomputed"
+        }  # fmt: skip
+        settings = {"n_init": 4, "eps": 1e-7, "normalized_stress": True, "random_state": 0, "max_iter": 500}
+        theirs = MDS(2, **kind, **({"init": "random"} if renamed else {}), **settings).fit(matrix)
         assert NonmetricMDS(2).fit_dissimilarities(matrix).stress_ <= theirs.stress_ + 1e-4
 
 

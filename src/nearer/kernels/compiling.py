@@ -41,8 +41,11 @@ def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put a piece into the loops that call it: as a call it would take half as long again."""
-    compiled: Callable[..., Any] = numba.njit(inline="always", fastmath=_FASTMATH, **_SETTINGS)(function)
+    """Put a piece into the loops that call it: as a call it would take half as long again.
+
+    LLVM does it, with what was compiled once for all callers; numba's own ``inline`` compiles it anew in each of them.
+    """
+    compiled: Callable[..., Any] = numba.njit(forceinline=True, fastmath=_FASTMATH, **_SETTINGS)(function)
     return compiled
 
 

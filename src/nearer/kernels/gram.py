@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.kernels.compiling import loop, part
+from nearer.kernels.compiling import loop
 
 
-@part
+@loop
 def _normal(ends, weights, diagonal, gram, own, laplacian):
     """Set ``laplacian`` to A^T diag(weights) A (gram + diag(own))."""
-    laplacian[:] = 0
+    for a in range(laplacian.shape[0]):
+        for b in range(laplacian.shape[1]):
+            laplacian[a, b] = 0.0
     for q in range(ends.shape[0]):
         i = np.uint64(ends[q, 0])
         j = np.uint64(ends[q, 1])

@@ -21,6 +21,16 @@ def _log_sum(a, b):
     return most + np.log(np.exp(a - most) + np.exp(b - most))
 
 
+# Loops and not assignments of whole arrays: numba compiles for those what it says where shapes do not match, which took
+# as long as all the rest.
+
+
+@part
+def _copy(source, target):
+    for a in range(target.size):
+        target[a] = source[a]
+
+
 @part
 def _turns(inverse_mass, left, right, total):
     """Say whether a trajectory with these momenta at its ends, and this sum of all momenta, begins to come back."""
@@ -60,8 +70,8 @@ def _closes_a_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner)
         level += bits & 1
         bits >>= 1
     if leaf & 1 == 0:
-        kept[level] = momentum
-        kept_total[level] = total
+        _copy(momentum, kept[level])
+        _copy(total, kept_total[level])
         return False
     bits = leaf
     while bits & 1:  # as many subtrees are closed as there are 1s at the end of the number
@@ -112,11 +122,13 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
     for depth in range(max_depth):
         side = 1 if rng.random() < 0.5 else 0
         at, r, g = ends_q[side], ends_r[side], ends_g[side]
-        sub_total[:] = 0.0
+        for a in range(size):
+            sub_total[a] = 0.0
         sub_weight = -np.inf
         for leaf in range(1 << depth):
             here, energy = _leap(at, r, g, step if side else -step, inverse_mass, model)
-            sub_total += r
+            for a in range(size):
+                sub_total[a] += r[a]
             n_steps += 1
             gain = here - 0.5 * energy - start
             if not gain > -_DIVERGED:
@@ -124,17 +136,18 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
             acceptance += np.exp(min(gain, 0.0))
             sub_weight = _log_sum(sub_weight, gain)
             if np.log(rng.random()) < gain - sub_weight:
-                sub_q[:] = at
-                sub_g[:] = g
+                _copy(at, sub_q)
+                _copy(g, sub_g)
                 sub_value = here
             if _closes_a_turn(leaf, r, sub_total, inverse_mass, kept, kept_total, room):
                 return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, False
         if np.log(rng.random()) < sub_weight - weight:
-            drawn_q[:] = sub_q
-            drawn_g[:] = sub_g
+            _copy(sub_q, drawn_q)
+            _copy(sub_g, drawn_g)
             drawn_value = sub_value
         weight = _log_sum(weight, sub_weight)
-        total += sub_total
+        for a in range(size):
+            total[a] += sub_total[a]
         if _turns(inverse_mass, ends_r[0], ends_r[1], total):
             break
     return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, False

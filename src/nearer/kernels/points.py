@@ -16,6 +16,10 @@ from nearer.kernels.compiling import blocks, loop, part, run
 from nearer.losses import Compiled
 
 
+_MOST_COPIED = 4_000_000  # rows; 48 MB of triplets
+_BLOCK = 1_000_000
+
+
 class Rows(NamedTuple):
     """Comparisons as the loops take them.
 
@@ -34,9 +38,13 @@ class Rows(NamedTuple):
     def of(
         cls, objects: NDArray[Any], answers: NDArray[Any] | None = None, weights: NDArray[Any] | None = None
     ) -> Rows:
-        """Return rows in the one layout that the loops are compiled for, without a copy where it is theirs already."""
+        """Return rows in the one layout that the loops are compiled for, without a copy where it is theirs already.
+
+        Compiling for 64 bit indices as well takes longer than copying: only where there are millions are they kept.
+        """
+        narrow = objects.dtype.itemsize > 4 and len(objects) <= _MOST_COPIED
         columns = (
-            np.ascontiguousarray(objects),
+            np.ascontiguousarray(objects, np.int32 if narrow else None),
             np.empty(0, np.int8) if answers is None else np.ascontiguousarray(answers, np.int8),
             np.empty(0, np.float64) if weights is None else np.ascontiguousarray(weights, np.float64),
         )
@@ -107,7 +115,13 @@ def squared_distances(
 
 def mentions(rows: Rows, n_objects: int) -> NDArray[np.float64]:
     """Return the total weight of the comparisons that mention each object, (n,)."""
-    return np.asarray(_mentions(rows.objects, rows.weights, n_objects))
+    total = np.zeros(n_objects)
+    for start in range(0, len(rows), _BLOCK):  # bincount makes 64 bit copies of what it counts
+        here = slice(start, start + _BLOCK)
+        weights = rows.weights[here] if rows.weights.size else None
+        for column in rows.objects[here].T:
+            total += np.bincount(column, weights, minlength=n_objects)
+    return total
 
 
 def unite(rows: Rows, parents: NDArray[np.intp]) -> None:
@@ -302,15 +316,6 @@ def _distances(points, objects, answers, start, stop, near, far):
     for q in range(start, stop):
         i, j, l, k = pairs(objects, answers, q)  # noqa: E741
         near[q], far[q] = near_far(points, i, j, l, k)
-
-
-@loop
-def _mentions(objects, weights, n_objects):
-    total = np.zeros(n_objects)
-    for q in range(objects.shape[0]):
-        for column in range(objects.shape[1]):
-            total[objects[q, column]] += weights[q] if weights.size else 1.0
-    return total
 
 
 @part

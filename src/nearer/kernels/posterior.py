@@ -132,7 +132,9 @@ def _pull_back(q, gradient, exposure, axes, lengths, factors, points, pushed, to
         gradient[first_scale + i] = by_factor * omega - v
         by_omega += by_factor * omega * v
         total -= 0.5 * v * v
-    by_norm = by_axis.sum()
+    by_norm = 0.0
+    for d in range(p):
+        by_norm += by_axis[d]
     by_sigma = 0.0
     for d in range(p):
         u = q[first_axis + d]
@@ -185,7 +187,8 @@ def density(q, gradient, objects, weights, exposure, n, p, centres, scales):
 def predict(points, slopes, offsets, lapses, objects, start, stop, chances):
     """Set ``chances`` of rows start to stop to the mean over draws (k maps, (k, n, p)) of the chance that they hold."""
     answers = np.empty(0, np.int8)
-    chances[start:stop] = 0.0
+    for q in range(start, stop):
+        chances[q] = 0.0
     # One map at a time, which stays in the cache.
     for draw in range(points.shape[0]):
         share = 0.5 * (1 - lapses[draw]) / points.shape[0]
