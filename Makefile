@@ -7,7 +7,9 @@ READY  := $(VENV)/.ready
 # Trials run side by side; a thread pool inside each of them only gets in the way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup demo test lint format docs bench clean
+LOWEST := .venv-lowest
+
+.PHONY: setup demo test test-lowest lint format docs bench clean
 
 setup: $(READY)
 
@@ -22,6 +24,16 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The oldest versions that pyproject.toml allows, on the parts that lean on them most.
+test-lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal tests/embedding tests/solvers tests/formats tests/test_comparisons.py tests/test_graphs.py
+
+$(LOWEST)/.ready: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[plot,data,bench,parquet,frames]' \
+		clarabel hypothesis pandas polars pytest pytest-xdist
+	touch $@
 
 lint: setup
 	$(BIN)/ruff check .
@@ -40,4 +52,4 @@ bench: setup
 	$(BIN)/nearer bench convex
 
 clean:
-	rm -rf $(VENV) docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis

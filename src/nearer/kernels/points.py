@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from nearer.kernels.compiling import blocks, loop, part, run
 from nearer.losses import Compiled
 
-
 _MOST_COPIED = 4_000_000  # rows; 48 MB of triplets
 _BLOCK = 1_000_000
 
