@@ -44,6 +44,15 @@ def test_turned_copies_of_one_map_have_no_spread(p):
     np.testing.assert_allclose(summary.covariances, 0, atol=1e-20)
 
 
+def test_the_scale_of_a_draw_is_no_spread():
+    """Comparisons fix no scale: copies of one map in several sizes say where every object lies, beyond doubt."""
+    truth = cloud([4.0, 1.0], n=12)
+    copies = np.stack([factor * truth for factor in (0.5, 1.0, 1.8)])
+    summary = laid_onto(draws_with(copies), truth - truth.mean(axis=0))
+    np.testing.assert_allclose(summary.covariances, 0, atol=1e-20)
+    np.testing.assert_allclose(summary.embedding, 1.1 * (truth - truth.mean(axis=0)), atol=1e-12)
+
+
 def test_the_spread_of_one_object_is_found_where_it_is():
     rng = np.random.default_rng(0)
     truth = 5 * rng.normal(size=(200, 2))

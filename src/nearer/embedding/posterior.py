@@ -23,7 +23,7 @@ from nearer.margins import FloatArray
 from nearer.penalty import Penalty
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto
+from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto, similar_maps
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
 from nearer.posterior.variational import Variational, approximate
@@ -73,7 +73,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     embedding_, objects_, n_objects_, comparisons_
         As for every estimator. The map is the one that answers most like the posterior, as large as the draws are.
     embedding_std_ : ndarray, shape (n_objects_, p)
-        How far the draws lie from it along each axis, once turned onto it (root mean square).
+        How far the draws lie from it along each axis, once turned and scaled onto it (root mean square).
     covariances_ : ndarray, shape (n_objects_, p, p)
         The same in all directions; `ellipses` makes ellipses of them.
     dimension_ : int
@@ -128,7 +128,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self.random_state = random_state
 
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
-        """Return k maps drawn from the posterior, (k, n_objects_, p), each turned onto `embedding_`.
+        """Return k maps drawn from the posterior, (k, n_objects_, p), each turned and scaled onto `embedding_`.
 
         They are among `draws_`, without repetition as long as there are enough. Maps of more dimensions than
         `embedding_` are turned such that they lie on it as well as they can, and keep their further columns.
@@ -139,7 +139,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         maps = self.draws_.points[rng.choice(len(self.draws_), size=k, replace=k > len(self.draws_))]
         wide = np.zeros((len(self.embedding_), maps.shape[2]))
         wide[:, : self.embedding_.shape[1]] = self.embedding_
-        return _turned_onto(wide, maps, self._seen)
+        return similar_maps(maps, wide, self._seen)
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
@@ -353,22 +353,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _put_on_map(self, before: int) -> None:
         """Lay the draws onto the old part of the map, which stays, and take the mean of the new objects."""
         old = self.embedding_
-        turned = _turned_onto(old, self.draws_.points, self._seen)[:, before:]
+        turned = similar_maps(self.draws_.points, old, self._seen)[:, before:]
         centres = turned.mean(axis=0)
         away = turned - centres
         self.embedding_ = np.vstack([old, centres])
         self.covariances_ = np.concatenate([self.covariances_, np.einsum("kip,kiq->ipq", away, away) / len(away)])
         self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
-
-
-def _turned_onto(embedding: FloatArray, maps: FloatArray, seen: NDArray[np.integer]) -> FloatArray:
-    """Return maps, (k, n, p), moved and turned such that the objects ``seen`` lie on the embedding as well as they can.
-
-    With an embedding of less than p dimensions only what lies in them is left.
-    """
-    centre = embedding[seen].mean(axis=0)
-    centred = maps - maps[:, seen].mean(axis=1, keepdims=True)
-    products = np.swapaxes(centred[:, seen], 1, 2) @ (embedding[seen] - centre)
-    left, _, right = np.linalg.svd(products, full_matrices=False)
-    turned: FloatArray = centred @ (left @ right) + centre
-    return turned

@@ -37,7 +37,7 @@ class Summary(NamedTuple):
     embedding : ndarray, shape (n, q)
         Centred, axes in order of falling variance, as large as the draws are.
     covariances : ndarray, shape (n, q, q)
-        How far draws lie from it once they are turned onto it: for each object the mean square of that.
+        How far draws lie from it once they are laid onto it: for each object the mean square of that.
     """
 
     embedding: FloatArray
@@ -55,14 +55,36 @@ def mean_map(draws: Draws) -> FloatArray:
 
 
 def laid_onto(draws: Draws, embedding: FloatArray) -> Summary:
-    """Return a map as large as the draws, and how far they are from it, each turned onto it as well as it can be."""
-    centred = draws.points - draws.points.mean(axis=1, keepdims=True)
-    left, _, right = np.linalg.svd(np.swapaxes(centred, 1, 2) @ embedding, full_matrices=False)
-    turned = centred @ (left @ right)
+    """Return a map as large as the draws, and how far they are from it, each laid onto it as well as it can be."""
+    everything = np.arange(len(embedding))
+    turned = similar_maps(draws.points, embedding, everything, scaling=False)
     size = float(np.vdot(embedding, embedding))
     embedding = embedding * (np.vdot(turned.mean(axis=0), embedding) / size if size > 0 else 0.0)
-    away = turned - embedding
+    away = similar_maps(draws.points, embedding, everything) - embedding
     return Summary(embedding, np.einsum("kip,kiq->ipq", away, away) / len(away))
+
+
+def similar_maps(
+    maps: FloatArray, embedding: FloatArray, seen: NDArray[np.integer], *, scaling: bool = True
+) -> FloatArray:
+    """Return maps, (k, n, p), moved, turned and scaled such that the objects ``seen`` lie on the embedding best.
+
+    Comparisons fix no scale. That of the draws wanders, and if it were left in, ellipses would tell how large the map
+    is and not where on it an object lies: those of 50% would hold 60 to 70% of the objects. With an embedding of less
+    than p dimensions only what lies in them is left.
+    """
+    centre = embedding[seen].mean(axis=0)
+    centred = maps - maps[:, seen].mean(axis=1, keepdims=True)
+    products = np.swapaxes(centred[:, seen], 1, 2) @ (embedding[seen] - centre)
+    left, closeness, right = np.linalg.svd(products, full_matrices=False)
+    turned: FloatArray = centred @ (left @ right)
+    if scaling:
+        along = turned[:, seen][:, :, np.ptp(embedding[seen], axis=0) > 0]  # further columns are beside the embedding
+        sizes = np.einsum("kip,kip->k", along, along)
+        factors = np.divide(closeness.sum(axis=1), sizes, out=np.ones(len(maps)), where=sizes > 0)
+        turned *= factors[:, None, None]
+    turned += centre
+    return turned
 
 
 def dimensions_of(draws: Draws) -> FloatArray:
