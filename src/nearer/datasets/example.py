@@ -136,7 +136,7 @@ def study_rows(seed: int = _SEED) -> list[Row]:
 
 def later_rows(seed: int = _SEED) -> tuple[list[Row], list[Row]]:
     """Return answers of four more people: about the same instruments, and about one that was not in the study."""
-    rng = stream(seed, "split")
+    rng = stream(np.random.SeedSequence([seed, 1]), "answers")
     known, everything = len(INSTRUMENTS), INSTRUMENTS | LATER
     pairs = list(combinations(range(known), 2))
     new: list[Row] = []
