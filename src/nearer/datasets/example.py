@@ -35,7 +35,7 @@ UNDECIDED = "can't tell"
 _SEED = 24
 _N_PEOPLE, _N_LATER = 24, 4
 _N_CATCH, _N_SHARED, _N_OWN, _SHARED = 5, 20, 55, 100
-_N_NEW, _N_PLACED = 30, 15  # questions to each later person: about the old instruments, and about the new one
+_N_NEW, _N_PLACED = 50, 15  # questions to each later person: about the old instruments, and about the new one
 _ALPHA, _BETA, _SLIP = 0.1, 2.0, 0.02
 _SECONDS, _SPREAD, _FAST = 1.6, 0.3, 0.4  # medians of an easy answer and of a careless one, and their spread
 
