@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from nearer.commands import bench, check, demo, fit, place, plan, report, reproduce, score
+from nearer.commands import bench, check, demo, example, fit, place, plan, report, reproduce, score
 from nearer.commands.parsing import INTERRUPTED, fail, sentence
 
-_COMMANDS = (check, fit, report, score, place, plan, demo, reproduce, bench)
+_COMMANDS = (check, fit, report, score, place, plan, example, demo, reproduce, bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
