@@ -36,3 +36,14 @@ def of_kind(kinds: Iterable[str]) -> str:
     "--kind grid (kind='grid') or --kind ranking (kind='ranking')"
     """
     return " or ".join(f"--kind {kind} (kind={kind!r})" for kind in kinds)
+
+
+def of_first(values: Iterable[str]) -> str:
+    """Return how to say which answer means the first option.
+
+    Examples
+    --------
+    >>> of_first(["0", "1"])
+    "--first-is 0 (first_is='0') or --first-is 1 (first_is='1')"
+    """
+    return " or ".join(f"--first-is {value} (first_is={value!r})" for value in values)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nearer.formats import kinds
 from nearer.formats.answers import Kind
+from nearer.formats.coding import Coding
 from nearer.formats.faults import Faults
 from nearer.formats.kinds import Expansion
 from nearer.formats.lists import join_columns, readings, split_column
@@ -45,7 +46,7 @@ class _Choice:
 
 
 def read_grid(
-    columns: Columns, faults: Faults, source: str, split: bool, from_zero: bool, names: list[Any] | None
+    columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None
 ) -> Result:
     """Return the comparisons of a table with what was shown and what was chosen."""
     anchor_column = columns["anchor"][0]
@@ -60,7 +61,7 @@ def read_grid(
     shown_of, chosen_of = shown_of % len(shown), chosen_of % len(chosen)  # -1 becomes the empty list
     keys, pair_of = np.unique(shown_of * len(chosen) + chosen_of, return_inverse=True)
     lists = [(shown[key // len(chosen)], chosen[key % len(chosen)]) for key in keys.tolist()]
-    counts_from = _counts_from(lists, from_zero)
+    counts_from = _counts_from(lists, coding)
     choices = [_choice(each, picked, objects, counts_from) for each, picked in lists]
     _mark(choices, pair_of, anchor, objects, faults)
     undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~faults.bad
@@ -76,7 +77,7 @@ def read_grid(
     good = np.flatnonzero(~faults.bad)
     seen = [anchor[good], *(np.array(choices[pair].shown, int) for pair in np.unique(pair_of[good]))]
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.reason)
-    kind: Kind = "triplet" if only_two and from_zero else "grid"
+    kind: Kind = "triplet" if only_two and coding.from_zero else "grid"
     return kind, objects, expansion, seen
 
 
@@ -96,7 +97,7 @@ def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, object
         )
 
 
-def _counts_from(lists: list[Any], from_zero: bool) -> int | None:
+def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     """Return what choices that are numbers count from, or None if choices are objects."""
     named = numbered = 0
     numbers: set[int] = set()
@@ -112,7 +113,9 @@ def _counts_from(lists: list[Any], from_zero: bool) -> int | None:
             full |= max(integers) == len(shown)
     if named >= numbered or not numbers:
         return None
-    if from_zero:
+    if coding.first is not None:
+        return coding.counts_from()
+    if coding.from_zero:
         return 0
     return 1 if full and 0 not in numbers else (0 if 0 in numbers and not full else None)
 
@@ -136,7 +139,7 @@ def _choice(shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: 
         return _Choice(f"the list holds {len(shown)} objects, more than {_LONGEST_LIST}")
     if any(len(item) > LONGEST_LABEL for item in shown):
         return _Choice(f"a name in the list is longer than {LONGEST_LABEL} characters")
-    codes = _positions(shown, objects)
+    codes = positions(shown, objects)
     if -1 in codes:
         return _Choice(f"{shortened(shown[codes.index(-1)])} in the list is none of the objects")
     if len(set(codes)) < len(codes):
@@ -163,7 +166,8 @@ def _choice(shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: 
     return _Choice(shown=codes, chosen=chosen)
 
 
-def _positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
+def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
+    """Return where items are in the list of objects, -1 for those that are not."""
     if objects.named:
         n = len(objects.labels)
         return tuple(int(i) if i.isascii() and i.isdigit() and len(i) < 10 and int(i) < n else -1 for i in items)
@@ -171,7 +175,7 @@ def _positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
 
 
 def read_ranking(
-    columns: Columns, faults: Faults, source: str, split: bool, from_zero: bool, names: list[Any] | None
+    columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None
 ) -> Result:
     """Return the comparisons of a table with rankings, nearest first."""
     anchor_column = columns["anchor"][0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -13,21 +13,26 @@ from numpy.typing import NDArray
 
 from nearer.formats import native
 from nearer.formats.answers import Answers, Kind
-from nearer.formats.arrays import columns_of, is_npz, read_arrays
+from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.columns import Found, find_columns
+from nearer.formats.columns import Found, Unclear, find_columns
 from nearer.formats.delimited import delimited_table
+from nearer.formats.doubt import settled
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored
-from nearer.formats.passing import passed_over
-from nearer.formats.presets import PRESETS, detected, reading_of
+from nearer.formats.passing import passed_over, without_headers
+from nearer.formats.presets import PRESETS, Reading, detected, experimenters, reading_of
+from nearer.formats.prompts import no_objects
 from nearer.formats.questions import Question, read_question
 from nearer.formats.records import json_table
-from nearer.formats.table import Table
+from nearer.formats.salmon import with_names
+from nearer.formats.table import Loaded, Table
 from nearer.formats.text import as_utf8, read_bytes
+from nearer.formats.unused import told
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
+_BEGINNING = 2**20  # bytes that are looked at to see what a column that is not used holds
 
 
 def read_answers(
@@ -39,6 +44,7 @@ def read_answers(
     skip_bad: bool = False,
     undecided: Literal["drop", "split"] = "drop",
     weight_by_confidence: bool = False,
+    first_is: Any = None,
 ) -> Answers:
     """Read what people answered, from a file or a table.
 
@@ -113,8 +119,10 @@ def read_answers(
         if kind not in (None, answers.kind):
             raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {kind!r}")
     else:
-        splits = undecided == "split"
-        answers = _read(table, names, kind, columns, preset, skip_bad, splits, weight_by_confidence, notes)
+        options = _Options(
+            kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is
+        )
+        answers = _read(table, names, options, notes)
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers
@@ -137,15 +145,18 @@ def _open(
         by_name, labels = columns_of(arrays, kind, name)
         if not by_name:
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
-        return replace(frame_table(by_name), source=name), _distinct(labels, name, notes), own
-    if preset == "cblearn":
-        raise ValueError(f"{name} is no NumPy file; arrays of cblearn are saved with np.savez(path, X=X, y=y)")
+        table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays))
+        return table, _distinct(labels, name, notes), own
     data = as_utf8(data, name, notes)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
     if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
         return json_table(data, name), None, None
-    return delimited_table(data, name), None, None
+    table = delimited_table(data, name)
+    if len(data) > _BEGINNING:
+        beginning = data[: data.rfind(b"\n", 0, _BEGINNING) + 1]
+        table = replace(table, peek=delimited_table(beginning, name).load if beginning.count(b"\n") > 1 else None)
+    return table, None, None
 
 
 def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> list[Any] | None:
@@ -158,36 +169,97 @@ def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> lis
     return listed
 
 
-def _read(
-    table: Table,
-    names: list[Any] | None,
-    kind: str | None,
-    columns: Mapping[str, Any] | None,
-    preset: str | None,
-    skip_bad: bool,
-    split: bool,
-    weight_by_confidence: bool,
-    notes: list[str],
+@dataclass(frozen=True)
+class _Options:
+    """What the caller of `read_answers` says."""
+
+    kind: str | None
+    columns: Mapping[str, Any] | None
+    preset: str | None
+    skip_bad: bool
+    split: bool
+    weight_by_confidence: bool
+    first_is: Any
+
+
+def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
+    """Return the answers of a table; where it can be read in several ways, all are tried."""
+    try:
+        return _read_once(table, names, options, notes)
+    except Unclear as unclear:
+        if not unclear.kinds:
+            raise
+
+        def read(kind: str) -> Answers:
+            return _read_once(table, names, replace(options, kind=kind), list(notes), in_doubt=True)
+
+        return settled(unclear, table.names, table.source, read)
+
+
+def _read_once(
+    table: Table, names: list[Any] | None, options: _Options, notes: list[str], in_doubt: bool = False
 ) -> Answers:
-    reading = reading_of(preset or detected(table.names), table.names, kind, columns, table.source)
-    found = find_columns(table.names, reading.kind, reading.columns, table.source)
-    own = "nearer_kind" in table.names
-    if own and "place" in table.names:
-        found = Found(found.layout, found.roles | {"place": ("place",)})
-    _refuse_twice(table, found)
-    loaded = table.load(found.names)
-    if own and table.delimited:
-        restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
-        loaded = replace(loaded, columns=restored_columns)
-    loaded = passed_over(loaded, found, reading, own, table.source, notes)
+    preset = options.preset or detected(table.names)
+    if preset == "salmon":
+        table = with_names(table, notes)
+    reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
+    found, loaded, own = _loaded(table, reading, in_doubt, notes)
     faults = Faults(len(loaded.lines))
     if len(loaded.lines) == 0:
-        gather_bad(loaded, faults, table.source, skip_bad, any_left=False)
-    question = Question(found, loaded.columns, faults, table.source, split, reading.from_zero, names, notes)
-    extras = read_extras(question, reading, weight_by_confidence, own)
+        gather_bad(loaded, faults, table.source, options.skip_bad, any_left=False)
+    question = Question(found, loaded.columns, faults, table.source, options.split, reading.coding, names, notes)
+    extras = read_extras(question, reading, options.weight_by_confidence, own)
     asked = read_question(question)
-    bad_rows, n_bad = gather_bad(loaded, faults, table.source, skip_bad, len(asked.expansion.rows) > 0)
-    return assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, weight_by_confidence)
+    bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    if not own and not table.positional:
+        candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
+        note = told(table, found, asked.objects.labels, candidates)
+        notes += [note] if note else []
+    return assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
+
+
+def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool]:
+    """Return the layout and its columns, without columns that turn out to hold no objects; also if it is our own."""
+    own = "nearer_kind" in table.names
+    believed = {name for names in (reading.columns or {}).values() for name in _named(names, table.names)}
+    prompts: dict[str, str] = {}
+    while True:
+        try:
+            found = find_columns(
+                table.names, reading.kind, reading.columns, table.source, reading.suggested, tuple(prompts)
+            )
+        except Unclear as unclear:
+            raise _with_prompts(unclear, prompts) if prompts and not unclear.kinds else unclear from None
+        if own and "place" in table.names:
+            found = Found(found.layout, found.roles | {"place": ("place",)})
+        _refuse_twice(table, found)
+        loaded = table.load(found.names)
+        if own and table.delimited:
+            restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
+            loaded = replace(loaded, columns=restored_columns)
+        told_now: list[str] = []
+        loaded = without_headers(loaded, table.source, told_now)
+        loaded = passed_over(loaded, found, reading, own, table.source, told_now)
+        trusted = own or reading.trusted or table.positional
+        new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
+        if not new:
+            notes += [f"{table.source}: column {name!r} {why} and was not read as objects" for name, why in prompts.items()]
+            notes += told_now
+            return found, loaded, own
+        prompts |= new
+
+
+def _named(columns: Any, names: tuple[str, ...]) -> list[str]:
+    if columns is None:
+        return []
+    return [columns, *columns.split("+")] if isinstance(columns, str) else list(columns)
+
+
+def _with_prompts(unclear: Unclear, prompts: dict[str, str]) -> Unclear:
+    """Return an error that also says which columns were taken for prompts."""
+    why = "; ".join(f"column {name!r} {reason}, which is no object" for name, reason in prompts.items())
+    name = next(iter(prompts))
+    return Unclear(f"{unclear} ({why}; if it is one, say so: --columns anchor={name} (columns={{'anchor': {name!r}}}))")
 
 
 def _refuse_twice(table: Table, found: Found) -> None:
