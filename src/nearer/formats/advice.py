@@ -27,6 +27,17 @@ def with_column(role: str) -> str:
     return f"--columns {role}=NAME,... (columns={{{role!r}: 'NAME', ...}})"
 
 
+def as_column(role: str, name: str) -> str:
+    """Return how to say that a column has a role.
+
+    Examples
+    --------
+    >>> as_column("anchor", "stimulus")
+    "--columns anchor=stimulus (columns={'anchor': 'stimulus'})"
+    """
+    return f"--columns {role}={name} (columns={{{role!r}: {name!r}}})"
+
+
 def of_kind(kinds: Iterable[str]) -> str:
     """Return how to say that a file is of one of some kinds.
 

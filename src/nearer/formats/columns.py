@@ -92,6 +92,10 @@ class Found:
         """All columns to read."""
         return list(dict.fromkeys(name for names in self.roles.values() for name in names))
 
+    def role_of(self, name: str) -> str:
+        """Return the role of a column."""
+        return next(role for role, names in self.roles.items() if name in names)
+
     def columns_of(self, roles: Iterable[str]) -> set[str]:
         """Return the columns of those of some roles that there are."""
         return {name for role in roles for name in self.roles.get(role, ())}
@@ -199,7 +203,7 @@ class _Finder:
         spelled = self._spelled()
         taken = {name for found in roles.values() for name in found}
         suggested = self.suggested.get(role)
-        if suggested in self.names and suggested not in taken:
+        if suggested is not None and suggested in self.names and suggested not in taken:
             return (suggested,)
         if role == "items" and (columns := next(families(spelled, taken), None)):
             return columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from nearer.formats.columns import Unclear, listing
 from nearer.formats.table import shortened
 
 
-def settled(unclear: Unclear, names: tuple[str, ...], source: str, read: Callable[[str], Answers]) -> Answers:
+def settled(
+    unclear: Unclear, names: tuple[str, ...], source: str, read: Callable[[str, str | None], Answers]
+) -> Answers:
     """Return the answers if all readings that are possible say the same, or raise an error that shows them.
 
     Parameters
@@ -24,32 +27,35 @@ def settled(unclear: Unclear, names: tuple[str, ...], source: str, read: Callabl
         Columns of the table.
     source : str
     read : callable
-        Takes a kind, and returns the answers of the table read so.
+        Takes a kind and what means the first option, and returns the answers of the table read so.
     """
     found: dict[str, Answers] = {}
-    kinds: list[str] = []
+    counted: dict[str, ValueError] = {}
     errors: list[ValueError] = []
     for kind in unclear.kinds:
         try:
-            found[kind] = read(kind)
-            kinds.append(kind)
-        except (UnclearCoding, Unclear) as error:
-            errors.append(error)
-            if not isinstance(error, Unclear):
-                kinds.append(kind)  # it may well be of this kind
+            found[kind] = read(kind, None)
+        except UnclearCoding as error:  # it may well be of this kind
+            counted[kind] = error
+            with suppress(ValueError):
+                found[kind] = read(kind, "1")
         except ValueError as error:
             errors.append(error)
+    kinds = [kind for kind in unclear.kinds if kind in found or kind in counted]
     if not kinds:
         raise errors[0]
-    said = {kind: _said(answers) for kind, answers in found.items()}
-    if len(kinds) == len(found) and all(each == next(iter(said.values())) for each in said.values()):
-        return next(iter(found.values()))
+    said = [_said(answers) for answers in found.values()]
+    if not counted and all(each == said[0] for each in said):
+        return found[kinds[0]]
     if len(kinds) == 1:
-        raise errors[-1]
-    readings = [f"read as {kind}, {in_words(answers)}" for kind, answers in found.items()]
-    first = f". Its first answer: {'; '.join(readings)}" if readings else ""
+        raise counted[kinds[0]]
+    readings = [
+        f"read as {kind}{', where 1 means the first,' if kind in counted else ','} {in_words(answers)}"
+        for kind, answers in found.items()
+    ]
     raise Unclear(
-        f"{source} has the columns {listing(names)}, which can be read in several ways{first}. Say {of_kind(kinds)}",
+        f"{source} has the columns {listing(names)}, which can be read in several ways. Its first answer: "
+        f"{'; '.join(readings)}. Say {of_kind(kinds)}",
         kinds,
     )
 

@@ -45,9 +45,7 @@ class _Choice:
     undecided: bool = False
 
 
-def read_grid(
-    columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None
-) -> Result:
+def read_grid(columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None) -> Result:
     """Return the comparisons of a table with what was shown and what was chosen."""
     anchor_column = columns["anchor"][0]
     shown_of, shown = read_lists(columns["shown"])
@@ -174,9 +172,7 @@ def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
     return tuple(objects.position.get(item, -1) for item in items)
 
 
-def read_ranking(
-    columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None
-) -> Result:
+def read_ranking(columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None) -> Result:
     """Return the comparisons of a table with rankings, nearest first."""
     anchor_column = columns["anchor"][0]
     ranking_of, rankings = read_lists(columns["ranking"])

@@ -78,9 +78,7 @@ def two_options(
     return Expansion(rows, row_of, np.where(places >= 0, places, -1).astype(np.int8), undecided)
 
 
-def one_of_items(
-    items: Codes, places: NDArray[np.int8], faults: Faults, split: bool, central: bool
-) -> Expansion:
+def one_of_items(items: Codes, places: NDArray[np.int8], faults: Faults, split: bool, central: bool) -> Expansion:
     """Return comparisons where the odd or the central one of several was named.
 
     ``items`` has a column for each place, (n, k), and -1 where a row has fewer. Rows that show and answer at the same

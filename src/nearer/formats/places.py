@@ -149,7 +149,7 @@ def _two_readings(
     values = sorted({spelled(value) for value in coded})
     n_options = len(options)
     numbers = [number for value in values if (number := integer(value)) is not None]
-    counted = len(numbers) == len(values) and 0 <= min(numbers) and (n_options > 2 or numbers != [0, 1])
+    counted = len(numbers) == len(values) and min(numbers) >= 0 and (n_options > 2 or max(numbers) > 1 or min(numbers))
     what = "that may count from 0 or from 1" if counted else "whose meaning cannot be told"
     said = f"{source}: the answers are {_listed(values)}, {what}"
     readings = []

@@ -102,15 +102,11 @@ def reading_of(
     if preset == "jspsych":
         trial = next((name for name in ("trial", "trial_id") if name in names), None)
         coding = Coding(from_zero=True) if first_is is None else said
-        return Reading(
-            {"trial": trial, **given}, _jspsych(names), kind, coding, milliseconds=True, pass_over=True
-        )
+        return Reading({"trial": trial, **given}, _jspsych(names), kind, coding, milliseconds=True, pass_over=True)
     if preset == "cblearn":
         return Reading(given, kind=kind, coding=Coding(as_written=True) if first_is is None else said)
     if preset == "gorilla":
-        return Reading(
-            given, kind=kind, coding=said, milliseconds=True, pass_over=True, answered_only=True
-        )
+        return Reading(given, kind=kind, coding=said, milliseconds=True, pass_over=True, answered_only=True)
     return Reading(given, kind=kind, coding=said, pass_over=preset in ("psychopy", "labjs"))
 
 

@@ -1,7 +1,8 @@
 """Columns that hold no objects, whatever their names are.
 
-A text that is the same in every row is what people were asked, not what they were asked about. So is HTML without a
-picture or a sound where the other columns hold plain names. A column that the caller names is always believed.
+A text that is the same in every row, and that no other column holds, is what people were asked, not what they were
+asked about. So is HTML without a picture or a sound where the other columns hold plain names. What was found nearer or
+farther follows from answers and is no prompt. A column that the caller names is always believed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter
 
 import numpy as np
 
-from nearer.formats.columns import ANSWERS, LISTS, Found
+from nearer.formats.columns import ANSWERS, LISTS, NEAR_FAR, Found
 from nearer.formats.table import Column, Loaded, shortened
 
 _FEW_ROWS = 5  # in fewer rows than these, plain names may well be the same by chance
@@ -30,12 +31,14 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
     lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
     reasons: dict[str, str] = {}
     html = {name for name in names if _share(loaded.columns[name], _TAG) > _MOSTLY}
-    for name in sorted(names - believed):
+    for name in sorted(names - believed - found.columns_of(["near", "far", *NEAR_FAR])):
         column = loaded.columns[name]
         if name in lists:
-            if lists_too and _n_distinct(column) == 1 and len(column.codes) > 1:
+            if lists_too and len(_cells(column)) == 1 and len(column.codes) > 1:
                 reasons[name] = "holds the same list in every row"
-        elif (constant := _constant(column, name in html)) is not None:
+        elif (constant := _constant(column, name in html)) is not None and not any(
+            constant in _cells(loaded.columns[other]) for other in names - {name}
+        ):
             reasons[name] = f"holds the same text in every row ({shortened(constant, 40)})"
         elif name in html and html != names and _share(column, _MEDIA) <= _MOSTLY:
             reasons[name] = "holds HTML beside plain names"
@@ -47,14 +50,8 @@ def _cells(column: Column) -> Counter[str]:
     return Counter({str(value): int(count) for value, count in zip(column.values, counts, strict=True) if count})
 
 
-def _n_distinct(column: Column) -> int:
-    return len(_cells(column))
-
-
 def _constant(column: Column, is_html: bool) -> str | None:
     """Return the one text of a column; numbers are indices of objects, which may well be the same."""
-    if len(column.values) > 1 and _n_distinct(column) > 1:
-        return None
     cells = _cells(column)
     if len(cells) != 1:
         return None

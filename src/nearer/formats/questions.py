@@ -203,9 +203,7 @@ def _lists(question: Question) -> Asked:
     )
     roles = question.found.roles
     columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
-    kind, objects, expansion, shown = reader(
-        columns, question.faults, question.split, question.coding, question.names
-    )
+    kind, objects, expansion, shown = reader(columns, question.faults, question.split, question.coding, question.names)
     seen = np.zeros(len(objects.labels), bool)
     for codes in shown:
         seen[codes] = True

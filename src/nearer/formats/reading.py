@@ -12,6 +12,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from nearer.formats import native
+from nearer.formats.advice import as_column
 from nearer.formats.answers import Answers, Kind
 from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
@@ -59,17 +60,17 @@ def read_answers(
         ============  ==================================================================================
         triplet       anchor, near, far; or anchor, left, right, answer
         quadruplet    near_1, near_2, far_1, far_2 (or i, j, l, k); or left_1, left_2, right_1, right_2, answer
-        odd-one-out   object_1, object_2, object_3, odd
-        most-central  object_1, object_2, object_3, central
+        odd-one-out   object_1, object_2, object_3, ..., odd; or items, a list in a cell, and odd
+        most-central  object_1, object_2, object_3, ..., central; or items, a list in a cell, and central
         grid          anchor, shown, chosen: lists in a cell, or numbered columns shown_1, shown_2, ...
         ranking       anchor, ranking: nearest first; every earlier object is nearer than every later one
         ============  ==================================================================================
 
-        An answer names the object, the side (left, right), or counts options from 1 or from 0.
+        An answer names the object, the side (left, right), or is a number or a truth value; see ``first_is``.
     columns : dict, optional
         Columns by what they hold, where their names do not tell: ``{"anchor": "Referenz"}``; a list of names for
-        several columns that make up shown, chosen or ranking (or one text, "first+second"); None, or "", for a column
-        that is not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
+        several columns that make up items, shown, chosen or ranking (or one text, "first+second"); None, or "", for a
+        column that is not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
     preset : {"salmon", "jspsych", "cblearn"}, optional
         The program that wrote the file; found from the columns where they are unmistakable.
     skip_bad : bool
@@ -79,6 +80,10 @@ def read_answers(
         answers, with a total weight of 1.
     weight_by_confidence : bool
         Whether confidences, divided by the largest, multiply the weights.
+    first_is : optional
+        The answer that means the first option (or, beside near and far, that a row is right as it stands), where
+        answers are numbers, truth values or keys whose meaning cannot be told: 0 or 1, True or False, "f". Numbers of
+        more than two options count on from it.
 
     Returns
     -------
@@ -119,9 +124,7 @@ def read_answers(
         if kind not in (None, answers.kind):
             raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {kind!r}")
     else:
-        options = _Options(
-            kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is
-        )
+        options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
         answers = _read(table, names, options, notes)
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -190,8 +193,9 @@ def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[
         if not unclear.kinds:
             raise
 
-        def read(kind: str) -> Answers:
-            return _read_once(table, names, replace(options, kind=kind), list(notes), in_doubt=True)
+        def read(kind: str, first: str | None) -> Answers:
+            said = replace(options, kind=kind, first_is=first or options.first_is)
+            return _read_once(table, names, said, list(notes), in_doubt=True)
 
         return settled(unclear, table.names, table.source, read)
 
@@ -199,7 +203,10 @@ def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[
 def _read_once(
     table: Table, names: list[Any] | None, options: _Options, notes: list[str], in_doubt: bool = False
 ) -> Answers:
-    preset = options.preset or detected(table.names)
+    program = detected(table.names)
+    if options.preset and program in PRESETS and program != options.preset:
+        raise ValueError(f"{table.source} has the columns of {program}, not of {options.preset}; leave the preset out")
+    preset = options.preset or program
     if preset == "salmon":
         table = with_names(table, notes)
     reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
@@ -221,15 +228,15 @@ def _read_once(
 def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool]:
     """Return the layout and its columns, without columns that turn out to hold no objects; also if it is our own."""
     own = "nearer_kind" in table.names
-    believed = {name for names in (reading.columns or {}).values() for name in _named(names, table.names)}
-    prompts: dict[str, str] = {}
+    believed = {name for columns in reading.columns.values() for name in _named(columns)}
+    prompts: dict[str, tuple[str, str]] = {}
     while True:
         try:
             found = find_columns(
                 table.names, reading.kind, reading.columns, table.source, reading.suggested, tuple(prompts)
             )
         except Unclear as unclear:
-            raise _with_prompts(unclear, prompts) if prompts and not unclear.kinds else unclear from None
+            raise _with_prompts(unclear, prompts, table.source) if prompts and not unclear.kinds else unclear from None
         if own and "place" in table.names:
             found = Found(found.layout, found.roles | {"place": ("place",)})
         _refuse_twice(table, found)
@@ -243,23 +250,25 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
         trusted = own or reading.trusted or table.positional
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
         if not new:
-            notes += [f"{table.source}: column {name!r} {why} and was not read as objects" for name, why in prompts.items()]
+            for name, (_, why) in prompts.items():
+                notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
             notes += told_now
             return found, loaded, own
-        prompts |= new
+        prompts |= {name: (found.role_of(name), why) for name, why in new.items()}
 
 
-def _named(columns: Any, names: tuple[str, ...]) -> list[str]:
-    if columns is None:
-        return []
-    return [columns, *columns.split("+")] if isinstance(columns, str) else list(columns)
+def _named(columns: Any) -> list[str]:
+    """Return the columns that a role was given."""
+    return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
 
 
-def _with_prompts(unclear: Unclear, prompts: dict[str, str]) -> Unclear:
+def _with_prompts(unclear: Unclear, prompts: dict[str, tuple[str, str]], source: str) -> Unclear:
     """Return an error that also says which columns were taken for prompts."""
-    why = "; ".join(f"column {name!r} {reason}, which is no object" for name, reason in prompts.items())
-    name = next(iter(prompts))
-    return Unclear(f"{unclear} ({why}; if it is one, say so: --columns anchor={name} (columns={{'anchor': {name!r}}}))")
+    said = [
+        f"{source}: column {name!r} {why}, as a prompt does; if it names objects, say {as_column(role, name)}. "
+        for name, (role, why) in prompts.items()
+    ]
+    return Unclear(f"{''.join(said)}Without it there is no kind of question: {unclear}")
 
 
 def _refuse_twice(table: Table, found: Found) -> None:
