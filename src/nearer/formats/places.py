@@ -34,7 +34,8 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 _SIDES = {
     2: (
         "left l first 1st a top arrowleft leftarrow optiona option1 item1 pair1 pairleft leftpair up a1 ao01",
-        "right r second 2nd b bottom arrowright rightarrow optionb option2 item2 pair2 pairright rightpair down a2 ao02",
+        "right r second 2nd b bottom arrowright rightarrow optionb option2 item2 pair2 pairright rightpair down a2 "
+        "ao02",
     ),
     3: (
         "left l first 1st a arrowleft leftarrow optiona option1 item1 a1 ao01",

@@ -57,7 +57,7 @@ class Reading:
     columns: dict[str, Any] = field(default_factory=dict)
     suggested: dict[str, str] = field(default_factory=dict)
     kind: str | None = None
-    coding: Coding = Coding()
+    coding: Coding = field(default_factory=Coding)
     milliseconds: bool = False
     pass_over: bool = False
     answered_only: bool = False
