@@ -137,4 +137,7 @@ def candidates(values: Iterable[Any], n_options: int) -> tuple[str, str]:
     present = {spelled(value) for value in values}
     if present & set(_TRUTH):
         return _TRUTH
+    if len(present) == 2 and not any(integer(value) is not None for value in present):
+        first, second = sorted(present)
+        return first, second
     return ("1", "-1") if "-1" in present and n_options == 2 else ("0", "1")

@@ -18,7 +18,7 @@ from nearer.formats.faults import Faults
 from nearer.formats.kinds import Expansion
 from nearer.formats.lists import join_columns, readings, split_column
 from nearer.formats.objects import LONGEST_LABEL, Objects
-from nearer.formats.places import is_undecided
+from nearer.formats.places import is_undecided, place_of_word
 from nearer.formats.table import Column, shortened
 
 _LONGEST_LIST = 1000  # a ranking of so many makes half a million comparisons
@@ -45,8 +45,13 @@ class _Choice:
     undecided: bool = False
 
 
-def read_grid(columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None) -> Result:
-    """Return the comparisons of a table with what was shown and what was chosen."""
+def read_grid(
+    columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None, titles: list[str]
+) -> Result:
+    """Return the comparisons of a table with what was shown and what was chosen.
+
+    ``titles`` are the columns of what was shown, which choices may name.
+    """
     anchor_column = columns["anchor"][0]
     shown_of, shown = read_lists(columns["shown"])
     objects = Objects([anchor_column], (item for each in shown for item in each), names)
@@ -59,7 +64,13 @@ def read_grid(columns: Columns, faults: Faults, split: bool, coding: Coding, nam
     shown_of, chosen_of = shown_of % len(shown), chosen_of % len(chosen)  # -1 becomes the empty list
     keys, pair_of = np.unique(shown_of * len(chosen) + chosen_of, return_inverse=True)
     lists = [(shown[key // len(chosen)], chosen[key % len(chosen)]) for key in keys.tolist()]
+    if len(titles) > 1 and not any(_fits(picked, each) for each, picked in lists):
+        lists = [(each, _by_word(each, picked, titles)) for each, picked in lists]
     counts_from = _counts_from(lists, coding)
+    if len(titles) > 1 and counts_from is not None:
+        cells = np.stack([column.codes >= 0 for column in columns["shown"]], axis=1)
+        gap = np.asarray((cells[:, 1:] & ~np.logical_and.accumulate(cells, axis=1)[:, :-1]).any(axis=1))
+        faults.add(gap, "an option before another is missing, and the choice is a number; name the object")
     choices = [_choice(each, picked, objects, counts_from) for each, picked in lists]
     _mark(choices, pair_of, anchor, objects, faults)
     undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~faults.bad
@@ -77,6 +88,17 @@ def read_grid(columns: Columns, faults: Faults, split: bool, coding: Coding, nam
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.reason)
     kind: Kind = "triplet" if only_two and coding.from_zero else "grid"
     return kind, objects, expansion, seen
+
+
+def _fits(picked: Any, shown: tuple[str, ...]) -> bool:
+    items = picked if isinstance(picked, tuple) else next(iter(_fitting(picked, shown)), None)
+    return bool(items) and set(items or ()) <= set(shown)
+
+
+def _by_word(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
+    """Return the option whose column, or side, the choice names; the choice itself if it names none."""
+    place = place_of_word(picked, titles, len(titles)) if isinstance(picked, str) and len(shown) == len(titles) else -1
+    return shown[place] if place >= 0 else picked
 
 
 def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, objects: Objects, faults: Faults) -> None:
@@ -101,9 +123,7 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     numbers: set[int] = set()
     full = False
     for shown, picked in lists:
-        items = picked if isinstance(picked, tuple) else next(iter(_fitting(picked, shown)), None)
-        if items and set(items) <= set(shown):
-            named += 1
+        named += _fits(picked, shown)
         integers = _integers(picked)
         if integers is not None and max(integers) <= len(shown):
             numbered += 1
@@ -172,7 +192,7 @@ def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
     return tuple(objects.position.get(item, -1) for item in items)
 
 
-def read_ranking(columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None) -> Result:
+def read_ranking(columns: Columns, faults: Faults, names: list[Any] | None) -> Result:
     """Return the comparisons of a table with rankings, nearest first."""
     anchor_column = columns["anchor"][0]
     ranking_of, rankings = read_lists(columns["ranking"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -95,7 +94,7 @@ def read_places(
     coded = _coded(answer, usable, coding)
     known = coding.places(coded, len(options)) if coded else {}
     tried = _tried(coded, len(options)) if known is None else known
-    by_word = answer.mapped(lambda value: _place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
+    by_word = answer.mapped(lambda value: place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
     by_code = answer.mapped(lambda value: tried.get(spelled(value), _UNKNOWN), _UNKNOWN, np.int8)
     if coding.first is not None:
         by_word[by_code >= 0] = _UNKNOWN
@@ -114,6 +113,11 @@ def read_places(
         by_label[(by_word >= 0) | undecided] = _UNKNOWN
     places = np.where(by_label >= 0, by_label, np.where(by_word >= 0, by_word, by_code))
     places[undecided] = UNDECIDED
+    unknown = usable & (places == _UNKNOWN)
+    if len(options) == 2 and coding.first is None and not (usable & (places >= 0)).any():
+        words = [answer.values[code] for code in np.unique(answer.codes[unknown]).tolist()]
+        if len(words) == 2:  # two keys, or yes and no
+            raise UnclearCoding(_two_readings(answer, labels, options, unknown, words, source, titles))
     faults.add(answer.codes < 0, "there is no answer")
     if not titles:
         _mark_gaps(options, (by_label < 0) & (by_word < 0), places, answer, faults)
@@ -231,7 +235,8 @@ def _by_labels(
     return n_labels >= enough
 
 
-def _place_of_word(value: Any, names: list[str], n_options: int) -> int:
+def place_of_word(value: Any, names: list[str], n_options: int) -> int:
+    """Return the place that a word means: the name of a column, or a side; -1 for all else."""
     word = plain(str(value))
     if not word or word.isdigit():
         return _UNKNOWN
@@ -249,8 +254,4 @@ def _words(n_options: int) -> list[list[str]]:
     """Return the words for each of some places."""
     if n_options in _SIDES:
         return [words.split() for words in _SIDES[n_options]]
-    return [
-        [*_ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}", *letters]
-        for place in range(n_options)
-        for letters in [[ascii_lowercase[place], f"option{ascii_lowercase[place]}"] if place < 26 else []]
-    ]
+    return [[*_ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}"] for place in range(n_options)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,12 +197,14 @@ def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.
 
 
 def _lists(question: Question) -> Asked:
-    reader: Callable[..., tuple[Kind, Objects, Expansion, list[Any]]] = (
-        read_grid if question.found.layout.kind == "grid" else read_ranking
-    )
-    roles = question.found.roles
+    roles, faults = question.found.roles, question.faults
     columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
-    kind, objects, expansion, shown = reader(columns, question.faults, question.split, question.coding, question.names)
+    if question.found.layout.kind == "grid":
+        kind, objects, expansion, shown = read_grid(
+            columns, faults, question.split, question.coding, question.names, list(roles["shown"])
+        )
+    else:
+        kind, objects, expansion, shown = read_ranking(columns, faults, question.names)
     seen = np.zeros(len(objects.labels), bool)
     for codes in shown:
         seen[codes] = True
