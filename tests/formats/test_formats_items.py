@@ -37,13 +37,8 @@ def test_any_number_of_items(k, role):
 
 @pytest.mark.parametrize("role", ["odd", "central"])
 def test_comparisons_hold_where_the_answer_is_right(role):
-    rng = np.random.default_rng(0)
-    others = rng.uniform(-1, 1, (5, 2))
-    centre = others[0] if role == "central" else np.array([9.0, 9.0])
-    spread = others[1:] - others[1:].mean(axis=0)
-    around = spread / np.linalg.norm(spread, axis=1, keepdims=True)  # all on a circle: its centre is nearest to each
-    around = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]]) if role == "central" else around
-    points = np.vstack([around, [[0.0, 0.0]] if role == "central" else [centre]])
+    corners = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    points = np.vstack([corners, [0.0, 0.0] if role == "central" else [9.0, 9.0]])
     labels = list("uvwxy")
     answers = read_answers(columns([labels]) | {role: ["y"]})
     assert comparison_error(answers.comparisons, points) == 0
@@ -147,7 +142,7 @@ def test_a_prompt_is_no_anchor(n_rows):
             ValueError, match=r"read as odd-one-out, 'u' is the odd one .*; read as most-central, 'u' is"
         ):
             read_answers(table)
-        odd = read_answers(table, "odd-one-out")
+        odd = read_answers({name: table[name] for name in table if name != "choices"}, "odd-one-out")
         assert odd.places.tolist() == [at % 3 for at in range(n_rows)]
     with pytest.raises(ValueError, match=r"'stimulus' holds the same text in every row .*--columns anchor=stimulus"):
         read_answers(jspsych(rows, stimulus=[PROMPT] * n_rows, choices=lists), "grid")
@@ -182,6 +177,17 @@ def test_keys_are_asked_for():
     with pytest.raises(ValueError, match=r"if f means the first option, then f chooses 'p' from 'p', 'q'; if j means"):
         read_answers(table)
     assert read_answers(table, first_is="f").places.tolist() == [0, 1]
+
+
+def test_a_bad_row_does_not_hide_the_doubt():
+    table = columns([row[:4] for row in ROWS]) | {"response": ["u", "v", "banana", "z"]}
+    with pytest.raises(ValueError, match="read as odd-one-out, 'u' is the odd one of 'u', 'v', 'w', 'x'; read as most"):
+        read_answers(table)
+    sides = {"anchor": ["u", "v"], "left": ["v", "w"], "right": ["w", "u"], "response": ["left", "banana"]}
+    table = sides | {"choices": [["left", "right"]] * 2}
+    with pytest.raises(BadAnswers, match="table:2: the answer 'banana'"):
+        read_answers(table)
+    assert read_answers(table, skip_bad=True).places.tolist() == [0]
 
 
 def test_two_programs_cannot_both_have_written_a_file():

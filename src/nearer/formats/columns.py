@@ -92,10 +92,6 @@ class Found:
         """All columns to read."""
         return list(dict.fromkeys(name for names in self.roles.values() for name in names))
 
-    def role_of(self, name: str) -> str:
-        """Return the role of a column."""
-        return next(role for role, names in self.roles.items() if name in names)
-
     def columns_of(self, roles: Iterable[str]) -> set[str]:
         """Return the columns of those of some roles that there are."""
         return {name for role in roles for name in self.roles.get(role, ())}

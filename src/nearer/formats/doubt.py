@@ -15,7 +15,7 @@ from nearer.formats.table import shortened
 
 
 def settled(
-    unclear: Unclear, names: tuple[str, ...], source: str, read: Callable[[str, str | None], Answers]
+    unclear: Unclear, names: tuple[str, ...], source: str, read: Callable[[str, str | None, bool], Answers]
 ) -> Answers:
     """Return the answers if all readings that are possible say the same, or raise an error that shows them.
 
@@ -27,18 +27,18 @@ def settled(
         Columns of the table.
     source : str
     read : callable
-        Takes a kind and what means the first option, and returns the answers of the table read so.
+        Takes a kind, what means the first option, and whether to skip bad rows; returns the answers read so.
     """
     found: dict[str, Answers] = {}
     counted: dict[str, ValueError] = {}
     errors: list[ValueError] = []
     for kind in unclear.kinds:
         try:
-            found[kind] = read(kind, None)
+            found[kind] = read(kind, None, True)
         except UnclearCoding as error:  # it may well be of this kind
             counted[kind] = error
             with suppress(ValueError):
-                found[kind] = read(kind, "1")
+                found[kind] = read(kind, "1", True)
         except ValueError as error:
             errors.append(error)
     kinds = [kind for kind in unclear.kinds if kind in found or kind in counted]
@@ -46,7 +46,7 @@ def settled(
         raise errors[0]
     said = [_said(answers) for answers in found.values()]
     if not counted and all(each == said[0] for each in said):
-        return found[kinds[0]]
+        return read(kinds[0], None, False)
     if len(kinds) == 1:
         raise counted[kinds[0]]
     readings = [

@@ -124,15 +124,20 @@ def _nodes(loaded: Loaded, found: Found, rows: slice) -> tuple[NDArray[Any], lis
     Also returns the objects in each list, and the labels of all objects.
     """
     shown = next((role for role in ("shown", "ranking", "items") if role in found.layout.roles), None)
+    if shown == "items" and len(found.roles["items"]) > 1:
+        shown = None  # a column for each: they are objects of their own
     single = [role for role in found.layout.roles if role not in (shown, *ANSWERS)]
     taken = {name: Column(column.codes[rows], column.values) for name, column in loaded.columns.items()}
-    columns = [taken[found.roles[role][0]] for role in single]
+    columns = [taken[name] for role in single for name in found.roles[role]]
     list_of, lists = np.zeros(0, np.intp), list[tuple[str, ...]]()
     if shown is not None:
         list_of, lists = read_lists([taken[name] for name in found.roles[shown]])
     objects = Objects(columns, (item for each in lists for item in each))
     position = objects.position
     nodes = [column.mapped(lambda value: position.get(str(value), -1), -1, np.int32) for column in columns]
+    if "items" in single:  # a row with fewer items mentions one of them again
+        one = np.max(nodes, axis=0)
+        nodes = [np.where(each < 0, one, each) for each in nodes]
     distinct: dict[tuple[int, ...], int] = {}
     if shown is not None:
         insides = [tuple(sorted({position[item] for item in each if item in position})) for each in lists]

@@ -33,7 +33,7 @@ from nearer.formats.text import as_utf8, read_bytes
 from nearer.formats.unused import told
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
-_BEGINNING = 2**20  # bytes that are looked at to see what a column that is not used holds
+_BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
 
 
 def read_answers(
@@ -193,8 +193,8 @@ def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[
         if not unclear.kinds:
             raise
 
-        def read(kind: str, first: str | None) -> Answers:
-            said = replace(options, kind=kind, first_is=first or options.first_is)
+        def read(kind: str, first: str | None, skip: bool) -> Answers:
+            said = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
             return _read_once(table, names, said, list(notes), in_doubt=True)
 
         return settled(unclear, table.names, table.source, read)
@@ -254,7 +254,7 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
                 notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
             notes += told_now
             return found, loaded, own
-        prompts |= {name: (found.role_of(name), why) for name, why in new.items()}
+        prompts |= {name: (_as_given(found, name), why) for name, why in new.items()}
 
 
 def _named(columns: Any) -> list[str]:
@@ -262,11 +262,17 @@ def _named(columns: Any) -> list[str]:
     return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
 
 
+def _as_given(found: Found, name: str) -> str:
+    """Return how to say that a column has the role that it was found to have."""
+    role = next(role for role, names in found.roles.items() if name in names)
+    return as_column(role, "+".join(found.roles[role]))
+
+
 def _with_prompts(unclear: Unclear, prompts: dict[str, tuple[str, str]], source: str) -> Unclear:
     """Return an error that also says which columns were taken for prompts."""
     said = [
-        f"{source}: column {name!r} {why}, as a prompt does; if it names objects, say {as_column(role, name)}. "
-        for name, (role, why) in prompts.items()
+        f"{source}: column {name!r} {why}, as a prompt does; if it names objects, say {advice}. "
+        for name, (advice, why) in prompts.items()
     ]
     return Unclear(f"{''.join(said)}Without it there is no kind of question: {unclear}")
 

@@ -10,6 +10,7 @@ from nearer.formats.names import STEMS, by_plain, families
 from nearer.formats.table import Column, Table
 
 _MOSTLY = 0.5
+_ENOUGH = 1000  # rows that show what a column holds
 _MEMBER = re.compile(rf"({'|'.join(STEMS)})(\d{{1,4}}|[a-z])")
 
 
@@ -45,7 +46,7 @@ def _by_name(names: tuple[str, ...], used: set[str]) -> set[str]:
 
 
 def _holds(column: Column, labels: set[str], named_so: bool) -> bool:
-    values = [str(column.values[code]) for code in set(column.codes.tolist()) if code >= 0]
+    values = [str(column.values[code]) for code in set(column.codes[:_ENOUGH].tolist()) if code >= 0]
     if named_so:
         return bool(values)
     words = [value for value in values if not value.replace(".", "").isdigit()]
