@@ -218,3 +218,29 @@ def test_commands_take_items_and_codings(tmp_path, capsys):
     assert main(["check", str(sides), "--json"]) == 2
     assert "--first-is -1" in capsys.readouterr().err
     assert main(["check", str(sides), "--first-is", "-1", "--json"]) in (0, 1)
+
+
+def test_names_and_indices_of_salmon_do_not_mix():
+    table = {"head": [0, 1], "winner": [1, 2], "loser": [2, 0], "puid": ["p", "q"]}
+    names = {f"{role}_filename": [f"{at}.png" for at in table[role]] for role in ("head", "winner", "loser")}
+    assert said(read_answers(table | names)) == [("0.png", "1.png", "2.png"), ("1.png", "2.png", "0.png")]
+    indices = read_answers(table | names, columns={"anchor": "head"})
+    assert said(indices) == [(0, 1, 2), (1, 2, 0)]
+    clash = names | {"winner_filename": ["1.png", "0.png"]}  # two names for 1, one name for 0 and 2
+    del clash["loser_filename"]
+    with pytest.warns(UserWarning, match="no loser_filename, so that objects keep their indices"):
+        assert said(read_answers(table | clash)) == [(0, 1, 2), (1, 2, 0)]
+
+
+def test_times_of_gorilla_are_milliseconds():
+    table = {"Participant Private ID": ["7", "7"], "Trial Number": [1, 2], "Zone Type": ["response_button_text"] * 2}
+    table |= {
+        "Reaction Time": [80.5, 90],
+        "Response": ["v", "w"],
+        "anchor": ["u", "v"],
+        "left": ["v", "w"],
+        "right": ["w", "u"],
+    }
+    answers = read_answers(table)
+    assert answers.seconds.tolist() == [0.0805, 0.09]
+    assert answers.places.tolist() == [0, 0]

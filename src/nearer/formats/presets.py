@@ -44,8 +44,8 @@ class Reading:
     kind : str, optional
     coding : Coding
         What answers that are numbers or truth values mean.
-    milliseconds : bool
-        Whether response times are in milliseconds.
+    milliseconds : tuple of str
+        Columns of response times that are in milliseconds.
     pass_over : bool
         Whether rows without any object are no answers.
     answered_only : bool
@@ -58,7 +58,7 @@ class Reading:
     suggested: dict[str, str] = field(default_factory=dict)
     kind: str | None = None
     coding: Coding = field(default_factory=Coding)
-    milliseconds: bool = False
+    milliseconds: tuple[str, ...] = ()
     pass_over: bool = False
     answered_only: bool = False
     trusted: bool = False
@@ -98,20 +98,24 @@ def reading_of(
     given = dict(columns or {})
     said = Coding(first=None if first_is is None else str(first_is))
     if preset == "salmon":
-        return Reading({**_salmon(names, source), **given}, kind=kind or "triplet", coding=said, trusted=True)
+        return Reading({**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=said, trusted=True)
     if preset == "jspsych":
         trial = next((name for name in ("trial", "trial_id") if name in names), None)
         coding = Coding(from_zero=True) if first_is is None else said
-        return Reading({"trial": trial, **given}, _jspsych(names), kind, coding, milliseconds=True, pass_over=True)
+        return Reading({"trial": trial, **given}, _jspsych(names), kind, coding, ("rt",), pass_over=True)
     if preset == "cblearn":
         return Reading(given, kind=kind, coding=Coding(as_written=True) if first_is is None else said)
     if preset == "gorilla":
-        return Reading(given, kind=kind, coding=said, milliseconds=True, pass_over=True, answered_only=True)
+        return Reading(
+            given, kind=kind, coding=said, milliseconds=("Reaction Time",), pass_over=True, answered_only=True
+        )
     return Reading(given, kind=kind, coding=said, pass_over=preset in ("psychopy", "labjs"))
 
 
-def _salmon(names: Sequence[str], source: str) -> dict[str, Any]:
-    endings = [end for end in (*_ENDINGS, "") if {f"{name}{end}" for name in _SALMON.values()} <= set(names)]
+def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[str, Any]:
+    # Names and indices must not mix: a column that the caller names says which of them all are.
+    said = [end for role, name in _SALMON.items() for end in (*_ENDINGS, "") if given.get(role) == name + end]
+    endings = [end for end in said or (*_ENDINGS, "") if {f"{name}{end}" for name in _SALMON.values()} <= set(names)]
     if not endings:
         missing = [name for name in _SALMON.values() if name not in names]
         raise ValueError(f"{source} is no export of Salmon: it has no column {' and no column '.join(missing)}")
