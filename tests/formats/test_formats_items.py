@@ -157,6 +157,25 @@ def test_plain_text_that_never_changes_is_no_anchor_unless_the_caller_says_so():
     assert len(read_answers(few)) == 3
 
 
+def test_prompts_that_change_are_no_anchors_either():
+    rows = [row[:3] for row in ROWS]
+    lists = [[f"<img src='{each}.png'>" for each in row] for row in rows]
+    prompts = [f"<p>Trial {at} of 4: which is odd?</p>" for at in range(4)]
+    with pytest.raises(ValueError, match="'stimulus' holds HTML beside pictures or sounds"):
+        read_answers(jspsych(rows, stimulus=prompts, choices=lists), "grid")
+    plain = [f"Trial {at}" for at in range(6)]
+    table = jspsych([*rows, *rows[:2]], stimulus=plain, choices=[*rows, *rows[:2]])
+    table = {name: column for name, column in table.items() if not name.startswith("item")}
+    with pytest.warns(UserWarning, match="none of its values is ever an option"):
+        read_answers(table)
+
+
+def test_a_file_whose_beginning_is_one_cell(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text('anchor,near,far,remark\na,b,c,"' + "long\n" * 25_000 + '"\n' + "b,c,a,c\n" * 20_000)
+    assert len(read_answers(path)) == 20_001
+
+
 def test_stimuli_in_html_are_objects():
     pictures = [f"<img src='{each}.png'>" for each in "abcd"]
     table = {"anchor": pictures, "left": pictures[1:] + pictures[:1], "right": pictures[2:] + pictures[:2]}

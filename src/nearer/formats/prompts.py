@@ -1,8 +1,8 @@
 """Columns that hold no objects, whatever their names are.
 
 A text that is the same in every row, and that no other column holds, is what people were asked, not what they were
-asked about. So is HTML without a picture or a sound where the other columns hold plain names. What was found nearer or
-farther follows from answers and is no prompt. A column that the caller names is always believed.
+asked about. So is HTML without a picture or a sound where other columns hold pictures, sounds or plain names. What was
+found nearer or farther follows from answers and is no prompt. A column that the caller names is always believed.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
     lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
     reasons: dict[str, str] = {}
     html = {name for name in names if _share(loaded.columns[name], _TAG) > _MOSTLY}
+    media = {name for name in html if _share(loaded.columns[name], _MEDIA) > _MOSTLY}
     for name in sorted(names - believed - found.columns_of(["near", "far", *NEAR_FAR])):
         column = loaded.columns[name]
         if name in lists:
@@ -40,8 +41,8 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
             constant in _cells(loaded.columns[other]) for other in names - {name}
         ):
             reasons[name] = f"holds the same text in every row ({shortened(constant, 40)})"
-        elif name in html and html != names and _share(column, _MEDIA) <= _MOSTLY:
-            reasons[name] = "holds HTML beside plain names"
+        elif name in html and name not in media and (html != names or media):
+            reasons[name] = "holds HTML beside plain names" if html != names else "holds HTML beside pictures or sounds"
     return reasons
 
 

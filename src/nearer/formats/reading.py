@@ -9,10 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import native
-from nearer.formats.advice import as_column
+from nearer.formats.advice import as_column, of_kind
 from nearer.formats.answers import Answers, Kind
 from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
@@ -25,7 +26,7 @@ from nearer.formats.inert import restored
 from nearer.formats.passing import passed_over, without_headers
 from nearer.formats.presets import PRESETS, Reading, detected, experimenters, reading_of
 from nearer.formats.prompts import no_objects
-from nearer.formats.questions import Question, read_question
+from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.records import json_table
 from nearer.formats.salmon import with_names
 from nearer.formats.table import Loaded, Table
@@ -33,6 +34,7 @@ from nearer.formats.text import as_utf8, read_bytes
 from nearer.formats.unused import told
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
+_FEW = 5  # answers in which anchors and options may well differ by chance
 _BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
 
 
@@ -158,7 +160,7 @@ def _open(
     table = delimited_table(data, name)
     if len(data) > _BEGINNING:
         beginning = data[: data.rfind(b"\n", 0, _BEGINNING) + 1]
-        table = replace(table, peek=delimited_table(beginning, name).load if beginning.count(b"\n") > 1 else None)
+        table = replace(table, peek=lambda wanted: delimited_table(beginning, name).load(wanted))
     return table, None, None
 
 
@@ -218,6 +220,8 @@ def _read_once(
     extras = read_extras(question, reading, options.weight_by_confidence, own)
     asked = read_question(question)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
+        notes += _strange_anchors(asked, question)
     if not own and not table.positional:
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
         note = told(table, found, asked.objects.labels, candidates)
@@ -255,6 +259,18 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
             notes += told_now
             return found, loaded, own
         prompts |= {name: (_as_given(found, name), why) for name, why in new.items()}
+
+
+def _strange_anchors(asked: Asked, question: Question) -> list[str]:
+    """Return a note if no anchor is ever an option: a column that is not called anchor may hold what was asked."""
+    rows = asked.expansion.rows
+    if len(set(asked.expansion.row_of.tolist())) < _FEW or np.isin(rows[:, 0], rows[:, 1:]).any():
+        return []
+    name = question.name("anchor")
+    return [
+        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it is "
+        f"what people were asked, say {of_kind(['odd-one-out', 'most-central'])}"
+    ]
 
 
 def _named(columns: Any) -> list[str]:

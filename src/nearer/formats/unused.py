@@ -26,7 +26,10 @@ def told(table: Table, found: Found, objects: list[object], candidates: list[str
         return None
     labels = {str(label) for label in objects}
     by_name = _by_name(table.names, used)
-    peeked = (table.peek or table.load)(unused).columns
+    try:
+        peeked = (table.peek or table.load)(unused).columns
+    except ValueError:  # what is cut off at the beginning of a file may not be a table
+        peeked = table.load(unused).columns
     holding = [name for name in unused if _holds(peeked[name], labels, name in by_name)]
     if not holding:
         return None
