@@ -268,8 +268,8 @@ def _strange_anchors(asked: Asked, question: Question) -> list[str]:
         return []
     name = question.name("anchor")
     return [
-        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it is "
-        f"what people were asked, say {of_kind(['odd-one-out', 'most-central'])}"
+        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it "
+        f"is what people were asked, say {of_kind(['odd-one-out', 'most-central'])}"
     ]
 
 
