@@ -1,11 +1,15 @@
 """Files nobody would write on purpose: whatever the bytes, there are answers or a sentence.
 
+What is read comes back the same when it is written and read again: comparisons, weights and what belongs together. And
+every row of a file is in the comparisons, or counted: as bad, as undecided, or in a note that says it was passed over.
+
 ``python tests/formats/fuzz.py 300`` goes on for 300 seconds; the tests run a few hundred examples.
 """
 
 import gzip
 import io
 import json
+import re
 import sys
 import tempfile
 import time
@@ -32,6 +36,22 @@ HEADERS = [
     "rt,stimulus,choices,response,trial_type,trial_index,time_elapsed,subject",
     "rt,anchor,left,right,response,trial_type,trial_index,time_elapsed",
     "anchor,near,far,weight,annotator,trial,seconds,confidence,place,answer,nearer_answer,nearer_kind",
+    "item1,item2,item3,item4,odd,worker",
+    "item1,item2,item3,item4,response",
+    "image_a,image_b,image_c,most_central",
+    "items,odd,trial",
+    "objects,central,weight",
+    "anchor,option1,option2,option3,choice",
+    "anchor,left,right,left_chosen",
+    "anchor,near,far,answer",
+    "head,winner,loser,puid,head_filename,winner_filename",
+    "rt,stimulus,item1,item2,item3,response,trial_type,trial_index,time_elapsed",
+    "rt,stimulus,items,response,trial_type,trial_index,time_elapsed",
+    "participant,anchor,left,right,key_resp.keys,key_resp.rt,trials.thisN",
+    "Participant Private ID,Trial Number,Zone Type,Response,Reaction Time,anchor,left,right",
+    "sender,sender_type,sender_id,response,anchor,left,right",
+    "ResponseId,anchor,left,right,answer",
+    "Input.anchor,Input.left,Input.right,Answer.choice,WorkerId",
 ]
 CELLS = [
     *"abcd",
@@ -54,6 +74,11 @@ CELLS = [
 ]
 CELLS += [
     "'=x",
+    "True",
+    "False",
+    "<p>Which?</p>",
+    '{"ImportId":"QID1"}',
+    '["a","b","c"]',
     "1e999",
     "nan",
     "-",
@@ -66,7 +91,7 @@ CELLS += [
     "99999999999999999999",
     "x" * 3000,
 ]
-NAMES = ["f.csv", "f.tsv", "f.txt", "f.json", "f.jsonl", "f.parquet", "f.npz", "f.csv.gz", "f"]
+NAMES = ["f", "f", "f", "f.csv", "f.tsv", "f.txt", "f.json", "f.jsonl", "f.parquet", "f.npz", "f.csv.gz", "f"]
 KINDS = [None, "triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]
 
@@ -78,26 +103,80 @@ options = st.fixed_dictionaries(
         "skip_bad": st.sampled_from([True, True, True, False]),
         "undecided": st.sampled_from(["drop", "split"]),
         "weight_by_confidence": st.sampled_from([False] * 7 + [True]),
+        "first_is": st.sampled_from([None] * 6 + ["0", "1", "True", "left"]),
     }
 )
-ANSWERED = ("answer", "odd", "central", "response")
-NUMBERS = ("rt", "confidence", "weight", "seconds", "place", "response_time", "trial_index", "time_elapsed")
-PEOPLE = ("worker", "trial", "puid", "subject", "annotator", "trial_type", "nearer_answer")
+ANSWERED = (
+    "answer",
+    "odd",
+    "central",
+    "response",
+    "most_central",
+    "choice",
+    "key_resp.keys",
+    "Answer.choice",
+    "Response",
+)
+NUMBERS = (
+    "rt",
+    "key_resp.rt",
+    "Reaction Time",
+    "confidence",
+    "weight",
+    "seconds",
+    "place",
+    "response_time",
+    "trial_index",
+    "time_elapsed",
+)
+PEOPLE = (
+    "participant",
+    "Participant Private ID",
+    "Trial Number",
+    "WorkerId",
+    "ResponseId",
+    "sender",
+    "worker",
+    "trial",
+    "puid",
+    "subject",
+    "annotator",
+    "trial_type",
+    "nearer_answer",
+)
 
 
-def fitting_cell(draw, name, objects, names):
+CODINGS = [
+    ["left", "right", "can't tell"],
+    [""],
+    ["1", "2"],
+    ["0", "1"],
+    ["True", "False"],
+    ["1", "-1"],
+    ["1", "2", "3"],
+]
+
+
+def fitting_cell(draw, name, objects, names, coding):
     """Return a cell that mostly fits the name of its column."""
     if draw(st.integers(0, 19)) == 0:
         return draw(cells)
     if name in ANSWERED:
-        whom = "12" if "nearer_kind" in names else ["left", "right", "can't tell", objects[1], "1", "0", "2"]
-        return draw(st.sampled_from(whom))
+        if "nearer_kind" in names:
+            return draw(st.sampled_from("12"))
+        return draw(st.sampled_from([*coding, objects[1]] if draw(st.integers(0, 9)) == 0 else coding)) or objects[1]
     if name in NUMBERS:
         return draw(st.sampled_from(["1", "2.5", "0", "-1", "300", "NA", ""]))
     if name in PEOPLE:
         return draw(st.sampled_from(["p", "q", "1", "2"]))
     if name == "nearer_kind":
         return "triplet"
+    if name == "left_chosen":
+        return draw(st.sampled_from(["True", "False", "1", "0"]))
+    if name in ("stimulus", "Zone Type"):
+        return draw(st.sampled_from(["<p>Which?</p>", objects[0]]))
+    if name in ("items", "objects"):
+        return json.dumps(objects[: draw(st.integers(2, 4))])
     if name in ("shown", "choices", "ranking"):
         return ";".join(objects[1:])
     if name in ("chosen", "winner", "winner_filename", "chosen_1"):
@@ -115,11 +194,19 @@ def tables(draw):
     labels = draw(
         st.sampled_from([list("abcd"), ["1", "2", "3", "01"], ["=x", "'=y", "-z", " w"], ["ä", "same", "?", "b c"]])
     )
+    coding = draw(st.sampled_from(CODINGS))
     rows = []
     for _ in range(draw(st.integers(0, 6))):
         objects = draw(st.permutations(labels))
-        rows.append([fitting_cell(draw, name, objects, names) for name in names])
+        rows.append([fitting_cell(draw, name, objects, names, coding) for name in names])
     return names, rows
+
+
+def as_known(names, rows):
+    """Return the rows that a reader must account for; None where it cannot be said what a row is."""
+    if len(names) < 2 or any("\n" in cell or "\r" in cell for row in [names, *rows] for cell in row):
+        return None
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 @st.composite
@@ -133,7 +220,7 @@ def text_files(draw):
 
     ending = draw(st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"]))
     text = ending.join(delimiter.join(map(written, row)) for row in [names, *rows])
-    return text.encode(draw(st.sampled_from(ENCODINGS)), "replace")
+    return text.encode(draw(st.sampled_from(ENCODINGS)), "replace"), as_known(names, rows)
 
 
 @st.composite
@@ -146,8 +233,8 @@ def json_files(draw):
             if draw(st.integers(0, 19)) == 0:
                 record[name] = draw(value)
     if draw(st.booleans()):
-        return json.dumps(records).encode()
-    return "\n".join(json.dumps(record) for record in records).encode()
+        return json.dumps(records).encode(), records
+    return "\n".join(json.dumps(record) for record in records).encode(), records
 
 
 @st.composite
@@ -167,7 +254,7 @@ def array_files(draw):
     if draw(st.booleans()):
         arrays["nearer_kind"] = np.array(draw(st.sampled_from(["triplet", "grid", "?"])))
     np.savez(file, **arrays)
-    return file.getvalue()
+    return file.getvalue(), [{} for _ in values]
 
 
 @st.composite
@@ -181,14 +268,16 @@ def parquet_files(draw):
     as_integers = draw(st.booleans())
     columns = {name: [(len(row[at]) if as_integers else row[at]) for row in rows] for at, name in enumerate(names)}
     parquet.write_table(pa.table({name.encode("utf-8", "replace").decode(): v for name, v in columns.items()}), file)
-    return file.getvalue()
+    return file.getvalue(), [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 @st.composite
 def mutated(draw, files):
-    """Return a file with some of its bytes changed, cut out or put in."""
-    data = bytearray(draw(files))
+    """Return a file with some of its bytes changed, cut out or put in, and its rows if none are."""
+    written, rows = draw(files)
+    data = bytearray(written)
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2, 4]))):
+        rows = None
         if not data:
             break
         at = draw(st.integers(0, len(data) - 1))
@@ -204,15 +293,17 @@ def mutated(draw, files):
         else:
             data[at:at] = data[at : at + 20] * 3
     whole = bytes(data)
-    return gzip.compress(whole) if draw(st.integers(0, 15)) == 0 else whole
+    return gzip.compress(whole) if draw(st.integers(0, 15)) == 0 else whole, rows
 
 
 written_files = st.one_of(text_files(), json_files(), array_files(), parquet_files())
-files = st.one_of(mutated(written_files), mutated(text_files()), st.binary(max_size=200))
+random_bytes = st.tuples(st.binary(max_size=200), st.none())
+files = st.one_of(mutated(written_files), mutated(text_files()), written_files, text_files(), random_bytes)
 
 
-def check(data, name, reading):
+def check(file, name, reading):
     """Read a file; fail on anything but answers, ValueError and OSError with a sentence."""
+    data, rows = file
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder) / name
@@ -224,8 +315,22 @@ def check(data, name, reading):
                 raise AssertionError(f"{type(error).__name__} without a sentence") from error
             return None
         check_whole(answers)
+        if rows is not None:
+            check_accounted(answers, rows, reading["undecided"] == "split")
         check_comes_back(answers, Path(folder))
         return answers
+
+
+def check_accounted(answers, rows, split):
+    """Check that every row is in the comparisons, or counted as bad or undecided, or in a note."""
+    own = any("nearer_answer" in row for row in rows) and answers.comparisons.is_triplets
+    n_read = len(answers.comparisons) if own else len(answers)
+    if own:  # rows that only name an object
+        n_read += sum(str(row.get("nearer_kind")) == "object" for row in rows)
+    passed = [re.search(r": (\d+) rows? .*(?:was|were) passed over$", note) for note in answers.notes]
+    n_passed = sum(int(found[1]) for found in passed if found)
+    n_undecided = 0 if split else answers.n_undecided
+    assert n_read + answers.n_bad + n_undecided + n_passed == len(rows), (answers.notes, answers.bad_rows)
 
 
 def check_whole(answers):
@@ -242,34 +347,55 @@ def check_whole(answers):
         assert comparisons.weights.min() >= 0
 
 
+def said(answers):
+    """Return comparisons as labels with their weights, and which of them are one trial, in no order."""
+    comparisons = answers.comparisons
+    rows = comparisons.objects[comparisons.oriented].astype(str).tolist()
+    weights = [1.0] * len(rows) if comparisons.weights is None else comparisons.weights.tolist()
+    labelled = [(*row, weight) for row, weight in zip(rows, weights, strict=True)]
+    trials = range(len(rows)) if comparisons.trials is None else comparisons.trials.tolist()
+    together = {}
+    for trial, row in zip(trials, labelled, strict=True):
+        together.setdefault(trial, []).append(row)
+    return sorted(labelled), sorted(map(sorted, together.values()))
+
+
 def check_comes_back(answers, folder):
     """Check that what was read can be written and read again."""
-    try:
-        path = write_answers(answers, folder / "again.csv")
-    except ValueError as error:
-        if "a label holds" not in str(error):
-            raise
-        return
-    again = read_answers(path)
-    assert again.comparisons.objects.tolist() == sorted(map(str, answers.comparisons.objects.tolist()))
-    said = [each.comparisons.objects[each.comparisons.oriented].astype(str).tolist() for each in (answers, again)]
-    assert said[0] == said[1]
+    for name in ("again.csv", "again.npz"):
+        try:
+            path = write_answers(answers, folder / name)
+        except ValueError as error:
+            if "a label holds" not in str(error):
+                raise
+            return
+        again = read_answers(path)
+        objects = list(map(str, answers.comparisons.objects.tolist()))
+        assert again.comparisons.objects.astype(str).tolist() == (sorted(objects) if name.endswith("csv") else objects)
+        assert said(again) == said(answers)
+        assert again.kind == answers.kind
+        assert len(again) == len(answers)
 
 
 def fuzz(seconds):
-    """Go on for so many seconds; return how many files were read and how many of them held answers."""
-    started, counts = time.monotonic(), [0, 0]
+    """Go on for so many seconds.
+
+    Return how many files were read, how many of them held answers, and of how many of these all rows were counted.
+    """
+    started, counts = time.monotonic(), [0, 0, 0]
 
     class Over(Exception):
         pass
 
     @settings(max_examples=10**9, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(files, st.sampled_from(NAMES), options)
-    def run(data, name, reading):
+    def run(file, name, reading):
         if time.monotonic() - started > seconds:
             raise Over
         counts[0] += 1
-        counts[1] += check(data, name, reading) is not None
+        read = check(file, name, reading) is not None
+        counts[1] += read
+        counts[2] += read and file[1] is not None
 
     try:
         run()
@@ -283,5 +409,7 @@ def fuzz(seconds):
 
 
 if __name__ == "__main__":
-    n_files, n_answers = fuzz(float(sys.argv[1]) if len(sys.argv) > 1 else 300.0)
-    sys.stdout.write(f"{n_files} files, {n_answers} of them with answers, and no other error\n")
+    n_files, n_answers, n_counted = fuzz(float(sys.argv[1]) if len(sys.argv) > 1 else 300.0)
+    sys.stdout.write(
+        f"{n_files} files, {n_answers} of them with answers, {n_counted} with every row counted, and no other error\n"
+    )

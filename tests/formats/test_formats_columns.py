@@ -77,9 +77,11 @@ def test_several_columns_can_be_given_in_one_text():
     table = {"q": ["a"], "x": ["b"], "y": ["c"], "pick": ["c"]}
     grid = read_answers(table, columns={"anchor": "q", "shown": "x+y", "chosen": "pick"})
     assert (grid.kind, grid.places.tolist()) == ("grid", [1])
-    ranking = read_answers(table, columns={"anchor": "q", "ranking": "y + x"})
+    with pytest.warns(UserWarning, match="'pick' holds objects and was not used"):
+        ranking = read_answers(table, columns={"anchor": "q", "ranking": "y + x"})
     assert ranking.comparisons.objects[ranking.comparisons.rows[0]].tolist() == ["a", "c", "b"]
-    own_name = read_answers(table | {"x+y": ["b;d"]}, columns={"anchor": "q", "ranking": "x+y"})
+    with pytest.warns(UserWarning, match="'x' holds objects and was not used"):
+        own_name = read_answers(table | {"x+y": ["b;d"]}, columns={"anchor": "q", "ranking": "x+y"})
     assert own_name.comparisons.objects.tolist() == ["a", "b", "d"]
     for columns in ({"anchor": "q+x", "ranking": "y"}, {"anchor": "q", "ranking": "x+z"}):
         with pytest.raises(ValueError, match="has no column"):

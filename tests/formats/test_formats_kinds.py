@@ -45,10 +45,8 @@ def test_named_triplets_have_neither_trials_nor_weights():
     [
         ("left", "right"),
         ("Left ", "RIGHT"),
-        ("0", "1"),
         ("1", "2"),
         ("1.0", "2.0"),
-        ("+1", "-1"),
         ("first", "second"),
         ("ArrowLeft", "ArrowRight"),
         ("option_a", "option_b"),
@@ -63,6 +61,52 @@ def test_the_answer_to_a_triplet_may_be_written_in_many_ways(written):
     assert answers.kind == "triplet"
     assert agrees_with_points(answers)
     assert answers.places.tolist() == [int(distance(x, y) > distance(x, z)) for x, y, z in rows]
+
+
+CODES = [("0", "1"), ("1", "0"), ("+1", "-1"), (-1, 1), (True, False), ("False", "True"), ("f", "j")]
+
+
+@pytest.mark.parametrize("written", CODES)
+def test_a_coding_that_cannot_be_told_is_asked_for(written):
+    rows = [(x, y, z) for x, y, z in itertools.permutations(POINTS, 3) if distance(x, y) != distance(x, z)]
+    places = [int(distance(x, y) > distance(x, z)) for x, y, z in rows]
+    table = columns(rows, ["Reference", "option_a", "option_b"]) | {"Response": [written[place] for place in places]}
+    first, other = (str(each).lstrip("+").lower() for each in written)
+    if first != "f":  # a key means nothing by itself: every row is bad
+        readings = f"if {first} means the first option, then {first} chooses 'b' from 'b', 'c'"
+        turned = f"if {other} means the first option, then {first} chooses 'c' from 'b', 'c'"
+        with pytest.raises(ValueError, match="meaning cannot be told") as caught:
+            read_answers(table)
+        assert readings in str(caught.value)
+        assert turned in str(caught.value)
+        assert f"--first-is {first} (first_is='{first}')" in str(caught.value)
+    answers = read_answers(table, first_is=written[0])
+    assert answers.places.tolist() == places
+    assert read_answers(table, first_is=written[1]).places.tolist() == [1 - place for place in places]
+
+
+@pytest.mark.parametrize(("only", "first_is", "place"), [("1", 1, 0), ("1", 0, 1), ("0", 0, 0), ("0", 1, 1)])
+def test_one_answer_all_through_a_column_is_asked_for(only, first_is, place):
+    table = {"anchor": ["a", "b"], "left": ["b", "c"], "right": ["c", "d"], "answer": [only] * 2}
+    with pytest.raises(ValueError, match=r"--first-is 0 .* or --first-is 1"):
+        read_answers(table)
+    assert read_answers(table, first_is=first_is).places.tolist() == [place] * 2
+
+
+def test_first_is_must_fit_the_answers():
+    table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["x", "y", "z"]}
+    with pytest.raises(ValueError, match="which of 'y', 'z' means the second option cannot be told"):
+        read_answers(table, first_is="x")
+    with pytest.raises(ValueError, match="which of '1', '2' means the second option cannot be told"):
+        read_answers(table | {"answer": ["1", "2", "1"]}, first_is=7)
+    items = {"o1": ["a"], "o2": ["b"], "o3": ["c"], "odd": ["x"]}
+    with pytest.raises(ValueError, match="must be a number where there are more than two options"):
+        read_answers(items, first_is="x")
+    counted = {"o1": ["a", "b"], "o2": ["b", "c"], "o3": ["c", "a"], "odd": [1, 2]}
+    with pytest.raises(ValueError, match="from 0 or from 1"):
+        read_answers(counted)
+    assert read_answers(counted, first_is=1).places.tolist() == [0, 1]
+    assert read_answers(counted, first_is=0).places.tolist() == [1, 2]
 
 
 def test_numbers_are_objects_where_objects_are_numbers():
@@ -116,10 +160,14 @@ def test_named_quadruplets(names):
 
 @pytest.mark.parametrize("written", [("left", "right"), (1, 2), (0, 1), (1, -1)])
 def test_pairs_with_an_answer(written):
+    told = written[0] == "left" or written == (1, 2)
     rows = [r for r in itertools.permutations(POINTS, 4) if distance(*r[:2]) != distance(*r[2:])]
     answer = [written[int(distance(*row[:2]) > distance(*row[2:]))] for row in rows]
     table = columns(rows, ["left_1", "left_2", "right_1", "right_2"]) | {"choice": answer}
-    answers = read_answers(table)
+    if not told:
+        with pytest.raises(ValueError, match="chooses the first pair from the first pair, the second pair"):
+            read_answers(table)
+    answers = read_answers(table, first_is=None if told else written[0])
     assert answers.kind == "quadruplet"
     assert agrees_with_points(answers)
 

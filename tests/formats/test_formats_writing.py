@@ -136,7 +136,7 @@ def test_a_preset_may_be_said_of_what_was_written(tmp_path):
         assert_same(read_answers(write_answers(answers, tmp_path / name, preset), preset=preset), answers)
     with pytest.raises(ValueError, match="of kind 'triplet', not 'grid'"):
         read_answers(tmp_path / "a.npz", "grid")
-    with pytest.raises(ValueError, match="no NumPy file"):
+    with pytest.raises(ValueError, match="has the columns of jspsych, not of cblearn"):
         read_answers(tmp_path / "a.json", preset="cblearn")
 
 

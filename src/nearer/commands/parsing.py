@@ -47,9 +47,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
         help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "
-        "shown=a+b+c for several, trial= for none",
+        "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
+    group.add_argument(
+        "--first-is", metavar="VALUE",
+        help="the answer that means the first option, where answers are numbers, truth values or keys, such as 1",
+    )  # fmt: skip
     group.add_argument("--skip-bad", action="store_true", help="skip and count rows that cannot be used")
     group.add_argument(
         "--undecided", choices=("drop", "split"), default="drop",
@@ -72,6 +76,7 @@ def read_file(options: argparse.Namespace) -> Answers:
             skip_bad=options.skip_bad,
             undecided=options.undecided,
             weight_by_confidence=options.weight_by_confidence,
+            first_is=options.first_is,
         )
     for note in answers.notes:
         sys.stderr.write(f"nearer: {note}\n")

@@ -27,6 +27,17 @@ def with_column(role: str) -> str:
     return f"--columns {role}=NAME,... (columns={{{role!r}: 'NAME', ...}})"
 
 
+def as_column(role: str, name: str) -> str:
+    """Return how to say that a column has a role.
+
+    Examples
+    --------
+    >>> as_column("anchor", "stimulus")
+    "--columns anchor=stimulus (columns={'anchor': 'stimulus'})"
+    """
+    return f"--columns {role}={name} (columns={{{role!r}: {name!r}}})"
+
+
 def of_kind(kinds: Iterable[str]) -> str:
     """Return how to say that a file is of one of some kinds.
 
@@ -36,3 +47,14 @@ def of_kind(kinds: Iterable[str]) -> str:
     "--kind grid (kind='grid') or --kind ranking (kind='ranking')"
     """
     return " or ".join(f"--kind {kind} (kind={kind!r})" for kind in kinds)
+
+
+def of_first(values: Iterable[str]) -> str:
+    """Return how to say which answer means the first option.
+
+    Examples
+    --------
+    >>> of_first(["0", "1"])
+    "--first-is 0 (first_is='0') or --first-is 1 (first_is='1')"
+    """
+    return " or ".join(f"--first-is {value} (first_is={value!r})" for value in values)

@@ -61,12 +61,21 @@ def is_npz(data: bytes) -> bool:
     return data[:6] == b"\x93NUMPY" or (data[:4] == b"PK\x03\x04" and b".npy" in data[:256])
 
 
+def _matrix_in(arrays: dict[str, NDArray[Any]]) -> str | None:
+    return next((name for name in _MATRICES if name in arrays and arrays[name].ndim == 2), None)
+
+
+def is_matrix(arrays: dict[str, NDArray[Any]]) -> bool:
+    """Whether the file holds a table of indices, and not columns."""
+    return _matrix_in(arrays) is not None
+
+
 def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -> tuple[dict[str, Any], Any]:
     """Return columns by name, and the labels that indices stand for, if there are any.
 
     A table of indices becomes the columns that its width and the kind of question call for.
     """
-    matrix_name = next((name for name in _MATRICES if name in arrays and arrays[name].ndim == 2), None)
+    matrix_name = _matrix_in(arrays)
     if matrix_name is None:
         columns = {name: array for name, array in arrays.items() if array.ndim == 1}
         longest = max((len(array) for array in columns.values()), default=0)
@@ -79,11 +88,12 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
         if not whole:
             raise ValueError(f"{source}: {matrix_name!r} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
         matrix = matrix.astype(np.int64)
-    if matrix.shape[1] not in (3, 4) or len(matrix) == 0:
+    of_items = kind in ("odd-one-out", "most-central") and matrix.shape[1] > 2
+    if not (matrix.shape[1] in (3, 4) or of_items) or len(matrix) == 0:
         raise ValueError(
             f"{source}: {matrix_name!r} has shape {matrix.shape}; it must be (m, 3), triplets, or (m, 4), quadruplets"
         )
-    columns = dict(zip(_roles(kind, matrix.shape[1], source), matrix.T, strict=True))
+    columns = dict(zip(_roles(kind, matrix.shape[1]), matrix.T, strict=True))
     for name, array in arrays.items():
         if array.ndim == 1 and len(array) == len(matrix) and name not in (*_NAMES, matrix_name):
             columns["answer" if name in _ANSWERS else name] = array
@@ -91,9 +101,7 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
     return columns, names if matrix.dtype.kind in "iu" else None
 
 
-def _roles(kind: str | None, width: int, source: str) -> tuple[str, ...]:
+def _roles(kind: str | None, width: int) -> tuple[str, ...]:
     if kind in ("odd-one-out", "most-central"):
-        if width != 3:
-            raise ValueError(f"{source}: questions of kind {kind} show three objects, and its rows have {width}")
-        return ("object_1", "object_2", "object_3")
+        return tuple(f"object_{place}" for place in range(1, width + 1))
     return ("anchor", "near", "far") if width == 3 else ("near_1", "near_2", "far_1", "far_2")

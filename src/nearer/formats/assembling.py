@@ -32,7 +32,7 @@ def read_extras(question: Question, reading: Reading, by_confidence: bool, own: 
         if numbers is None:
             continue
         if role == "seconds":
-            unit: Any = "s" if own else ("ms" if reading.milliseconds and question.name(role) == "rt" else None)
+            unit: Any = "s" if own else ("ms" if question.name(role) in reading.milliseconds else None)
             numbers = as_seconds(numbers, question.name(role), unit)
         if must:
             column = question.column(role)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from nearer.formats.table import Column, Encoder, Loaded, Table, cell, encode
+
+_PEEKED = 1000  # rows that show what a column holds
 
 
 def parquet_table(data: bytes, source: str) -> Table:
@@ -31,11 +34,12 @@ def parquet_table(data: bytes, source: str) -> Table:
     except Exception as error:  # pyarrow has a dozen errors for damaged files, not all of them ValueErrors
         raise damaged(error) from error
 
-    def load(wanted: Sequence[str]) -> Loaded:
+    def load(wanted: Sequence[str], most: int | None = None) -> Loaded:
         encoders = {name: Encoder() for name in wanted}
         with tqdm(total=n_rows, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
             try:
-                for batch in file.iter_batches(2**20, columns=list(encoders)):
+                batches = file.iter_batches(2**20 if most is None else most, columns=list(encoders))
+                for batch in batches if most is None else islice(batches, 1):
                     bar.update(len(batch))
                     for name in encoders:
                         _add(encoders[name], batch.column(batch.schema.get_field_index(name)))
@@ -46,7 +50,7 @@ def parquet_table(data: bytes, source: str) -> Table:
         n_read = len(next(iter(columns.values())).codes)
         return Loaded(columns, np.arange(1, n_read + 1, dtype=np.int64))
 
-    return Table(source, tuple(names), load)
+    return Table(source, tuple(names), load, peek=lambda wanted: load(wanted, _PEEKED))
 
 
 def _add(encoder: Encoder, array: Any) -> None:
@@ -78,7 +82,11 @@ def frame_table(frame: Any) -> Table:
         encoded: dict[str, Column] = {name: encode(by_name[name]) for name in wanted}
         return Loaded(encoded, np.arange(1, n_rows + 1, dtype=np.int64))
 
-    return Table("table", names, load)
+    def peek(wanted: Sequence[str]) -> Loaded:
+        encoded = {name: encode(list(islice(by_name[name], _PEEKED))) for name in wanted}
+        return Loaded(encoded, np.arange(1, min(n_rows, _PEEKED) + 1, dtype=np.int64))
+
+    return Table("table", names, load, peek=peek)
 
 
 def _length(name: str, column: Any) -> int:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from nearer.formats import kinds
 from nearer.formats.answers import Kind
+from nearer.formats.coding import Coding
 from nearer.formats.faults import Faults
 from nearer.formats.kinds import Expansion
 from nearer.formats.lists import join_columns, readings, split_column
 from nearer.formats.objects import LONGEST_LABEL, Objects
-from nearer.formats.places import is_undecided
+from nearer.formats.places import is_undecided, place_of_word
 from nearer.formats.table import Column, shortened
 
 _LONGEST_LIST = 1000  # a ranking of so many makes half a million comparisons
@@ -45,9 +46,12 @@ class _Choice:
 
 
 def read_grid(
-    columns: Columns, faults: Faults, source: str, split: bool, from_zero: bool, names: list[Any] | None
+    columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None, titles: list[str]
 ) -> Result:
-    """Return the comparisons of a table with what was shown and what was chosen."""
+    """Return the comparisons of a table with what was shown and what was chosen.
+
+    ``titles`` are the columns of what was shown, which choices may name.
+    """
     anchor_column = columns["anchor"][0]
     shown_of, shown = read_lists(columns["shown"])
     objects = Objects([anchor_column], (item for each in shown for item in each), names)
@@ -60,7 +64,13 @@ def read_grid(
     shown_of, chosen_of = shown_of % len(shown), chosen_of % len(chosen)  # -1 becomes the empty list
     keys, pair_of = np.unique(shown_of * len(chosen) + chosen_of, return_inverse=True)
     lists = [(shown[key // len(chosen)], chosen[key % len(chosen)]) for key in keys.tolist()]
-    counts_from = _counts_from(lists, from_zero)
+    if len(titles) > 1 and not any(_fits(picked, each) for each, picked in lists):
+        lists = [(each, _by_word(each, picked, titles)) for each, picked in lists]
+    counts_from = _counts_from(lists, coding)
+    if len(titles) > 1 and counts_from is not None:
+        cells = np.stack([column.codes >= 0 for column in columns["shown"]], axis=1)
+        gap = np.asarray((cells[:, 1:] & ~np.logical_and.accumulate(cells, axis=1)[:, :-1]).any(axis=1))
+        faults.add(gap, "an option before another is missing, and the choice is a number; name the object")
     choices = [_choice(each, picked, objects, counts_from) for each, picked in lists]
     _mark(choices, pair_of, anchor, objects, faults)
     undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~faults.bad
@@ -76,8 +86,19 @@ def read_grid(
     good = np.flatnonzero(~faults.bad)
     seen = [anchor[good], *(np.array(choices[pair].shown, int) for pair in np.unique(pair_of[good]))]
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.reason)
-    kind: Kind = "triplet" if only_two and from_zero else "grid"
+    kind: Kind = "triplet" if only_two and coding.from_zero else "grid"
     return kind, objects, expansion, seen
+
+
+def _fits(picked: Any, shown: tuple[str, ...]) -> bool:
+    items = picked if isinstance(picked, tuple) else next(iter(_fitting(picked, shown)), None)
+    return bool(items) and set(items or ()) <= set(shown)
+
+
+def _by_word(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
+    """Return the option whose column, or side, the choice names; the choice itself if it names none."""
+    place = place_of_word(picked, titles, len(titles)) if isinstance(picked, str) and len(shown) == len(titles) else -1
+    return shown[place] if place >= 0 else picked
 
 
 def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, objects: Objects, faults: Faults) -> None:
@@ -96,15 +117,13 @@ def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, object
         )
 
 
-def _counts_from(lists: list[Any], from_zero: bool) -> int | None:
+def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     """Return what choices that are numbers count from, or None if choices are objects."""
     named = numbered = 0
     numbers: set[int] = set()
     full = False
     for shown, picked in lists:
-        items = picked if isinstance(picked, tuple) else next(iter(_fitting(picked, shown)), None)
-        if items and set(items) <= set(shown):
-            named += 1
+        named += _fits(picked, shown)
         integers = _integers(picked)
         if integers is not None and max(integers) <= len(shown):
             numbered += 1
@@ -112,7 +131,9 @@ def _counts_from(lists: list[Any], from_zero: bool) -> int | None:
             full |= max(integers) == len(shown)
     if named >= numbered or not numbers:
         return None
-    if from_zero:
+    if coding.first is not None:
+        return coding.counts_from()
+    if coding.from_zero:
         return 0
     return 1 if full and 0 not in numbers else (0 if 0 in numbers and not full else None)
 
@@ -136,7 +157,7 @@ def _choice(shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: 
         return _Choice(f"the list holds {len(shown)} objects, more than {_LONGEST_LIST}")
     if any(len(item) > LONGEST_LABEL for item in shown):
         return _Choice(f"a name in the list is longer than {LONGEST_LABEL} characters")
-    codes = _positions(shown, objects)
+    codes = positions(shown, objects)
     if -1 in codes:
         return _Choice(f"{shortened(shown[codes.index(-1)])} in the list is none of the objects")
     if len(set(codes)) < len(codes):
@@ -163,16 +184,15 @@ def _choice(shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: 
     return _Choice(shown=codes, chosen=chosen)
 
 
-def _positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
+def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
+    """Return where items are in the list of objects, -1 for those that are not."""
     if objects.named:
         n = len(objects.labels)
         return tuple(int(i) if i.isascii() and i.isdigit() and len(i) < 10 and int(i) < n else -1 for i in items)
     return tuple(objects.position.get(item, -1) for item in items)
 
 
-def read_ranking(
-    columns: Columns, faults: Faults, source: str, split: bool, from_zero: bool, names: list[Any] | None
-) -> Result:
+def read_ranking(columns: Columns, faults: Faults, names: list[Any] | None) -> Result:
     """Return the comparisons of a table with rankings, nearest first."""
     anchor_column = columns["anchor"][0]
     ranking_of, rankings = read_lists(columns["ranking"])

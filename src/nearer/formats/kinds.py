@@ -3,10 +3,16 @@
 Every function takes whole columns of positions in the list of objects and returns the comparisons of all rows at
 once. With a, b, c for objects:
 
-- odd-one-out: c is the odd one of a, b, c: a is nearer to b than to c, and b is nearer to a than to c;
-- most-central: c is the central one: a is nearer to c than to b, and b is nearer to c than to a;
+- odd-one-out: c is the odd one of k items: of all others, a is nearer to b than to c, for every ordered pair (a, b);
+- most-central: c is the central one of k items: of all others, a is nearer to c than to b, for every ordered pair;
 - grid: the anchor is nearer to everything chosen than to everything shown and not chosen;
 - ranking: the anchor is nearer to what stands earlier than to what stands later, for all pairs.
+
+Both make (k - 1)(k - 2) comparisons. They are what "c is farthest from all the others" and "c is nearest to all the
+others" say about pairs that share an object: whoever finds c odd because it is far from everything finds each other
+item nearer to any third than to c. Nothing is said of pairs without a common object, and nothing that does not involve
+c. With k = 3 these are the two comparisons that the choice of the closest pair, or of the farthest, says. A trial has a
+total weight of 1, however many items it shows: a choice among more items is still one choice.
 
 "Can't tell" can be split: the comparisons of every possible answer, all with the same weight.
 """
@@ -23,7 +29,7 @@ from numpy.typing import NDArray
 from nearer._rows import identical, itself
 from nearer.formats.faults import Faults
 from nearer.formats.places import UNDECIDED
-from nearer.formats.table import Codes
+from nearer.formats.table import Codes, shortened
 
 Rows = NDArray[np.int32]
 
@@ -72,26 +78,36 @@ def two_options(
     return Expansion(rows, row_of, np.where(places >= 0, places, -1).astype(np.int8), undecided)
 
 
-def three_objects(
-    objects: list[Codes], places: NDArray[np.int8], faults: Faults, split: bool, central: bool
-) -> Expansion:
-    """Return comparisons where the odd or the central one of three was named."""
+def one_of_items(items: Codes, places: NDArray[np.int8], faults: Faults, split: bool, central: bool) -> Expansion:
+    """Return comparisons where the odd or the central one of several was named.
+
+    ``items`` has a column for each place, (n, k), and -1 where a row has fewer. Rows that show and answer at the same
+    places have the same pattern, which is worked out once.
+    """
     undecided = (places == UNDECIDED) & ~faults.bad
-    good = ~faults.bad & ((places >= 0) | (undecided & split))
-    kept = np.flatnonzero(good)
-    copies = np.where(undecided[kept], 6, 2)
-    row_of = np.repeat(kept, copies)
-    number = np.arange(len(row_of)) - np.repeat(np.cumsum(copies) - copies, copies)  # which comparison of its row
-    shown = np.stack(objects, axis=1)[row_of]
-    named = np.where(undecided[row_of], number // 2, places[row_of])
-    others = np.array([(1, 2), (0, 2), (0, 1)])[named]
-    every = np.arange(len(row_of))
-    turned = number % 2 == 1
-    first = shown[every, np.where(turned, others[:, 1], others[:, 0])]
-    second = shown[every, np.where(turned, others[:, 0], others[:, 1])]
-    third = shown[every, named]
-    rows = np.stack([first, third, second] if central else [first, second, third], axis=1)
-    return Expansion(rows, row_of, np.where(places >= 0, places, -1).astype(np.int8), undecided)
+    kept = np.flatnonzero(~faults.bad & ((places >= 0) | (undecided & split)))
+    shown, named = items[kept], np.where(undecided[kept], -1, places[kept])
+    n_places = items.shape[1]
+    keys = ((shown >= 0) @ (1 << np.arange(n_places))) * (n_places + 1) + named + 1
+    distinct, pattern_of = np.unique(keys, return_inverse=True)
+    patterns = [_pattern(key // (n_places + 1), key % (n_places + 1) - 1, central) for key in distinct.tolist()]
+    copies = np.array([len(pattern) for pattern in patterns] or [0])[pattern_of]
+    starts = np.cumsum(copies) - copies
+    rows = np.empty((int(copies.sum()), 3), np.int32)
+    for at, pattern in enumerate(patterns):
+        alike = np.flatnonzero(pattern_of == at)
+        rows[starts[alike, None] + np.arange(len(pattern))] = shown[alike[:, None, None], pattern]
+    return Expansion(rows, np.repeat(kept, copies), np.where(places >= 0, places, -1).astype(np.int8), undecided)
+
+
+def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
+    """Return the places, (m, 3), of anchor, near and far; ``present`` has a bit for every place that shows an item."""
+    shown = [place for place in range(present.bit_length()) if present >> place & 1]
+    rows = []
+    for one in shown if named < 0 else [named]:
+        others = [place for place in shown if place != one]
+        rows += [(a, one, b) if central else (a, b, one) for a, b in permutations(others, 2)]
+    return np.array(rows, np.intp).reshape(-1, 3)
 
 
 def near_lists(
@@ -143,6 +159,13 @@ def ranking_pairs(ranking: list[int]) -> NDArray[np.int32]:
     first, second = np.triu_indices(len(ranking), 1)
     ranked = np.array(ranking, np.int32)
     return np.stack([ranked[first], ranked[second]], axis=1)
+
+
+def mark_twice(items: Codes, labels: list[Any], faults: Faults) -> None:
+    """Add rows in which an item, (n, k) with -1 for none, is there twice."""
+    ordered = np.sort(items, axis=1)
+    same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    faults.add(same.any(axis=1), lambda row: f"{shortened(labels[ordered[row, 1:][same[row]][0]])} is there twice")
 
 
 def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nearer._columns import refuse_all_zero
 from nearer.comparisons import Comparisons
 from nearer.formats.answers import KINDS, Answers, Kind
+from nearer.formats.coding import Coding
 from nearer.formats.columns import LAYOUTS, NEAR_FAR, Found, Roles
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.inert import restored
@@ -73,7 +74,7 @@ def read_native(
         )
     for role in ("nearer_answer", *(each for each in LABELS if each in roles)):
         faults.add(loaded.columns[role].codes < 0, f"there is no {role}")
-    question = Question(Found(layout, roles), loaded.columns, faults, table.source, False, False, names, notes)
+    question = Question(Found(layout, roles), loaded.columns, faults, table.source, False, Coding(), names, notes)
     asked = read_question(question)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, skip_bad, len(asked.expansion.rows) > 0)
     return _assembled(question, asked, numbers, loaded, unmentioned, kind, bad_rows, n_bad)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.formats.columns import plain
 from nearer.formats.faults import Faults
+from nearer.formats.names import plain
 from nearer.formats.table import Column
 
 _MISSING = frozenset({"", "na", "nan", "null", "none", "undefined", "nil"})

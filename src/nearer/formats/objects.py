@@ -45,10 +45,14 @@ class Objects:
             return value if isinstance(value, int) and 0 <= value < len(self.labels) else _OUTSIDE
         return self.position.get(str(value), _TOO_LONG)
 
-    def codes(self, column: Column, what: str, faults: Faults) -> Codes:
-        """Return positions of the objects in a column; rows without one are added to the faults."""
+    def codes(self, column: Column, what: str, faults: Faults, must: bool = True) -> Codes:
+        """Return positions of the objects in a column, -1 where there is none.
+
+        Rows without an object are added to the faults if they ``must`` have one.
+        """
         codes = np.asarray(column.mapped(self._place, -1, np.int32))
-        faults.add(codes == -1, f"there is no {what}")
+        if must:
+            faults.add(codes == -1, f"there is no {what}")
         if self.named:
             faults.add(codes == _OUTSIDE, lambda row: f"{column.text(row)} is none of 0..{len(self.labels) - 1}")
         too_long = f"the {what} is longer than {LONGEST_LABEL} characters; a quote may have been left open"

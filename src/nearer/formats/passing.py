@@ -3,6 +3,8 @@
 Programs that run experiments log every screen: instructions show nothing, or a single button; a question of consent
 shows the objects "Yes" and "No", which no comparison mentions. With an edge between objects of the same row, objects
 fall into parts, and the rows of such questions are about a part of their own.
+
+Qualtrics writes three lines of headers: names, what was asked, and an ``ImportId`` for every column.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.formats.columns import Found
+from nearer.formats.columns import ANSWERS, Found
 from nearer.formats.grids import read_lists
 from nearer.formats.objects import Objects
 from nearer.formats.presets import Reading
@@ -21,7 +23,7 @@ from nearer.formats.table import Column, Loaded, shortened
 
 _FIRST_ROWS = 100_000  # these nearly always tell that all objects hang together
 _NAMED = 6
-_ANSWERS = ("answer", "chosen", "odd", "central")
+_IMPORT_ID = '{"ImportId"'
 
 
 def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool, source: str, notes: list[str]) -> Loaded:
@@ -31,16 +33,23 @@ def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool, sourc
     """
     roles = tuple(found.roles)
     if reading.pass_over:  # instructions have a stimulus and a response, too, but nothing to choose from
-        roles = tuple(role for role in found.layout.roles if role not in ("anchor", *_ANSWERS))
+        roles = tuple(role for role in found.layout.roles if role not in ("anchor", *ANSWERS))
     empty = np.ones(len(loaded.lines), bool)
     for role in roles:
         for name in found.roles[role]:
             empty &= loaded.columns[name].codes < 0
     what = ("names no objects", "name no objects") if reading.pass_over else ("is empty", "are empty")
     loaded = _without(loaded, empty, what, source, notes)
-    if reading.pass_over and "shown" in found.layout.roles:
-        what = ("shows fewer than two objects", "show fewer than two objects")
-        loaded = _without(loaded, _too_few(loaded, found), what, source, notes)
+    listed = next((role for role in ("shown", "items") if role in found.layout.roles), None)
+    if reading.pass_over and listed is not None:
+        least, word = (2, "two") if listed == "shown" else (3, "three")
+        what = (f"shows fewer than {word} objects", f"show fewer than {word} objects")
+        loaded = _without(loaded, _too_few(loaded, found.roles[listed], least), what, source, notes)
+    if reading.answered_only:
+        answered = np.zeros(len(loaded.lines), bool)
+        for name in found.columns_of(ANSWERS):
+            answered |= loaded.columns[name].codes >= 0
+        loaded = _without(loaded, ~answered, ("has no response", "have no response"), source, notes)
     if own:
         return loaded
     stray, objects = stray_rows(loaded, found)
@@ -65,9 +74,20 @@ def _without(loaded: Loaded, rows: NDArray[np.bool_], what: tuple[str, str], sou
     return replace(loaded, columns=kept, lines=loaded.lines[~rows])
 
 
-def _too_few(loaded: Loaded, found: Found) -> NDArray[np.bool_]:
-    list_of, lists = read_lists([loaded.columns[name] for name in found.roles["shown"]])
-    return np.array([len(each) < 2 for each in lists])[list_of]
+def _too_few(loaded: Loaded, names: tuple[str, ...], least: int) -> NDArray[np.bool_]:
+    list_of, lists = read_lists([loaded.columns[name] for name in names])
+    return np.array([len(each) < least for each in lists])[list_of]
+
+
+def without_headers(loaded: Loaded, source: str, notes: list[str]) -> Loaded:
+    """Return the rows without the second and the third line of headers that Qualtrics writes."""
+    headers = np.zeros(len(loaded.lines), bool)
+    for column in loaded.columns.values():
+        if any(str(value).startswith(_IMPORT_ID) for value in column.values):
+            marked = column.mapped(lambda value: str(value).startswith(_IMPORT_ID), False, bool)
+            headers[: int(marked[:2].nonzero()[0].max(initial=-1)) + 1] = True
+    what = "is a further line of headers", "are further lines of headers"
+    return _without(loaded, headers, what, source, notes)
 
 
 def stray_rows(loaded: Loaded, found: Found) -> tuple[NDArray[np.bool_], str]:
@@ -103,16 +123,21 @@ def _nodes(loaded: Loaded, found: Found, rows: slice) -> tuple[NDArray[Any], lis
 
     Also returns the objects in each list, and the labels of all objects.
     """
-    shown = next((role for role in ("shown", "ranking") if role in found.layout.roles), None)
-    single = [role for role in found.layout.roles if role not in (shown, *_ANSWERS)]
+    shown = next((role for role in ("shown", "ranking", "items") if role in found.layout.roles), None)
+    if shown == "items" and len(found.roles["items"]) > 1:
+        shown = None  # a column for each: they are objects of their own
+    single = [role for role in found.layout.roles if role not in (shown, *ANSWERS)]
     taken = {name: Column(column.codes[rows], column.values) for name, column in loaded.columns.items()}
-    columns = [taken[found.roles[role][0]] for role in single]
+    columns = [taken[name] for role in single for name in found.roles[role]]
     list_of, lists = np.zeros(0, np.intp), list[tuple[str, ...]]()
     if shown is not None:
         list_of, lists = read_lists([taken[name] for name in found.roles[shown]])
     objects = Objects(columns, (item for each in lists for item in each))
     position = objects.position
     nodes = [column.mapped(lambda value: position.get(str(value), -1), -1, np.int32) for column in columns]
+    if "items" in single:  # a row with fewer items mentions one of them again
+        one = np.max(nodes, axis=0)
+        nodes = [np.where(each < 0, one, each) for each in nodes]
     distinct: dict[tuple[int, ...], int] = {}
     if shown is not None:
         insides = [tuple(sorted({position[item] for item in each if item in position})) for each in lists]

@@ -1,20 +1,23 @@
 """What people answered, as the place of the option they chose.
 
-An answer names the object itself, or the side it was on, or counts options from 0 or from 1, or is +1 and -1. Which
-of these it is, is a property of the whole column and never guessed row by row.
+An answer names the object itself, or the side it was on, or is a code (see `nearer.formats.coding`). Which of these it
+is, is a property of the whole column and never guessed row by row.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.formats.columns import plain
+from nearer.formats.advice import of_first
+from nearer.formats.coding import Coding, UnclearCoding, candidates, integer, is_coded, spelled
 from nearer.formats.faults import Faults
-from nearer.formats.table import Codes, Column
+from nearer.formats.names import plain
+from nearer.formats.table import Codes, Column, shortened
 
 UNDECIDED = -2
 _UNKNOWN = -1
@@ -26,15 +29,17 @@ _UNDECIDED = (
     "noanswer nopreference nodifference unknown dk weissnicht gleich"
 )
 _UNDECIDED_WORDS = frozenset(_UNDECIDED.split())
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SIDES = {
     2: (
-        "left l first 1st a top arrowleft leftarrow optiona option1 pair1 pairleft leftpair up",
-        "right r second 2nd b bottom arrowright rightarrow optionb option2 pair2 pairright rightpair down",
+        "left l first 1st a top arrowleft leftarrow optiona option1 item1 pair1 pairleft leftpair up a1 ao01",
+        "right r second 2nd b bottom arrowright rightarrow optionb option2 item2 pair2 pairright rightpair down a2 "
+        "ao02",
     ),
     3: (
-        "left l first 1st a arrowleft leftarrow optiona option1",
-        "middle center centre second 2nd b m optionb option2 arrowdown",
-        "right r third 3rd c arrowright rightarrow optionc option3",
+        "left l first 1st a arrowleft leftarrow optiona option1 item1 a1 ao01",
+        "middle center centre second 2nd b m optionb option2 item2 arrowdown a2 ao02",
+        "right r third 3rd c arrowright rightarrow optionc option3 item3 a3 ao03",
     ),
 }
 
@@ -54,11 +59,12 @@ def is_undecided(value: Any) -> bool:
 def read_places(
     answer: Column,
     labels: list[Any],
-    options: list[Codes],
+    options: Sequence[Codes],
     names: list[str],
     faults: Faults,
     source: str,
-    from_zero: bool = False,
+    coding: Coding,
+    titles: Sequence[str] = (),
 ) -> NDArray[np.int8]:
     """Return the place, (n,), of the option chosen, or UNDECIDED, or -1 in rows that are bad.
 
@@ -67,15 +73,17 @@ def read_places(
     answer : Column
     labels : list
         All objects.
-    options : list of arrays (n,)
-        Positions in ``labels`` of what was shown at each place.
+    options : sequence of arrays (n,)
+        Positions in ``labels`` of what was shown at each place, -1 for nothing.
     names : list of str
         Names of the columns of the options, which answers may repeat.
     faults : Faults
         Rows that cannot be used are added.
     source : str
-    from_zero : bool
-        Whether numbers are known to count from 0.
+    coding : Coding
+        What numbers and truth values are known to mean.
+    titles : sequence of str
+        What options that are no objects are called in messages.
     """
     usable = ~faults.bad & (answer.codes >= 0)
     position = {str(label): index for index, label in enumerate(labels)}
@@ -83,31 +91,110 @@ def read_places(
     by_label = np.full(len(named), _UNKNOWN, np.int8)
     for place in range(len(options) - 1, -1, -1):
         by_label[(named >= 0) & (named == options[place])] = place
-    base = _base(answer, len(options), from_zero)
-    by_word = answer.mapped(lambda value: _place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
-    by_number = answer.mapped(lambda value: _place_of_number(value, base, len(options)), _UNKNOWN, np.int8)
+    coded = _coded(answer, usable, coding)
+    known = coding.places(coded, len(options)) if coded else {}
+    tried = _tried(coded, len(options)) if known is None else known
+    by_word = answer.mapped(lambda value: place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
+    by_code = answer.mapped(lambda value: tried.get(spelled(value), _UNKNOWN), _UNKNOWN, np.int8)
+    if coding.first is not None:
+        by_word[by_code >= 0] = _UNKNOWN
     # A word or a number means the same thing all through a column, also where an object happens to have its name.
-    if _by_labels(by_label, by_number, usable, answer, source, known=from_zero):
-        by_number[:] = _UNKNOWN
+    if _by_labels(by_label, by_code, usable, answer, source, known=coding.known):
+        by_code[:] = _UNKNOWN
+    elif known is None and (by_code[usable] >= 0).any():
+        raise UnclearCoding(_two_readings(answer, labels, options, usable & (by_code >= 0), coded, source, titles))
     else:
-        by_label[answer.mapped(lambda value: _integer(value) is not None, False, bool)] = _UNKNOWN
-    undecided = answer.mapped(is_undecided, False, bool) & (by_word < 0)
+        by_label[answer.mapped(is_coded, False, bool)] = _UNKNOWN
+    undecided = answer.mapped(is_undecided, False, bool) & (by_word < 0) & (by_code < 0)
     if _by_labels(by_label, by_word, usable, answer, source):
         by_word[named >= 0] = _UNKNOWN
         undecided &= named < 0
     else:
         by_label[(by_word >= 0) | undecided] = _UNKNOWN
-    places = np.where(by_label >= 0, by_label, np.where(by_word >= 0, by_word, by_number))
+    places = np.where(by_label >= 0, by_label, np.where(by_word >= 0, by_word, by_code))
     places[undecided] = UNDECIDED
+    unknown = usable & (places == _UNKNOWN)
+    if len(options) == 2 and coding.first is None and not (usable & (places >= 0)).any():
+        words = [answer.values[code] for code in np.unique(answer.codes[unknown]).tolist()]
+        if len(words) == 2:  # two keys, or yes and no
+            raise UnclearCoding(_two_readings(answer, labels, options, unknown, words, source, titles))
     faults.add(answer.codes < 0, "there is no answer")
-    numbers = _numbers(answer)
-    unclear = base is None and bool(numbers) and numbers <= set(range(len(options) + 1))
-    if unclear and usable.any() and (places[usable] == _UNKNOWN).all():
-        raise ValueError(
-            f"{source}: the answers are numbers that may count from 0 or from 1; write left and right, or the objects"
-        )
+    if not titles:
+        _mark_gaps(options, (by_label < 0) & (by_word < 0), places, answer, faults)
     faults.add(places == _UNKNOWN, lambda row: f"the answer {answer.text(row)} is none of the objects shown")
     return places
+
+
+def _coded(answer: Column, usable: NDArray[np.bool_], coding: Coding) -> list[Any]:
+    """Return the distinct answers that are codes: numbers and truth values, or anything if the caller says one."""
+    present = [answer.values[code] for code in np.unique(answer.codes[usable]).tolist()]
+    if coding.first is None:
+        return [value for value in present if is_coded(value)]
+    first = spelled(coding.first)
+    return [value for value in present if spelled(value) == first or not is_undecided(value)]
+
+
+def _tried(coded: list[Any], n_options: int) -> dict[str, int]:
+    """Return a coding under which as many answers as possible mean something, to see whether they are codes at all."""
+    values = sorted({spelled(value) for value in coded})
+    small = [value for value in values if (number := integer(value)) is None or -1 <= number <= n_options]
+    return {value: min(at, n_options - 1) for at, value in enumerate(small)}
+
+
+def _two_readings(
+    answer: Column,
+    labels: list[Any],
+    options: Sequence[Codes],
+    rows: NDArray[np.bool_],
+    coded: list[Any],
+    source: str,
+    titles: Sequence[str],
+) -> str:
+    """Return what a coding that cannot be told may be, with both readings of the first row that they differ in."""
+    values = sorted({spelled(value) for value in coded})
+    n_options = len(options)
+    numbers = [number for value in values if (number := integer(value)) is not None]
+    counted = len(numbers) == len(values) and min(numbers) >= 0 and (n_options > 2 or max(numbers) > 1 or min(numbers))
+    what = "that may count from 0 or from 1" if counted else "whose meaning cannot be told"
+    said = f"{source}: the answers are {_listed(values)}, {what}"
+    readings = []
+    for first in candidates(coded, n_options):
+        try:
+            meaning = Coding(first=first).places(coded, n_options) or {}
+        except ValueError:
+            continue
+        readings.append((first, meaning))
+    for row in np.flatnonzero(rows).tolist():
+        value = spelled(answer.values[answer.codes[row]])
+        places = [meaning.get(value, -1) for _, meaning in readings]
+        if len(set(places)) < 2 or min(places) < 0:
+            continue
+        shown = [titles[at] if titles else shortened(labels[options[at][row]]) for at in range(n_options)]
+        for (first, _), place in zip(readings, places, strict=True):
+            said += f"; if {first} means the first option, then {value} chooses {shown[place]} from {', '.join(shown)}"
+        break
+    return f"{said}. Say {of_first([first for first, _ in readings])}, or write left and right, or the objects"
+
+
+def _listed(values: list[str]) -> str:
+    return " and ".join(values) if len(values) < 3 else ", ".join(values[:6])
+
+
+def _mark_gaps(
+    options: Sequence[Codes], counted: NDArray[np.bool_], places: NDArray[np.int8], answer: Column, faults: Faults
+) -> None:
+    """Add rows whose answer is a place that shows nothing, or a number that may count such a place or not."""
+    shown = np.stack(options, axis=1)
+    if (shown >= 0).all():
+        return
+    chosen = np.clip(places, 0, None)[:, None]
+    empty = (places >= 0) & (np.take_along_axis(shown, chosen, axis=1)[:, 0] < 0)
+    places[empty] = _UNKNOWN
+    before = np.take_along_axis(np.cumsum(shown < 0, axis=1), chosen, axis=1)[:, 0] > 0
+    faults.add(
+        counted & (places >= 0) & before,
+        lambda row: f"the answer {answer.text(row)} is a number, and an item before it is missing; name the object",
+    )
 
 
 def _by_labels(
@@ -148,43 +235,23 @@ def _by_labels(
     return n_labels >= enough
 
 
-def _integer(value: Any) -> int | None:
-    text = str(value)
-    return int(float(text)) if re.fullmatch(r"[+-]?\d{1,6}(\.0+)?", text) else None
-
-
-def _numbers(answer: Column) -> set[int]:
-    present = set(np.unique(answer.codes).tolist()) - {-1}
-    return {number for code in present if (number := _integer(answer.values[code])) is not None}
-
-
-def _base(answer: Column, n_options: int, from_zero: bool) -> int | None:
-    """Return what numbers count from: 0, 1, or -1 for answers of +1 and -1; None if that cannot be told."""
-    numbers = _numbers(answer)
-    if from_zero:
-        return 0
-    zero, last = 0 in numbers, n_options in numbers  # other numbers are mistakes, and found row by row
-    if n_options == 2 and -1 in numbers and not zero and not last:
-        return -1
-    return None if zero == last else (0 if zero else 1)
-
-
-def _place_of_number(value: Any, base: int | None, n_options: int) -> int:
-    number = _integer(value)
-    if number is None or base is None:
-        return _UNKNOWN
-    place = {1: 0, -1: 1}.get(number, _UNKNOWN) if base < 0 else number - base
-    return place if 0 <= place < n_options else _UNKNOWN
-
-
-def _place_of_word(value: Any, names: list[str], n_options: int) -> int:
+def place_of_word(value: Any, names: list[str], n_options: int) -> int:
+    """Return the place that a word means: the name of a column, or a side; -1 for all else."""
     word = plain(str(value))
     if not word or word.isdigit():
         return _UNKNOWN
-    spelled = [plain(name) for name in names]
-    if word in spelled:
-        return spelled.index(word)
-    for place, words in enumerate(_SIDES[n_options]):
-        if word in words.split():
+    spelled_names = [plain(name) for name in names]
+    if word in spelled_names:
+        return spelled_names.index(word)
+    for place, words in enumerate(_words(n_options)):
+        if word in words:
             return place
     return _UNKNOWN
+
+
+@cache
+def _words(n_options: int) -> list[list[str]]:
+    """Return the words for each of some places."""
+    if n_options in _SIDES:
+        return [words.split() for words in _SIDES[n_options]]
+    return [[*_ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}"] for place in range(n_options)]

@@ -2,11 +2,16 @@
 
 - *Salmon*: one row an answer; ``head``, ``winner`` and ``loser`` (also ``left`` and ``right``, as shown) are indices,
   and the same names with ``_filename`` or ``_html`` hold what was shown; ``puid`` is the person; ``response_time`` is
-  in seconds, -1 where there is none.
+  in seconds, -1 where there is none. Exports of 2020 have no name of the loser: see `nearer.formats.salmon`.
 - *jsPsych*: one row a trial of any sort; ``rt`` is in milliseconds and ``response`` counts buttons from 0. The objects
-  are in columns that the experimenter chose (anchor, left and right, or ``stimulus`` and the list ``choices``). Rows
-  without objects are instructions and the like. ``trial_index`` numbers rows and groups nothing.
-- *cblearn*: arrays ``X`` of indices, (m, 3) or (m, 4), and ``y`` of +1 and -1.
+  are in columns that the experimenter chose (anchor, left and right; item1, item2, ...; a list such as ``items``; or
+  ``stimulus`` and the list ``choices``). Rows without objects are instructions and the like. ``trial_index`` numbers
+  rows and groups nothing.
+- *cblearn*: ``X`` of indices, (m, 3) or (m, 4), and ``y`` of 1 (or true) where a row is right as written and -1 (or 0,
+  or false) where it is the other way round; in tables, the first option and the second. Which of several items is the
+  odd or the central one counts from 0.
+- *Gorilla*, *PsychoPy* and *lab.js* are found by their columns. Each logs every screen, with the experimenter's columns
+  empty where they mean nothing. Gorilla has a row for every zone of a screen; those without a response are no answers.
 """
 
 from __future__ import annotations
@@ -15,38 +20,52 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nearer.formats.columns import SYNONYMS, plain
+from nearer.formats.coding import Coding
+from nearer.formats.names import SYNONYMS, by_plain, plain
 
 PRESETS = ("salmon", "jspsych", "cblearn")
 _RESPONSES = ("response", "button_pressed", "key_press")
+_GORILLA = {"Participant Private ID", "Trial Number", "Response"}
+_LAB_JS = {"sender", "sender_type", "sender_id"}
+_SALMON = {"anchor": "head", "near": "winner", "far": "loser"}
+_ENDINGS = ("_filename", "_html", "_object")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a preset says about a table.
+    """What a caller and a preset say about a table.
 
     Attributes
     ----------
     columns : dict
         Roles and their columns.
+    suggested : dict
+        Roles and their columns where the kind of question has such a role.
     kind : str, optional
-    from_zero : bool
-        Whether answers that are numbers count from 0.
-    milliseconds : bool
-        Whether response times are in milliseconds.
+    coding : Coding
+        What answers that are numbers or truth values mean.
+    milliseconds : tuple of str
+        Columns of response times that are in milliseconds.
     pass_over : bool
         Whether rows without any object are no answers.
+    answered_only : bool
+        Whether rows without an answer are no answers either.
+    trusted : bool
+        Whether the columns are known to hold objects.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
+    suggested: dict[str, str] = field(default_factory=dict)
     kind: str | None = None
-    from_zero: bool = False
-    milliseconds: bool = False
+    coding: Coding = field(default_factory=Coding)
+    milliseconds: tuple[str, ...] = ()
     pass_over: bool = False
+    answered_only: bool = False
+    trusted: bool = False
 
 
 def detected(names: Sequence[str]) -> str | None:
-    """Return the preset that the columns are unmistakably those of.
+    """Return the program that the columns are unmistakably those of.
 
     Examples
     --------
@@ -60,46 +79,72 @@ def detected(names: Sequence[str]) -> str | None:
         return "salmon"
     if {"trial_type", "trial_index", "time_elapsed"} <= present:
         return "jspsych"
-    return None
+    if present >= _GORILLA and any(name in present for name in ("Zone Type", "Response Type", "Display")):
+        return "gorilla"
+    if any(name.endswith(".thisN") for name in names):
+        return "psychopy"
+    return "labjs" if present >= _LAB_JS else None
 
 
 def reading_of(
-    preset: str | None, names: Sequence[str], kind: str | None, columns: Mapping[str, Any] | None, source: str
+    preset: str | None,
+    names: Sequence[str],
+    kind: str | None,
+    columns: Mapping[str, Any] | None,
+    first_is: Any,
+    source: str,
 ) -> Reading:
     """Return how to read a table; what the caller said goes before what the preset says."""
     given = dict(columns or {})
+    said = Coding(first=None if first_is is None else str(first_is))
     if preset == "salmon":
-        found = _salmon(names, source)
-        return Reading({**found, **given}, kind or "triplet")
+        return Reading({**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=said, trusted=True)
     if preset == "jspsych":
-        chosen_kind, found = _jspsych(names, given)
-        return Reading({**found, **given}, kind or chosen_kind, from_zero=True, milliseconds=True, pass_over=True)
-    return Reading(given, kind, from_zero=preset == "cblearn")
+        trial = next((name for name in ("trial", "trial_id") if name in names), None)
+        coding = Coding(from_zero=True) if first_is is None else said
+        return Reading({"trial": trial, **given}, _jspsych(names), kind, coding, ("rt",), pass_over=True)
+    if preset == "cblearn":
+        return Reading(given, kind=kind, coding=Coding(as_written=True) if first_is is None else said)
+    if preset == "gorilla":
+        return Reading(
+            given, kind=kind, coding=said, milliseconds=("Reaction Time",), pass_over=True, answered_only=True
+        )
+    return Reading(given, kind=kind, coding=said, pass_over=preset in ("psychopy", "labjs"))
 
 
-def _salmon(names: Sequence[str], source: str) -> dict[str, Any]:
-    roles = {"anchor": "head", "near": "winner", "far": "loser"}
-    ending = next((end for end in ("_filename", "_html", "_object", "") if f"head{end}" in names), None)
-    if ending is None or not {f"{name}{ending}" for name in roles.values()} <= set(names):
-        raise ValueError(f"{source} is no export of Salmon: it has no columns head, winner and loser")
+def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[str, Any]:
+    # Names and indices must not mix: a column that the caller names says which of them all are.
+    said = [end for role, name in _SALMON.items() for end in (*_ENDINGS, "") if given.get(role) == name + end]
+    endings = [end for end in said or (*_ENDINGS, "") if {f"{name}{end}" for name in _SALMON.values()} <= set(names)]
+    if not endings:
+        missing = [name for name in _SALMON.values() if name not in names]
+        raise ValueError(f"{source} is no export of Salmon: it has no column {' and no column '.join(missing)}")
     sides = {side: side for side in ("left", "right")}
     found: dict[str, Any] = {
-        role: f"{name}{ending}" for role, name in {**roles, **sides}.items() if f"{name}{ending}" in names
+        role: f"{name}{endings[0]}" for role, name in {**_SALMON, **sides}.items() if f"{name}{endings[0]}" in names
     }
     more = {"annotator": "puid", "seconds": "seconds" if "seconds" in names else "response_time"}
     return found | {role: name for role, name in more.items() if name in names}
 
 
-def _jspsych(names: Sequence[str], given: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    spelled = {plain(name) for name in names}
+def _jspsych(names: Sequence[str]) -> dict[str, str]:
+    spelled = by_plain(names)
+    found = {"seconds": "seconds" if "seconds" in names else "rt"} if "rt" in names else {}
     response = next((name for name in _RESPONSES if name in names), None)
-    found: dict[str, Any] = {"seconds": "seconds" if "seconds" in names else "rt"} if "rt" in names else {}
-    trial = next((name for name in ("trial", "trial_id") if name in names), None)
-    found["trial"] = trial
-    if not spelled & set(SYNONYMS["anchor"]) and "stimulus" in names and "anchor" not in given:
+    if response:
+        found |= {"answer": response, "chosen": response}
+    beside = "choices" in names or {"left", "right"} <= set(spelled)
+    if beside and not set(spelled) & set(SYNONYMS["anchor"]) and "stimulus" in names:
         found["anchor"] = "stimulus"
-    if "choices" in names and response and not {"left", "right"} <= spelled and not {"left", "shown"} & set(given):
-        return "grid", found | {"shown": "choices", "chosen": response}
-    if response and {"left", "right"} <= spelled and "answer" not in given:
-        return "triplet", found | {"answer": response}
-    return None, found
+    return found | ({"shown": "choices"} if "choices" in names else {})
+
+
+def experimenters(name: str, preset: str | None) -> bool:
+    """Whether a column that is not used may hold objects: it is none of those that a program writes for itself."""
+    if preset == "salmon":
+        stem = name.partition("_")[0]
+        return stem not in ("head", "left", "right", "winner", "loser")
+    return plain(name) not in _LOGGED.get(preset or "", ())
+
+
+_LOGGED = {"jspsych": ("trialtype", "trialindex", "timeelapsed", "internalnodeid", "viewhistory")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import without
+from nearer.formats.advice import of_first, without
 from nearer.formats.answers import Kind
-from nearer.formats.columns import NEAR_FAR, PAIRS, THREE, TWO, Found
+from nearer.formats.coding import Coding, UnclearCoding, spelled
+from nearer.formats.columns import NEAR_FAR, PAIRS, TWO, Found
 from nearer.formats.faults import Faults
 from nearer.formats.grids import read_grid, read_ranking
+from nearer.formats.items import read_items
 from nearer.formats.kinds import Expansion
 from nearer.formats.objects import Objects
 from nearer.formats.places import read_places
@@ -34,8 +35,8 @@ class Question:
     source : str
     split : bool
         Whether "can't tell" becomes comparisons both ways.
-    from_zero : bool
-        Whether answers that are numbers count from 0.
+    coding : Coding
+        What is known of answers that are numbers or truth values.
     names : list, optional
         Labels that integers stand for.
     notes : list of str
@@ -46,7 +47,7 @@ class Question:
     faults: Faults
     source: str
     split: bool
-    from_zero: bool
+    coding: Coding
     names: list[Any] | None
     notes: list[str]
 
@@ -86,8 +87,10 @@ def read_question(question: Question) -> Asked:
     kind = question.found.layout.kind
     if kind in ("grid", "ranking"):
         return _lists(question)
+    if kind in ("odd-one-out", "most-central"):
+        return _items(question)
     roles = question.found.layout.roles
-    objects_of = [role for role in roles if role not in ("answer", "odd", "central")]
+    objects_of = [role for role in roles if role != "answer"]
     sides = [role for role in TWO if role in question.found.roles and role not in objects_of]
     objects = Objects([question.column(role) for role in [*objects_of, *sides]], names=question.names)
     faults = question.faults
@@ -96,27 +99,42 @@ def read_question(question: Question) -> Asked:
     if "near" in roles or "near_1" in roles:
         return _named(question, objects, codes, sides)
 
-    def places(options: list[Codes], names: list[str], role: str) -> NDArray[np.int8]:
-        return read_places(
-            question.column(role), objects.labels, options, names, faults, question.source, question.from_zero
-        )
-
+    answer = question.column("answer")
+    coding = question.coding.of_column(question.name("answer"))
     if kind == "triplet":
         left, right = codes["left"], codes["right"]
-        chosen = places([left, right], [question.name(role) for role in TWO], "answer")
+        sides = [question.name(role) for role in TWO]
+        chosen = read_places(answer, objects.labels, [left, right], sides, faults, question.source, coding)
         pairs = ([codes["anchor"], left], [codes["anchor"], right])
-        expansion = kinds.two_options(pairs, chosen, faults, question.split)
-    elif kind == "quadruplet":
-        nobody = np.full(len(faults.bad), -1, np.int32)  # an object cannot name a pair
-        chosen = places([nobody, nobody], ["left", "right"], "answer")
-        left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
-        expansion = kinds.two_options(([left_1, left_2], [right_1, right_2]), chosen, faults, question.split)
     else:
-        three = [codes[role] for role in THREE]
-        role = "odd" if kind == "odd-one-out" else "central"
-        chosen = places(three, [question.name(each) for each in THREE], role)
-        expansion = kinds.three_objects(three, chosen, faults, question.split, central=role == "central")
+        nobody = np.full(len(faults.bad), -1, np.int32)  # an object cannot name a pair
+        titles = ("the first pair", "the second pair")
+        chosen = read_places(
+            answer, objects.labels, [nobody, nobody], list(TWO), faults, question.source, coding, titles
+        )
+        left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
+        pairs = ([left_1, left_2], [right_1, right_2])
+    expansion = kinds.two_options(pairs, chosen, faults, question.split)
     return Asked(kind, objects, expansion, _seen(objects, list(codes.values()), faults))
+
+
+def _items(question: Question) -> Asked:
+    """Read rows that name the odd or the central one of several items."""
+    kind, faults = question.found.layout.kind, question.faults
+    names = list(question.found.roles["items"])
+    objects, items = read_items([question.columns[name] for name in names], faults, question.names)
+    role = "odd" if kind == "odd-one-out" else "central"
+    places = read_places(
+        question.column(role),
+        objects.labels,
+        list(items.T),
+        names if len(names) > 1 else [],
+        faults,
+        question.source,
+        question.coding,
+    )
+    expansion = kinds.one_of_items(items, places, faults, question.split, central=role == "central")
+    return Asked(kind, objects, expansion, _seen(objects, list(items.T), faults))
 
 
 def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides: list[str]) -> Asked:
@@ -143,24 +161,29 @@ def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides:
 
 
 def _signs(question: Question) -> NDArray[np.int8] | None:
-    """Return +1 and -1 for every row, 0 where there is neither; None for a column that says something else."""
-    meaning = {"1": 1, "+1": 1, "1.0": 1, "true": 1, "-1": -1, "-1.0": -1, "false": -1}
+    """Return +1 and -1 for every row, 0 where there is neither; None for a column that says something else.
+
+    Near is the first option, and the answer says whether a row is right as it stands.
+    """
     column = question.column("answer")
-    spelled = {str(value).lower() for value in column.values}
-    if spelled and spelled <= set(meaning):
-        return np.asarray(column.mapped(lambda value: meaning[str(value).lower()], 0, np.int8))
-    if spelled & {"-1", "-1.0"}:
-        return np.asarray(column.mapped(lambda value: meaning.get(str(value).lower(), 0), 0, np.int8))
-    if spelled == {"0", "1"}:
-        raise ValueError(
-            f"{question.source}: column {question.name('answer')!r} holds 0 and 1 beside near and far; write +1 where "
-            "a row is right as it stands and -1 where it is the other way round, or do without the column: "
-            f"{without('answer')}"
+    present = {spelled(column.values[code]) for code in np.unique(column.codes[column.codes >= 0]).tolist()}
+    meaning: dict[str, int] | None = {"1": 0, "true": 0, "-1": 1, "false": 1}
+    coding = question.coding
+    if coding.first is not None or (coding.as_written and "0" in present):
+        meaning = coding.places(present, 2)
+    elif "0" in present and present <= {"0", "1"}:
+        raise UnclearCoding(
+            f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} beside near "
+            f"and far; say {of_first(['1', '0'])} for the one that means that a row is right as it stands, or do "
+            f"without the column: {without('answer')}"
         )
-    question.notes.append(
-        f"{question.source}: column {question.name('answer')!r} was not used; near and far say what was answered"
-    )
-    return None
+    elif not present or not (present <= set(meaning or ()) or "-1" in present):
+        question.notes.append(
+            f"{question.source}: column {question.name('answer')!r} was not used; near and far say what was answered"
+        )
+        return None
+    signs = {value: 1 - 2 * place for value, place in (meaning or {}).items()}
+    return np.asarray(column.mapped(lambda value: signs.get(spelled(value), 0), 0, np.int8))
 
 
 def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.bool_]:
@@ -169,19 +192,19 @@ def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.
     some_bad = bool(faults.bad.any())
     for codes in columns:
         used = codes[good] if some_bad else codes
-        seen |= np.bincount(used, minlength=len(seen)).astype(bool)
+        seen |= np.bincount(used[used >= 0], minlength=len(seen)).astype(bool)
     return seen
 
 
 def _lists(question: Question) -> Asked:
-    reader: Callable[..., tuple[Kind, Objects, Expansion, list[Any]]] = (
-        read_grid if question.found.layout.kind == "grid" else read_ranking
-    )
-    roles = question.found.roles
+    roles, faults = question.found.roles, question.faults
     columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
-    kind, objects, expansion, shown = reader(
-        columns, question.faults, question.source, question.split, question.from_zero, question.names
-    )
+    if question.found.layout.kind == "grid":
+        kind, objects, expansion, shown = read_grid(
+            columns, faults, question.split, question.coding, question.names, list(roles["shown"])
+        )
+    else:
+        kind, objects, expansion, shown = read_ranking(columns, faults, question.names)
     seen = np.zeros(len(objects.labels), bool)
     for codes in shown:
         seen[codes] = True

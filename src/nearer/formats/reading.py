@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import native
+from nearer.formats.advice import as_column, of_kind
 from nearer.formats.answers import Answers, Kind
-from nearer.formats.arrays import columns_of, is_npz, read_arrays
+from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.columns import Found, find_columns
+from nearer.formats.columns import Found, Unclear, find_columns
 from nearer.formats.delimited import delimited_table
+from nearer.formats.doubt import settled
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored
-from nearer.formats.passing import passed_over
-from nearer.formats.presets import PRESETS, detected, reading_of
-from nearer.formats.questions import Question, read_question
+from nearer.formats.passing import passed_over, without_headers
+from nearer.formats.presets import PRESETS, Reading, detected, experimenters, reading_of
+from nearer.formats.prompts import no_objects
+from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.records import json_table
-from nearer.formats.table import Table
+from nearer.formats.salmon import with_names
+from nearer.formats.table import Loaded, Table
 from nearer.formats.text import as_utf8, read_bytes
+from nearer.formats.unused import told
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
+_FEW = 5  # answers in which anchors and options may well differ by chance
+_BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
 
 
 def read_answers(
@@ -39,6 +47,7 @@ def read_answers(
     skip_bad: bool = False,
     undecided: Literal["drop", "split"] = "drop",
     weight_by_confidence: bool = False,
+    first_is: Any = None,
 ) -> Answers:
     """Read what people answered, from a file or a table.
 
@@ -53,17 +62,17 @@ def read_answers(
         ============  ==================================================================================
         triplet       anchor, near, far; or anchor, left, right, answer
         quadruplet    near_1, near_2, far_1, far_2 (or i, j, l, k); or left_1, left_2, right_1, right_2, answer
-        odd-one-out   object_1, object_2, object_3, odd
-        most-central  object_1, object_2, object_3, central
+        odd-one-out   object_1, object_2, object_3, ..., odd; or items, a list in a cell, and odd
+        most-central  object_1, object_2, object_3, ..., central; or items, a list in a cell, and central
         grid          anchor, shown, chosen: lists in a cell, or numbered columns shown_1, shown_2, ...
         ranking       anchor, ranking: nearest first; every earlier object is nearer than every later one
         ============  ==================================================================================
 
-        An answer names the object, the side (left, right), or counts options from 1 or from 0.
+        An answer names the object, the side (left, right), or is a number or a truth value; see ``first_is``.
     columns : dict, optional
         Columns by what they hold, where their names do not tell: ``{"anchor": "Referenz"}``; a list of names for
-        several columns that make up shown, chosen or ranking (or one text, "first+second"); None, or "", for a column
-        that is not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
+        several columns that make up items, shown, chosen or ranking (or one text, "first+second"); None, or "", for a
+        column that is not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
     preset : {"salmon", "jspsych", "cblearn"}, optional
         The program that wrote the file; found from the columns where they are unmistakable.
     skip_bad : bool
@@ -73,6 +82,10 @@ def read_answers(
         answers, with a total weight of 1.
     weight_by_confidence : bool
         Whether confidences, divided by the largest, multiply the weights.
+    first_is : optional
+        The answer that means the first option (or, beside near and far, that a row is right as it stands), where
+        answers are numbers, truth values or keys whose meaning cannot be told: 0 or 1, True or False, "f". Numbers of
+        more than two options count on from it.
 
     Returns
     -------
@@ -113,8 +126,8 @@ def read_answers(
         if kind not in (None, answers.kind):
             raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {kind!r}")
     else:
-        splits = undecided == "split"
-        answers = _read(table, names, kind, columns, preset, skip_bad, splits, weight_by_confidence, notes)
+        options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
+        answers = _read(table, names, options, notes)
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers
@@ -137,15 +150,18 @@ def _open(
         by_name, labels = columns_of(arrays, kind, name)
         if not by_name:
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
-        return replace(frame_table(by_name), source=name), _distinct(labels, name, notes), own
-    if preset == "cblearn":
-        raise ValueError(f"{name} is no NumPy file; arrays of cblearn are saved with np.savez(path, X=X, y=y)")
+        table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays))
+        return table, _distinct(labels, name, notes), own
     data = as_utf8(data, name, notes)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
     if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
         return json_table(data, name), None, None
-    return delimited_table(data, name), None, None
+    table = delimited_table(data, name)
+    if len(data) > _BEGINNING:
+        beginning = data[: data.rfind(b"\n", 0, _BEGINNING) + 1]
+        table = replace(table, peek=lambda wanted: delimited_table(beginning, name).load(wanted))
+    return table, None, None
 
 
 def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> list[Any] | None:
@@ -158,36 +174,123 @@ def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> lis
     return listed
 
 
-def _read(
-    table: Table,
-    names: list[Any] | None,
-    kind: str | None,
-    columns: Mapping[str, Any] | None,
-    preset: str | None,
-    skip_bad: bool,
-    split: bool,
-    weight_by_confidence: bool,
-    notes: list[str],
+@dataclass(frozen=True)
+class _Options:
+    """What the caller of `read_answers` says."""
+
+    kind: str | None
+    columns: Mapping[str, Any] | None
+    preset: str | None
+    skip_bad: bool
+    split: bool
+    weight_by_confidence: bool
+    first_is: Any
+
+
+def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
+    """Return the answers of a table; where it can be read in several ways, all are tried."""
+    try:
+        return _read_once(table, names, options, notes)
+    except Unclear as unclear:
+        if not unclear.kinds:
+            raise
+
+        def read(kind: str, first: str | None, skip: bool) -> Answers:
+            said = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
+            return _read_once(table, names, said, list(notes), in_doubt=True)
+
+        return settled(unclear, table.names, table.source, read)
+
+
+def _read_once(
+    table: Table, names: list[Any] | None, options: _Options, notes: list[str], in_doubt: bool = False
 ) -> Answers:
-    reading = reading_of(preset or detected(table.names), table.names, kind, columns, table.source)
-    found = find_columns(table.names, reading.kind, reading.columns, table.source)
-    own = "nearer_kind" in table.names
-    if own and "place" in table.names:
-        found = Found(found.layout, found.roles | {"place": ("place",)})
-    _refuse_twice(table, found)
-    loaded = table.load(found.names)
-    if own and table.delimited:
-        restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
-        loaded = replace(loaded, columns=restored_columns)
-    loaded = passed_over(loaded, found, reading, own, table.source, notes)
+    program = detected(table.names)
+    if options.preset and program in PRESETS and program != options.preset:
+        raise ValueError(f"{table.source} has the columns of {program}, not of {options.preset}; leave the preset out")
+    preset = options.preset or program
+    if preset == "salmon":
+        table = with_names(table, notes)
+    reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
+    found, loaded, own = _loaded(table, reading, in_doubt, notes)
     faults = Faults(len(loaded.lines))
     if len(loaded.lines) == 0:
-        gather_bad(loaded, faults, table.source, skip_bad, any_left=False)
-    question = Question(found, loaded.columns, faults, table.source, split, reading.from_zero, names, notes)
-    extras = read_extras(question, reading, weight_by_confidence, own)
+        gather_bad(loaded, faults, table.source, options.skip_bad, any_left=False)
+    question = Question(found, loaded.columns, faults, table.source, options.split, reading.coding, names, notes)
+    extras = read_extras(question, reading, options.weight_by_confidence, own)
     asked = read_question(question)
-    bad_rows, n_bad = gather_bad(loaded, faults, table.source, skip_bad, len(asked.expansion.rows) > 0)
-    return assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, weight_by_confidence)
+    bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
+        notes += _strange_anchors(asked, question)
+    if not own and not table.positional:
+        candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
+        note = told(table, found, asked.objects.labels, candidates)
+        notes += [note] if note else []
+    return assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
+
+
+def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool]:
+    """Return the layout and its columns, without columns that turn out to hold no objects; also if it is our own."""
+    own = "nearer_kind" in table.names
+    believed = {name for columns in reading.columns.values() for name in _named(columns)}
+    prompts: dict[str, tuple[str, str]] = {}
+    while True:
+        try:
+            found = find_columns(
+                table.names, reading.kind, reading.columns, table.source, reading.suggested, tuple(prompts)
+            )
+        except Unclear as unclear:
+            raise _with_prompts(unclear, prompts, table.source) if prompts and not unclear.kinds else unclear from None
+        if own and "place" in table.names:
+            found = Found(found.layout, found.roles | {"place": ("place",)})
+        _refuse_twice(table, found)
+        loaded = table.load(found.names)
+        if own and table.delimited:
+            restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
+            loaded = replace(loaded, columns=restored_columns)
+        told_now: list[str] = []
+        loaded = without_headers(loaded, table.source, told_now)
+        loaded = passed_over(loaded, found, reading, own, table.source, told_now)
+        trusted = own or reading.trusted or table.positional
+        new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
+        if not new:
+            for name, (_, why) in prompts.items():
+                notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
+            notes += told_now
+            return found, loaded, own
+        prompts |= {name: (_as_given(found, name), why) for name, why in new.items()}
+
+
+def _strange_anchors(asked: Asked, question: Question) -> list[str]:
+    """Return a note if no anchor is ever an option: a column that is not called anchor may hold what was asked."""
+    rows = asked.expansion.rows
+    if len(set(asked.expansion.row_of.tolist())) < _FEW or np.isin(rows[:, 0], rows[:, 1:]).any():
+        return []
+    name = question.name("anchor")
+    return [
+        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it "
+        f"is what people were asked, say {of_kind(['odd-one-out', 'most-central'])}"
+    ]
+
+
+def _named(columns: Any) -> list[str]:
+    """Return the columns that a role was given."""
+    return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
+
+
+def _as_given(found: Found, name: str) -> str:
+    """Return how to say that a column has the role that it was found to have."""
+    role = next(role for role, names in found.roles.items() if name in names)
+    return as_column(role, "+".join(found.roles[role]))
+
+
+def _with_prompts(unclear: Unclear, prompts: dict[str, tuple[str, str]], source: str) -> Unclear:
+    """Return an error that also says which columns were taken for prompts."""
+    said = [
+        f"{source}: column {name!r} {why}, as a prompt does; if it names objects, say {advice}. "
+        for name, (advice, why) in prompts.items()
+    ]
+    return Unclear(f"{''.join(said)}Without it there is no kind of question: {unclear}")
 
 
 def _refuse_twice(table: Table, found: Found) -> None:

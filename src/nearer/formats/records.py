@@ -1,6 +1,8 @@
 """JSON: an object a line, or arrays of objects.
 
-Servers of experiments write one array of objects a line for every person; those read like one long array.
+Servers of experiments write one array of objects a line for every person, or an object for every person with the array
+in it; those read like one long array, and what such an object says of the person goes with every row. An object in a
+cell makes columns of its own, "question.anchor", beside the cell.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def json_table(data: bytes, source: str) -> Table:
             value = _parsed(line)
             inside = _array_in(value)
             entries += [(number, item) for item in ([value] if inside is None else inside)]
-    records = [(number, entry) for number, entry in entries if isinstance(entry, dict)]
+    records = [(number, _flat(entry)) for number, entry in entries if isinstance(entry, dict)]
     odd = [number for number, entry in entries if not isinstance(entry, dict)]
     if not records:
         raise ValueError(
@@ -66,13 +68,29 @@ def _parsed(text: str) -> Any:
 
 def _array_in(value: Any) -> list[Any] | None:
     if isinstance(value, list):
-        return value
-    if isinstance(value, dict):
-        for name in _INSIDE:
-            inside = value.get(name)
-            if isinstance(inside, list) and inside and all(isinstance(item, dict) for item in inside):
-                return inside
+        inside = [_rows_in(item) for item in value]
+        return [row for rows in inside for row in rows or ()] if value and all(inside) else value
+    return _rows_in(value)
+
+
+def _rows_in(value: Any) -> list[Any] | None:
+    """Return the array of objects that hides in an object, with what the object says beside it."""
+    for name in _INSIDE if isinstance(value, dict) else ():
+        inside = value.get(name)
+        if isinstance(inside, list) and inside and all(isinstance(item, dict) for item in inside):
+            outer = {key: cell for key, cell in value.items() if not isinstance(cell, list | dict)}
+            return [outer | item for item in inside]
     return None
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    inner = {
+        f"{name}.{key}": each
+        for name, value in record.items()
+        if isinstance(value, dict)
+        for key, each in value.items()
+    }
+    return inner | record
 
 
 def _text(value: Any) -> Any:

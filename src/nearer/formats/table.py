@@ -68,12 +68,18 @@ class Table:
         Takes names and returns their columns.
     delimited : bool
         Whether this is a text file of cells, in which formulas may have been made inert.
+    peek : callable, optional
+        Takes names and returns the beginning of their columns, where that costs less than all of them.
+    positional : bool
+        Whether the columns were a matrix and have their names from their places.
     """
 
     source: str
     names: tuple[str, ...]
     load: Callable[[Sequence[str]], Loaded]
     delimited: bool = False
+    peek: Callable[[Sequence[str]], Loaded] | None = None
+    positional: bool = False
 
 
 class Encoder:
