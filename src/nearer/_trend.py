@@ -8,9 +8,9 @@ error is compared with that of about half as many,
 The error still *falls* if the fall is more than a twentieth of the error and more than its standard error: both are
 judged by the same answers, so that their difference is surer than either. It has *settled* if the fall is less than a
 twentieth of the error or half of its standard error, the interval is narrow enough to know, and the answers are not so
-few that the curve may be flat because it has not begun to fall. An error whose interval holds one half is that of
-*guessing*, unless it is so wide that nothing is known. That speaks of predictions. Distances, which
-`nearer.reproducibility` is about, may need more answers than predictions do.
+few that the curve may be flat because it has not begun to fall; or if it has come down to the noise ceiling. An error
+whose interval holds one half is that of *guessing*, unless it is so wide that nothing is known. That speaks of
+predictions. Distances, which `nearer.reproducibility` is about, may need more answers than predictions do.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def trend(
     level: float = 0.95,
     *,
     few: bool = False,
+    best: float | None = None,
 ) -> Trend:
     """Return where a learning curve leads; sizes ascend, and there is at least one.
 
@@ -63,6 +64,8 @@ def trend(
         Of the intervals.
     few : bool
         Whether the answers are so few that a flat curve may be one that has not begun to fall.
+    best : float, optional
+        The noise ceiling, where it is known.
 
     Examples
     --------
@@ -97,6 +100,12 @@ still make predictions better.')
         )
     way = f"From {digits(round(sizes[half]))} to {_comparisons(sizes[-1])} the error"
     fell = f"{way} fell from {_short(errors[half])} to {_short(last)}"
+    if falls and best is not None and last - best <= _FALL * last:
+        return Trend(
+            "settled",
+            f"{fell}, which is as good as the answers allow ({_short(best)}): more of the same kind would hardly make "
+            "predictions better.",
+        )
     if falls:
         return Trend("falls", f"{fell}: more answers would still make predictions better.")
     if errors[half] - last > max(_FALL * last, standard_error / 2):

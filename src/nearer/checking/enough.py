@@ -29,7 +29,6 @@ import numpy as np
 
 from nearer._trend import Kind, trend
 from nearer._words import counted, percent
-from nearer.ceiling import noise_ceiling
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.checking.study import Outcome, Study
@@ -130,7 +129,8 @@ def check_curve(study: Study) -> Outcome:
     counts["held_out_half"] = float(half)
     part_of = "" if m == len(study.comparisons) else f" of {counted(m, 'comparison')}"
     worth = _worth(study)[0] / (study.n_objects * study.n_components * math.log(study.n_objects))
-    return Outcome((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW),), counts)
+    best = None if study.ceiling is None else study.ceiling.error
+    return Outcome((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW, best=best),), counts)
 
 
 _CURVE: dict[Kind, tuple[Level, str]] = {
@@ -143,10 +143,10 @@ _CURVE: dict[Kind, tuple[Level, str]] = {
 CURVE_CODES = frozenset(code for _, code in _CURVE.values())
 
 
-def curve_finding(curve: LearningCurve, what: str, *, few: bool, level: float = 0.95) -> Finding:
+def curve_finding(curve: LearningCurve, what: str, *, few: bool, best: float | None, level: float = 0.95) -> Finding:
     """Return what a learning curve says: how often maps err, and whether more answers would help."""
     sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
-    found = trend(sizes, errors, lows, highs, level, few=few)
+    found = trend(sizes, errors, lows, highs, level, few=few, best=best)
     title = f"{what} errs in {percent(float(curve.errors[-1]))} of answers it has not seen (chance: 50%)"
     return Finding(*_CURVE[found.kind], title, found.sentence)
 
@@ -154,7 +154,7 @@ def curve_finding(curve: LearningCurve, what: str, *, few: bool, level: float = 
 def with_curve(findings: Findings, curve: LearningCurve, level: float = 0.95) -> Findings:
     """Return findings in which a learning curve takes the place of that of a quick map, wherever they speak of it."""
     few = any(finding.code == "too-few" for finding in findings)
-    told = curve_finding(curve, "A map of fewer answers", few=few, level=level)
+    told = curve_finding(curve, "A map of fewer answers", few=few, best=findings.counts.get("ceiling"), level=level)
     others = (finding for finding in findings if finding.code not in CURVE_CODES)
     return agreed(replace(findings, items=(*others, told)))
 
@@ -171,7 +171,7 @@ def agreed(findings: Findings) -> Findings:
 
 def check_ceiling(study: Study) -> Outcome:
     """Say how well any map could do, from questions asked more than once."""
-    found = noise_ceiling(study.comparisons)
+    found = study.ceiling
     if found is None:
         title = "How well a map could do at best is not known"
         text = "Too few questions were asked more than once; next time ask some of several people."

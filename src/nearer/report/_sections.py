@@ -79,7 +79,11 @@ def _about_distances(results: Results) -> list[str]:
     found, size = results.get("reproducibility"), results.get("ellipse_size")
     if found:
         splits = f" in {counted(found['n_splits'], 'split')}" if found.get("n_splits") else ""
-        within = f" ({found['low']:.2f} to {found['high']:.2f}{splits})" if found.get("low") is not None else ""
+        within = (
+            f" ({found['low']:.2f} to {found['high']:.2f}{splits})"
+            if None not in (found.get("low"), found.get("high"))
+            else ""
+        )
         words = [
             f"Its distances {reproduced(found['reliability'])}: maps of two halves of the answers, stepped up to all "
             f"answers by the formula of Spearman and Brown, have a reliability of {found['reliability']:.2f}{within}.",
@@ -190,7 +194,8 @@ def _about_curve(results: Results) -> list[str]:
     lows, highs = ([step["error"] if step.get(end) is None else step[end] for step in curve] for end in ("low", "high"))
     few = any(finding.get("code") == "too-few" for finding in results["findings"] or [])
     sizes, errors = [step["n_comparisons"] for step in curve], [step["error"] for step in curve]
-    words = [trend(sizes, errors, lows, highs, results["level"] or 0.95, few=few).sentence]
+    best = (results["error"] or {}).get("ceiling")
+    words = [trend(sizes, errors, lows, highs, results["level"] or 0.95, few=few, best=best).sentence]
     reliability = (results.get("reproducibility") or {}).get("reliability")
     if reliability is not None and reliability < DISTANCES_GOOD:
         words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")

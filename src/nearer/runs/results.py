@@ -227,7 +227,7 @@ def _settings(study: Study) -> dict[str, Any]:
     }
     method = METHODS[study.settings.method]
     if isinstance(model, BestOf):
-        own = re.sub(r",? ?random_state=\d+", "", re.sub(r"\s+", " ", str(chosen)))
+        own = re.sub(r", random_state=\d+|random_state=\d+(, )?", "", re.sub(r"\s+", " ", str(chosen)))
         if model.cv_results_ is None:  # too few answers to choose by
             method = own
         else:

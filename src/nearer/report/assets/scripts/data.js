@@ -51,6 +51,11 @@ function spread(object) {
   return Math.sqrt(trace);
 }
 
+// Whether an object was put on the map after it was fitted; such objects come last.
+function isPlaced(object) {
+  return object >= data.fitted;
+}
+
 function matching(words) {
   const wanted = words.trim().toLocaleLowerCase();
   const found = [];
