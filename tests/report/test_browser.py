@@ -265,12 +265,12 @@ def test_tables_sort_filter_and_page(opened):
     assert len(rows("neighbours")) == 68
     get(browser, "#neighbours-table input").send_keys("pink")
     assert sorted(row.split()[0] for row in rows("neighbours")) == ["deep", "hot", "pink"]
-    error = get_all(browser, "#annotators-table thead button")[2]
+    error = get_all(browser, "#annotators-table thead button")[3]
     error.click()
     error.click()
     assert rows("annotators")[0].startswith("A3")
-    assert get_all(browser, "#annotators-table th")[2].get_attribute("aria-sort") == "descending"
-    seconds = get_all(browser, "#annotators-table thead button")[3]
+    assert get_all(browser, "#annotators-table th")[3].get_attribute("aria-sort") == "descending"
+    seconds = get_all(browser, "#annotators-table thead button")[4]
     for _ in range(2):
         seconds.click()
         assert rows("annotators")[-1].startswith("A0")  # whose seconds are not known
