@@ -24,6 +24,8 @@ class CurveScale:
     y : (float, float)
     ticks : list of float
         Sizes that were measured, as many as there is room for, the last always among them.
+    heights : list of float
+        Errors that are written beside it.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class CurveScale:
     x: tuple[float, float]
     y: tuple[float, float]
     ticks: list[float]
+    heights: list[float]
 
     @classmethod
     def of(cls, sizes: Sequence[float], highs: Sequence[float]) -> CurveScale:
@@ -47,4 +50,5 @@ class CurveScale:
         for size in sorted(sizes, reverse=True):
             if size >= 1 and (not ticks or math.log(ticks[-1] / size) > _APART * width):
                 ticks.append(size)
-        return cls(x, (0.0, round(1.1 * max(CHANCE, *highs), 6)), ticks[::-1])
+        top = round(1.1 * max(CHANCE, *highs), 6)
+        return cls(x, (0.0, top), ticks[::-1], [tenth / 10 for tenth in range(int(10 * top) + 1)])

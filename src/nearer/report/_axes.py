@@ -92,7 +92,7 @@ class Axes:
         y_title: str = "",
         *,
         x_ticks: Iterable[float] | None = None,
-        y_ticks: bool = True,
+        y_ticks: Iterable[float] | None = None,
         x_name: Callable[[float], str] = number,
     ) -> list[str]:
         """Return the lines and labels of both axes; ``x_name`` writes the labels of the horizontal one."""
@@ -104,7 +104,7 @@ class Axes:
                 words(self.at_x(value), floor + 19, x_name(value), "tick middle"),
             ]
         parts.append(words((self.left + WIDTH - self.right) / 2, self.height - 6, x_title, "title middle"))
-        for value in ticks(*self.y, most=5) if y_ticks else ():
+        for value in ticks(*self.y, most=5) if y_ticks is None else y_ticks:
             parts += [
                 line(self.left, self.at_y(value), WIDTH - self.right, self.at_y(value), "grid"),
                 words(self.left - 8, self.at_y(value) + 4, number(value), "tick end"),

@@ -33,7 +33,7 @@ def error_chart(error: Mapping[str, Any]) -> str:
     largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
     axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=118 + 42 * len(rows), left=18, top=44)
     floor = axes.height - axes.bottom
-    parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=False)
+    parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=())
     parts += _reference(axes.at_x(chance), floor, "guessing", "end")
     if ceiling is not None:
         parts.append(box(axes.at_x(0), axes.top - 8, axes.at_x(ceiling), floor, "beyond"))
@@ -101,7 +101,7 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
     axes = Axes(x=(math.log10(scale.x[0]), math.log10(scale.x[1])), y=scale.y)
     at_x = [axes.at_x(math.log10(size)) for size in sizes]
     parts = axes.frame(
-        X_TITLE, Y_TITLE, x_ticks=[math.log10(size) for size in scale.ticks],
+        X_TITLE, Y_TITLE, x_ticks=[math.log10(size) for size in scale.ticks], y_ticks=scale.heights,
         x_name=lambda place: number(round(10**place)),
     )  # fmt: skip
     band = [(x, axes.at_y(high)) for x, high in zip(at_x, highs, strict=True)]

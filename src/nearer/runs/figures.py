@@ -98,6 +98,7 @@ def draw_curve(study: Study) -> Axes:
     scale = CurveScale.of(curve.sizes.tolist(), curve.highs.tolist())
     ax.set(xscale="log", xlabel=X_TITLE, ylabel=Y_TITLE, xlim=scale.x, ylim=scale.y)
     ax.set_xticks(scale.ticks, [digits(round(size)) for size in scale.ticks])
+    ax.set_yticks(scale.heights)
     ax.minorticks_off()
     return plain(ax)
 
