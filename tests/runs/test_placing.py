@@ -44,7 +44,7 @@ def folder(rows, tmp_path_factory):
 def add(folder, out, answers, command):
     model = load_model(folder)
     results = results_for(model, folder)
-    new = place_objects(model, answers, random_state=0)
+    new = place_objects(model, answers, np.array(results["covariances"]), random_state=0)
     write_placed(model, results, new, out, command)
     return new, results, json.loads((out / "results.json").read_text())
 
@@ -58,7 +58,8 @@ def test_old_objects_keep_their_places_and_ellipses_and_new_ones_get_theirs(fold
     new, before, after = add(folder, tmp_path, write(tmp_path / "n.csv", mentioning(rows, N, 90)), "nearer place 1")
     assert after["embedding"][:N] == before["embedding"]
     assert after["covariances"][:N] == before["covariances"]
-    assert np.linalg.eigvalsh(after["covariances"][N]).min() > 0
+    typical = np.mean(before["covariances"], axis=0)
+    assert np.linalg.eigvalsh(np.array(after["covariances"][N]) - typical).min() > 0
     spread = np.trace(np.cov(np.array(before["embedding"]).T))
     assert np.trace(after["covariances"][N]) < spread / 4
     assert (new.n_answers, new.n_unsure) == (90, 0)
@@ -94,7 +95,7 @@ def test_an_object_with_hardly_any_answers_may_be_anywhere(folder, rows, tmp_pat
 def test_a_map_without_ellipses_gets_none(folder, rows, tmp_path):
     model = load_model(folder)
     results = results_for(model, folder) | {"covariances": None, "scales": None, "ellipse_size": None}
-    new = place_objects(model, write(tmp_path / "n.csv", mentioning(rows, N, 30)), ellipses=False)
+    new = place_objects(model, write(tmp_path / "n.csv", mentioning(rows, N, 30)), None)
     write_placed(model, results, new, tmp_path)
     assert json.loads((tmp_path / "results.json").read_text())["covariances"] is None
     assert (tmp_path / "embedding.csv").read_text().splitlines()[0] == "object,x1,x2"

@@ -23,6 +23,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    import numpy as np
+
     from nearer._words import counted, name
     from nearer.runs.folder import refuse_input
     from nearer.runs.placing import place_objects, results_for, write_placed
@@ -31,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
     refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options)
     results = results_for(model, options.folder)
-    new = place_objects(model, answers, ellipses=results.get("covariances") is not None, random_state=0)
+    known = results.get("covariances")
+    new = place_objects(model, answers, None if known is None else np.array(known), random_state=0)
     write_placed(model, results, new, options.out, shlex.join(["nearer", *options.arguments]))
     points = dict(zip(new.objects, new.points.tolist(), strict=True))
     lines = [f"{name(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in points.items()]

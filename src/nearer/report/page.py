@@ -143,7 +143,7 @@ def _about_placed(results: Mapping[str, Any]) -> str:
     words = f" Rings are the {counted(len(found['objects']), 'object')} placed on the map after it was fitted"
     if results["covariances"] is None:
         return f"{words}."
-    words += "; their ellipses, outlined, take the others' places as known, and are too small for that."
+    words += "; their ellipses are outlined, and were not calibrated."
     unsure = found.get("n_unsure")
     if unsure:
         words += (
