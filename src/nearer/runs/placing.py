@@ -6,11 +6,11 @@ as in `nearer.uncertainty`), a weight for each trial, while the others are held 
 
     C_new = mean over resamples of (x* - x) (x* - x)^T  +  mean over the objects of the run of C_i.
 
-The second part stands for what is not known of the places that it is measured from: a new object is known no better than
-the others are. Fewer than ten trials say too little to weigh: such an object gets the spread of the whole map. A
+The second part stands for what is not known of the places that it is measured from: a new object is known no better
+than the others are. Fewer than ten trials say too little to weigh: such an object gets the spread of the whole map. A
 `PosteriorEmbedding` has draws of new objects given each of its maps, and needs none of this. In 56 simulated placings
-(STE, 25 objects, 20 or 200 answers about the new one) 52 of the 95% ellipses held its true place. Without the second part
-279 of 360 did.
+(STE, 25 objects, 20 or 200 answers about the new one) 52 of the 95% ellipses held its true place. Without the second
+part 279 of 360 did.
 """
 
 from __future__ import annotations
