@@ -25,7 +25,7 @@ def digits(number: int) -> str:
     >>> digits(9999), digits(12000)
     ('9999', '12 000')
     """
-    return f"{number:,}".replace(",", " ") if number >= 10_000 else str(number)
+    return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
 
 
 def percent(share: float) -> str:
@@ -82,4 +82,4 @@ def listed(labels: Sequence[Any], most: int = 5) -> str:
     ("'a', 'b'", '0, 1, 2, ... (9 in all)')
     """
     shown = ", ".join(name(label) for label in labels[:most])
-    return shown if len(labels) <= most else f"{shown}, ... ({len(labels)} in all)"
+    return shown if len(labels) <= most else f"{shown}, ... ({digits(len(labels))} in all)"

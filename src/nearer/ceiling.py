@@ -32,7 +32,7 @@ from scipy.special import betainc, ndtri
 from nearer._intervals import check_level
 from nearer._rows import factorize
 from nearer._votes import torn
-from nearer._words import level_of
+from nearer._words import counted, digits, level_of
 from nearer.comparisons import Comparisons
 from nearer.margins import FloatArray
 from nearer.model_selection.folds import units_of
@@ -76,7 +76,7 @@ class NoiseCeiling:
     def __str__(self) -> str:
         return (
             f"no predictor can err less than {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to "
-            f"{self.high:.3f}), judging by {self.n_questions} questions asked {self.n_answers} times"
+            f"{self.high:.3f}), judging by {counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
         )
 
 

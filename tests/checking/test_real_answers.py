@@ -38,5 +38,7 @@ def test_music_has_artists_hardly_anybody_was_asked_about():
     comparisons = Comparisons.from_triplets(data["names"][data["triplets"]], objects=data["names"])
     numbers = np.arange(len(comparisons))
     findings = check(Answers(comparisons, numbers, "triplet", "music", numbers + 2), random_state=0)
-    assert [finding.code for finding in findings if finding.level in ("error", "warning")] == ["hardly-compared"]
+    # 9000 answers about 400 artists do not fix the distances of a map in two dimensions, either.
+    grave = [finding.code for finding in findings if finding.level in ("error", "warning")]
+    assert grave == ["hardly-compared", "distances-differ"]
     assert findings[0].examples[0] == "'aaron_carter': 1"

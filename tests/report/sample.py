@@ -63,6 +63,11 @@ def results_of(points, labels, attributes):
         "covariances": (roots @ roots.transpose(0, 2, 1)).tolist(),
         "level": 0.95,
         "scales": [float(np.sqrt(chi2.ppf(0.95, k))) for k in (1, 2, 3)],
+        "ellipse_size": 0.12,
+        "reproducibility": {
+            "half": 0.88, "reliability": 0.936, "low": 0.92, "high": 0.95, "n_splits": 5, "n_objects": n,
+            "unit": "trials",
+        },
         "error": {
             "held_out": 0.112, "low": 0.101, "high": 0.124, "map": 0.124, "map_low": 0.113, "map_high": 0.136,
             "ceiling": 0.074, "chance": 0.5, "n_folds": 5, "unit": "trials",

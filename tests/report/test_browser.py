@@ -265,12 +265,12 @@ def test_tables_sort_filter_and_page(opened):
     assert len(rows("neighbours")) == 68
     get(browser, "#neighbours-table input").send_keys("pink")
     assert sorted(row.split()[0] for row in rows("neighbours")) == ["deep", "hot", "pink"]
-    error = get_all(browser, "#annotators-table thead button")[2]
+    error = get_all(browser, "#annotators-table thead button")[3]
     error.click()
     error.click()
     assert rows("annotators")[0].startswith("A3")
-    assert get_all(browser, "#annotators-table th")[2].get_attribute("aria-sort") == "descending"
-    seconds = get_all(browser, "#annotators-table thead button")[3]
+    assert get_all(browser, "#annotators-table th")[3].get_attribute("aria-sort") == "descending"
+    seconds = get_all(browser, "#annotators-table thead button")[4]
     for _ in range(2):
         seconds.click()
         assert rows("annotators")[-1].startswith("A0")  # whose seconds are not known
@@ -415,4 +415,33 @@ def test_ten_thousand_objects_open(opened):
     browser = opened(random_results(10_000, 3))
     press(browser, "+", "n")
     assert words(browser, "#panel h3") == "object 0"
-    assert "of 10000" in words(browser, "#neighbours-table .counter")
+    assert "of 10 000" in words(browser, "#neighbours-table .counter")
+
+
+def test_on_a_phone_tables_scroll_in_their_box_and_say_so(opened, browser):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 375, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    )
+    opened(color_results(3))
+    browser.execute_script("document.getElementById('positions').open = true")
+    settle(browser)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('.scroller')].map((box) => [box.getBoundingClientRect().right,"
+        " box.scrollWidth > box.clientWidth, getComputedStyle(box).overflowX, !box.nextElementSibling.hidden])"
+    )
+    assert len(boxes) == 3
+    for right, wide, overflow, told in boxes:
+        assert right <= 375
+        assert overflow == "auto"
+        assert told == wide
+    assert boxes[1][1]  # seven columns of neighbours cannot fit
+    flag = get(browser, "#annotators-table .flag")
+    assert browser.execute_script("return arguments[0].getBoundingClientRect().right", flag) <= 375
+
+
+def test_objects_that_were_placed_are_drawn_as_rings(opened, browser):
+    results = color_results()
+    fitted = picture(opened(results))
+    assert picture(opened(results | {"placed": {"objects": results["objects"][-2:]}})) != fitted
+    press(browser, "p")
+    assert "after the map was fitted" in words(browser, "#panel")

@@ -8,6 +8,7 @@ from sample import results_of
 
 from nearer.report._checks import plain
 from nearer.report._results import KEYS, checked
+from nearer.report._schema import LATER
 from nearer.report.page import assemble
 
 JUNK = [
@@ -17,7 +18,9 @@ JUNK = [
 
 
 def results():
-    return results_of([[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]], ["a", "b", "c"], {"size": [1, 2, None]}) | {"notes": ["n"]}
+    made = results_of([[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]], ["a", "b", "c"], {"size": [1, 2, None]})
+    later = {"objects": ["c"], "n_answers": 20, "n_unsure": 1, "title": "t", "commands": ["nearer place"]}
+    return made | {"notes": ["n"], "placed": later}
 
 
 def places(value, path=()):
@@ -64,7 +67,7 @@ def outcome(damaged, key):
     return "sentence"
 
 
-@pytest.mark.parametrize("key", [*KEYS, "notes"])
+@pytest.mark.parametrize("key", [*KEYS, *LATER])
 def test_every_place_may_hold_junk(key):
     outcomes = [outcome(changed(path, junk), key) for path in places(results()) if path[0] == key for junk in JUNK]
     assert "sentence" in outcomes

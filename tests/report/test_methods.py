@@ -23,7 +23,7 @@ def test_data_method_dimension_error_and_regions_are_told():
     run = {"n_resamples": 100, "by": "annotators"}
     told = said(settings={"method": "DMOE", "run": run})
     assert told.startswith(
-        "The 4,000 answers of 12 people about 68 objects (triplet) were read as 4,000 comparisons of distances, "
+        "The 4000 answers of 12 people about 68 objects (triplet) were read as 4000 comparisons of distances, "
         "without 12 undecided answers."
     )
     assert "A map of 2 dimensions was fitted with nearer 0.1.0 (seed 20261115) by DMOE." in told
@@ -78,7 +78,7 @@ def test_the_method_that_dimensions_were_chosen_by_is_named():
 def test_without_trials_rows_were_resampled(n_trials, by, of):
     summary = color_results()["summary"] | {"n_trials": n_trials}
     told = said(summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
-    assert told.endswith(f"from 1,000 bootstrap resamples of {of}.")
+    assert told.endswith(f"from 1000 bootstrap resamples of {of}.")
 
 
 @pytest.mark.parametrize("weighed", [True, False])
@@ -87,8 +87,20 @@ def test_weights_of_people_are_told(weighed):
     assert ("counted less" in told) == weighed
 
 
-def test_after_placing_objects_there_is_no_paragraph():
-    assert methods(checked(color_results(notes=["2 objects placed on the map of 66"]))) is None
+def test_after_placing_the_figures_are_told_to_be_of_the_map_before():
+    last = color_results()["objects"][-2:]
+    told = said(placed={"objects": last, "n_answers": 40})
+    assert told.startswith("The 4000 answers of 12 people about 66 objects (triplet)")
+    assert "2 further objects were placed on that map by 40 further answers" in told
+    assert told.endswith("no figure above takes them in.")
+
+
+def test_reproducibility_is_told_with_its_formula():
+    assert (
+        "Spearman correlations of the distances on maps of two halves of whole trials (mean of 5 random splits), "
+        "stepped up to all answers by the Spearman-Brown formula, gave a reliability of 0.94." in said()
+    )
+    assert "Spearman" not in said(reproducibility=None)
 
 
 def test_one_is_no_plural():

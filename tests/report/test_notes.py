@@ -1,10 +1,14 @@
 """What the page says of a run that left something out, in words that must be true."""
 
 import re
+from html import unescape
 
+import numpy as np
 import pytest
 from sample import color_results, empty_results
 
+from nearer.checking.enough import curve_finding
+from nearer.model_selection import LearningCurve
 from nearer.report._results import checked
 from nearer.report.page import assemble
 
@@ -63,10 +67,58 @@ def test_a_note_on_another_part_explains_nothing():
     assert "leave out --quick" in words
 
 
-def test_ellipses_lost_by_placing_objects_are_not_blamed_on_an_option():
-    page = page_of(color_results(covariances=None, notes=["3 objects were placed on the map of 65 others"]))
-    assert "no ellipses after placing objects" in section(page, "map")
-    assert "--quick" not in section(page, "map")
+def test_a_page_says_what_was_placed_on_its_map():
+    results = color_results()
+    results["placed"] = {"objects": results["objects"][-3:], "n_answers": 12_345, "n_unsure": 1}
+    results["placed"]["commands"] = ["nearer place old new.csv -o larger"]
+    page = page_of(results)
+    assert "65 objects · 4000 answers (triplet) · 3 objects placed by 12 345 answers" in page
+    assert "Rings are the 3 objects placed on the map after it was fitted" in section(page, "map")
+    assert "1 of them has too few answers, and an ellipse as wide as the map." in section(page, "map")
+    assert "nearer place old new.csv" in section(page, "settings")
+    assert "The same files, versions, seed and commands give the same map." in section(page, "settings")
+
+
+@pytest.mark.parametrize("wrong", [["no such object"], color_results()["objects"]])
+def test_objects_that_were_placed_are_the_last_of_the_map(wrong):
+    with pytest.raises(ValueError, match=r"placed\.objects must be the last of the objects"):
+        checked(color_results(placed={"objects": wrong}))
+
+
+@pytest.mark.parametrize(("n_components", "turns"), [(1, False), (2, False), (3, True)])
+def test_only_a_map_of_three_axes_is_said_to_turn(n_components, turns):
+    words = section(page_of(color_results(n_components)), "map")
+    keys = re.search(r'<p class="keys".*?</p>', words, flags=re.DOTALL).group(0)
+    assert ("3-D" in keys) == ("turn" in keys) == turns
+
+
+def test_thousands_are_set_apart_in_one_way_all_over_the_page():
+    results = color_results()
+    results["source"] |= {"n_answers": 37_234}
+    results["summary"] |= {"n_comparisons": 1_234_567}
+    results["margins"] = {"edges": [-1, 0, 1], "counts": [20_000, 45_678], "share_negative": 0.1}
+    results["learning_curve"] = [{"n_comparisons": size, "error": 0.2} for size in (12_500, 25_000)]
+    page = re.sub(r"<script.*?</script>|<style.*?</style>", "", page_of(results), flags=re.DOTALL)
+    assert "37 234 answers" in page
+    assert "1 234 567" in page
+    assert "12 500" in section(page_of(results), "learning")
+    assert not re.findall(r"\d,\d{3}", page)
+    assert not re.findall(r"(?<![#\da-f.])\d{5,}(?![\da-f])", page.replace("20261115", ""))
+
+
+def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
+    curve = LearningCurve(*np.array([[1000, 2000], [0.152, 0.15], [0.14, 0.14], [0.16, 0.16]]))
+    step = [
+        dict(zip(("n_comparisons", "error", "low", "high"), row, strict=True))
+        for row in zip(*_columns(curve), strict=True)
+    ]
+    finding = curve_finding(curve, "A map", few=False, best=0.074)
+    assert finding.code == "learned"
+    assert finding.text in unescape(section(page_of(color_results(learning_curve=step)), "learning"))
+
+
+def _columns(curve):
+    return (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
 
 
 def test_a_ceiling_that_failed_is_not_blamed_on_the_questions():

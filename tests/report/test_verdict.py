@@ -1,43 +1,86 @@
+"""The one rule of trust, as a table of cases."""
+
 import pytest
 from sample import color_results, empty_results
 
-from nearer.report._words import share_of_way, verdict
+from nearer.report._words import share_of_way
+from nearer.report.verdict import verdict
+
+GOOD, FAIR, POOR = 0.08, 0.2, 0.3  # errors of maps, where chance is 0.5 and the ceiling 0.074
 
 
-def judged(findings=(), **error):
-    results = color_results(findings=[{"level": level} for level in findings])
-    results["error"] = results["error"] | error
+def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), **error):
+    results = color_results(findings=[{"level": level} for level in findings], ellipse_size=ellipses)
+    results["error"] |= {"map": map, "map_low": map, "map_high": map} | error
+    results["reproducibility"] = None if reliability is None else {"reliability": reliability}
+    results["annotators"] = [{"name": "A", "flags": list(flags)}, {"name": "B", "flags": None}]
     return verdict(results)
 
 
-def test_a_good_map_is_trusted():
-    good = judged(map=0.08, map_low=0.07, map_high=0.09)
-    assert good.trust == "good"
-    assert "8% of unseen comparisons wrong (guessing: 50%, the best possible: 7.4%)" in good.sentence
-    assert "4,000 answers of 12 people about 68 objects, and you can trust it." in good.sentence
+@pytest.mark.parametrize(
+    ("case", "trust", "advice"),
+    [
+        ({}, "good", "you can trust it."),
+        ({"ellipses": None}, "good", "you can trust it."),
+        ({"findings": ["note", "good"]}, "good", "you can trust it."),
+        ({"findings": ["warning"]}, "fair", "you can trust it once you have read the warning below."),
+        ({"flags": ["answers at chance"]}, "fair", "once you have seen to the person who is flagged."),
+        (
+            {"findings": ["warning", "warning"], "flags": ["answers at chance"]},
+            "fair",
+            "once you have read the 2 warnings below and seen to the person who is flagged.",
+        ),
+        ({"reliability": 0.89}, "fair", "its predictions can be trusted, its distances only roughly."),
+        ({"ellipses": 0.5}, "fair", "its predictions can be trusted, its distances only roughly."),
+        ({"reliability": 0.5}, "fair", "its predictions can be trusted, its distances cannot yet."),
+        ({"ellipses": 0.9}, "fair", "its predictions can be trusted, its distances cannot yet."),
+        ({"reliability": None}, "fair", "but whether its distances can is not known."),
+        ({"map": FAIR}, "fair", "you can trust its broad layout, but not who is the nearest neighbour of whom."),
+        ({"map": FAIR, "reliability": 0.5}, "poor", "neither its layout nor its distances can be trusted yet."),
+        ({"map": POOR}, "poor", "you should read it with caution: it is wrong too often."),
+        ({"map": 0.45}, "poor", "you should read it with caution: it is wrong too often."),
+        ({"map": POOR, "map_high": 0.5}, "poor", "you should not trust it."),
+        ({"findings": ["error", "error"]}, "poor", "before you have seen to the 2 errors below."),
+        ({"findings": ["error"], "reliability": 0.99}, "poor", "before you have seen to the error below."),
+    ],
+)
+def test_the_map_is_trusted_if_predictions_and_distances_are_good_and_nothing_contradicts(case, trust, advice):
+    found = judged(**case)
+    assert found.trust == trust
+    assert found.sentence.endswith(advice)
+    assert found.sentence.endswith("and you can trust it.") == (trust == "good")
 
 
-def test_trust_falls_with_the_error():
-    order = [judged(map=error, map_low=error, map_high=error).trust for error in (0.1, 0.2, 0.3, 0.45)]
-    assert order == ["good", "fair", "poor", "poor"]
+def test_the_sentence_has_the_figures_of_both_parts():
+    sentence = judged().sentence
+    assert "8% of unseen comparisons wrong (guessing: 50%, the best possible: 7.4%)" in sentence
+    assert "its distances would come out much the same with other answers (reliability 0.95)" in sentence
+    assert "4000 answers of 12 people about 68 objects" in sentence
 
 
-def test_an_interval_that_holds_chance_is_not_trusted():
-    assert "you should not trust it" in judged(map=0.3, map_low=0.1, map_high=0.5).sentence
+def test_results_of_an_older_version_say_nothing_of_distances():
+    results = color_results(findings=[], annotators=None)
+    results["error"]["map"] = results["error"]["map_high"] = GOOD
+    del results["reproducibility"], results["ellipse_size"]
+    assert verdict(results).sentence.endswith("whether its distances can is not known.")
 
 
-def test_an_error_in_the_answers_goes_before_a_low_error_of_the_map():
-    assert judged(["error", "error"], map=0.08).trust == "poor"
-    assert "the 2 errors below" in judged(["error", "error"], map=0.08).sentence
-    assert "the warning below" in judged(["warning", "good"], map=0.08).sentence
+def test_after_placing_the_verdict_is_about_the_map_before():
+    results = color_results()
+    results["placed"] = {"objects": results["objects"][-2:], "n_answers": 40}
+    sentence = verdict(results).sentence
+    assert sentence.startswith(
+        "2 objects were placed on a map of 66, and what follows is about that map, without them."
+    )
+    assert "4000 answers of 12 people about 66 objects" in sentence
 
 
 def test_a_map_better_than_the_ceiling_is_as_good_as_the_answers_allow():
-    assert "as good as the answers allow" in judged(map=0.05, map_high=0.06).sentence
+    assert "as good as the answers allow" in judged(map=0.05).sentence
 
 
 def test_without_a_ceiling_the_best_possible_is_not_known():
-    unknown = judged(map=0.1, map_high=0.11, ceiling=None)
+    unknown = judged(map=0.1, ceiling=None)
     assert "best possible error not known" in unknown.sentence
     assert unknown.trust == "good"
 

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
-from nearer.checking.enough import check_ceiling, check_curve, check_rule
+from nearer.checking.distances import check_distances
+from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
 from nearer.checking.labels import check_missing_labels, check_misspelt, check_numbering, check_spellings
 from nearer.checking.people import check_chance, check_speed
@@ -45,6 +46,7 @@ CHECKS: tuple[Check, ...] = (
     check_ceiling,
     check_rule,
     check_curve,
+    check_distances,
 )
 
 
@@ -89,4 +91,4 @@ def check(answers: Answers, *, n_components: int = 2, random_state: RandomState 
             outcome = each(study)
             findings += outcome.findings
             counts |= outcome.counts
-    return Findings(answers.source, tuple(findings), counts)
+    return agreed(Findings(answers.source, tuple(findings), counts))

@@ -21,16 +21,18 @@ worth, asked three times each, is then enough.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from nearer._trend import Kind, trend
 from nearer._words import counted, percent
-from nearer.ceiling import noise_ceiling
-from nearer.checking.findings import Finding
+from nearer.checking.findings import Finding, Findings, Level
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.checking.study import Outcome, Study
-from nearer.model_selection import learning_curve
+from nearer.model_selection import LearningCurve, learning_curve
 from nearer.model_selection.folds import units_of
 
 TOO_FEW, PLENTY = 1.0, 4.0
@@ -38,10 +40,7 @@ TOO_FEW, PLENTY = 1.0, 4.0
 _WORTH = 0.6
 _MOST_REPEATS = 2  # what answers to one question are worth at most
 _FEW_QUESTIONS = 0.8  # for each comparison: below, their number is worth telling
-_FALL = 0.05  # of the error, from half of the answers to all
 _FEWEST = 50
-_WIDE = 0.1  # an interval beyond this does not tell whether the error still falls
-_NEAR_CHANCE = 0.4  # an error known to be above this is as good as a coin's
 
 
 def check_rule(study: Study) -> Outcome:
@@ -51,25 +50,33 @@ def check_rule(study: Study) -> Outcome:
     every_question = worth_of_repeats(3) * n * (n - 1) * (n - 2) / 2
     plenty = min(PLENTY * unit, every_question)
     worth, fresh = _worth(study)
-    c = worth / unit
-    counts = {"rule_constant": c, "worth": worth, "rule_unit": unit}
+    missing = 0 if worth >= plenty * (1 - 1e-9) else _rounded(math.ceil((plenty - worth) / fresh))
+    counts = {"rule_constant": worth / unit, "worth": worth, "rule_unit": unit, "rule_missing": missing}
+    counts["rule_all_questions"] = every_question < PLENTY * unit
     title = (
-        f"{counted(len(study.answers), 'answer')}{_repeats(study)} for {n} objects in {counted(p, 'dimension')}: "
-        f"{_short(c)} n p log n"
+        f"{counted(len(study.answers), 'answer')}{_repeats(study)} for {counted(n, 'object')} in "
+        f"{counted(p, 'dimension')}: {_short(worth / unit)} n p log n"
     )
-    few_objects = every_question < PLENTY * unit
-    if worth >= plenty * (1 - 1e-9):
-        text = "From 4 n p log n on, maps of noisy answers get nine of ten comparisons right."
+    return Outcome((_rule(title, counts, settled=False),), counts)
+
+
+def _rule(title: str, counts: Mapping[str, Any], *, settled: bool) -> Finding:
+    """Return what the rule of thumb says, which a learning curve that has settled knows better."""
+    few_objects, missing = counts["rule_all_questions"], counted(counts["rule_missing"], "answer")
+    code = "rather-few" if counts["rule_constant"] >= TOO_FEW else "too-few"
+    if counts["rule_missing"] == 0:
+        text = "As a rule of thumb, from 4 n p log n on maps of noisy answers get nine of ten comparisons right."
         text = "There are hardly more questions about so few objects." if few_objects else text
-        return Outcome((Finding("good", "enough", title, text),), counts)
-    missing = counted(_rounded(math.ceil((plenty - worth) / fresh)), "answer")
+        return Finding("good", "enough", title, text)
     more = f"about {missing} more make 4 n p log n, where nine of ten are right."
     more = "ask every question about them three times." if few_objects else more
-    if c >= TOO_FEW:
-        text = f"Maps of so many noisy answers get 7 to 9 of ten comparisons right; {more}"
-        return Outcome((Finding("note", "rather-few", title, text),), counts)
-    text = f"So few leave a map mostly to chance; {more}"
-    return Outcome((Finding("warning", "too-few", title, text),), counts)
+    if code == "rather-few" and settled:
+        text = "As a rule of thumb one would ask for more, but the error on answers not seen has settled."
+        return Finding("note", code, title, text)
+    if code == "rather-few":
+        text = f"As a rule of thumb, maps of so many noisy answers get 7 to 9 of ten comparisons right; {more}"
+        return Finding("note", code, title, text)
+    return Finding("warning", code, title, f"As a rule of thumb, so few leave a map mostly to chance; {more}")
 
 
 def _worth(study: Study) -> tuple[float, float]:
@@ -120,27 +127,51 @@ def check_curve(study: Study) -> Outcome:
     (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])
     counts: dict[str, Any] = {"held_out": float(error), "held_out_low": low, "held_out_high": high}
     counts["held_out_half"] = float(half)
-    title = f"A quick map errs in {percent(float(error))} of answers it has not seen (chance: 50%)"
-    if high >= 0.5 and low > _NEAR_CHANCE:
-        text = "No better than a coin: there are too few answers, or no order in them; see the other findings."
-        return Outcome((Finding("warning", "no-signal", title, text),), counts)
-    falls = half - error > max(_FALL * error, (high - low) / 4)  # a quarter of the interval is its standard error
-    if high >= 0.5 or (high - low > _WIDE and not falls):
-        text = f"The answers are too few to know better ({percent(low)} to {percent(high)}); ask more."
-        return Outcome((Finding("note", "weak-signal", title, text),), counts)
-    if falls:
-        text = f"With half of the answers it was {percent(float(half))}: more answers would still make it better."
-        return Outcome((Finding("note", "still-learning", title, text),), counts)
-    if m < len(study.comparisons):
-        text = f"With half of the {counted(m, 'comparison')} tried it was {percent(float(half))}: more change little."
-    else:
-        text = f"With half of the answers it was {percent(float(half))}: more answers would change little."
-    return Outcome((Finding("good", "learned", title, text),), counts)
+    part_of = "" if m == len(study.comparisons) else f" of {counted(m, 'comparison')}"
+    worth = _worth(study)[0] / (study.n_objects * study.n_components * math.log(study.n_objects))
+    best = None if study.ceiling is None else study.ceiling.error
+    return Outcome((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW, best=best),), counts)
+
+
+_CURVE: dict[Kind, tuple[Level, str]] = {
+    "guessing": ("warning", "no-signal"),
+    "unknown": ("note", "weak-signal"),
+    "falls": ("note", "still-learning"),
+    "settled": ("good", "learned"),
+}
+
+CURVE_CODES = frozenset(code for _, code in _CURVE.values())
+
+
+def curve_finding(curve: LearningCurve, what: str, *, few: bool, best: float | None, level: float = 0.95) -> Finding:
+    """Return what a learning curve says: how often maps err, and whether more answers would help."""
+    sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
+    found = trend(sizes, errors, lows, highs, level, few=few, best=best)
+    title = f"{what} errs in {percent(float(curve.errors[-1]))} of answers it has not seen (chance: 50%)"
+    return Finding(*_CURVE[found.kind], title, found.sentence)
+
+
+def with_curve(findings: Findings, curve: LearningCurve, level: float = 0.95) -> Findings:
+    """Return findings in which a learning curve takes the place of that of a quick map, wherever they speak of it."""
+    few = any(finding.code == "too-few" for finding in findings)
+    told = curve_finding(curve, "A map of fewer answers", few=few, best=findings.counts.get("ceiling"), level=level)
+    others = (finding for finding in findings if finding.code not in CURVE_CODES)
+    return agreed(replace(findings, items=(*others, told)))
+
+
+def agreed(findings: Findings) -> Findings:
+    """Return findings in which the rule of thumb does not ask for more answers once the learning curve has settled."""
+    settled = any(finding.code == "learned" for finding in findings)
+    items = (
+        _rule(finding.title, findings.counts, settled=settled) if finding.code == "rather-few" else finding
+        for finding in findings
+    )
+    return replace(findings, items=tuple(items))
 
 
 def check_ceiling(study: Study) -> Outcome:
     """Say how well any map could do, from questions asked more than once."""
-    found = noise_ceiling(study.comparisons)
+    found = study.ceiling
     if found is None:
         title = "How well a map could do at best is not known"
         text = "Too few questions were asked more than once; next time ask some of several people."

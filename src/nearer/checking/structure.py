@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
-from nearer._words import counted, listed, name, percent
+from nearer._words import counted, digits, listed, name, percent
 from nearer.checking.findings import Finding, Level
 from nearer.checking.graph import components, hanging_parts
 from nearer.checking.study import Outcome, Study
@@ -172,7 +172,7 @@ def check_groups(study: Study) -> Outcome:
     parts = [part for part in components(study.pairs, study.n_objects) if len(part) > 1]
     counts: dict[str, Any] = {"n_groups": len(parts)}
     if len(parts) > 1:
-        title = f"The objects fall into {len(parts)} groups with no comparison of a distance between them"
+        title = f"The objects fall into {digits(len(parts))} groups with no comparison of a distance between them"
         text = "No map can place them against each other; ask questions that mix them, or map each group alone."
         return Outcome((Finding("error", "disconnected", title, text, _part_names(study, parts)),), counts)
     if few_anchors := _few_anchors(study):
@@ -192,7 +192,7 @@ def check_groups(study: Study) -> Outcome:
 
 def _part_names(study: Study, parts: list[Any]) -> tuple[str, ...]:
     lines = [f"{counted(len(part), 'object')}: {listed(study.object_names(part))}" for part in parts[:5]]
-    return (*lines, f"... {len(parts) - 5} groups more") if len(parts) > 5 else tuple(lines)
+    return (*lines, f"... {digits(len(parts) - 5)} groups more") if len(parts) > 5 else tuple(lines)
 
 
 def _few_anchors(study: Study) -> tuple[Finding, ...]:
@@ -205,7 +205,7 @@ def _few_anchors(study: Study) -> tuple[Finding, ...]:
         return ()
     labels = listed(study.object_names(anchors))
     one = len(anchors) == 1
-    title = f"The anchor is always {labels}" if one else f"Only {len(anchors)} objects are ever the anchor"
+    title = f"The anchor is always {labels}" if one else f"Only {digits(len(anchors))} objects are ever the anchor"
     text = (
         "Such answers order the others by their distance from it and say nothing of the distances between them; "
         if one
@@ -215,7 +215,7 @@ def _few_anchors(study: Study) -> tuple[Finding, ...]:
 
 
 def _hinged(study: Study, hanging: list[tuple[int, Any]]) -> Finding:
-    count = f"{len(hanging)} groups hang" if len(hanging) > 1 else "A group hangs"
+    count = f"{digits(len(hanging))} groups hang" if len(hanging) > 1 else "A group hangs"
     title = f"{count} on the rest by a single object"
     text = "The answers let such a group turn about that object; ask questions that mix it with the others."
     examples = []

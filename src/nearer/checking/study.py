@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nearer._rows import factorize
 from nearer._votes import torn
 from nearer._words import name
+from nearer.ceiling import NoiseCeiling, noise_ceiling
 from nearer.checking.findings import Finding
 from nearer.comparisons import Comparisons
 from nearer.formats.answers import Answers
@@ -164,6 +165,11 @@ class Study:
         low, high = np.divmod(self._questions[0], self.n_pairs)
         first = self.votes[:, 1] - self.votes[:, 0]
         return np.where(first > 0, low, high)[first != 0], np.where(first > 0, high, low)[first != 0]
+
+    @cached_property
+    def ceiling(self) -> NoiseCeiling | None:
+        """The smallest error that any map could have, where questions were asked often enough to tell."""
+        return noise_ceiling(self.comparisons)
 
     @cached_property
     def _people(self) -> tuple[NDArray[Any], NDArray[np.intp]] | None:

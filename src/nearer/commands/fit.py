@@ -15,6 +15,7 @@ from nearer.commands.parsing import INTERRUPTED, Commands, add_command, add_file
 from nearer.commands.values import natural, pairs, positive, share
 
 if TYPE_CHECKING:
+    from nearer.report.verdict import Verdict
     from nearer.runs import Study
 
 _METHODS = ("auto", "DMOE", "posterior", "GNMDS", "SOE", "STE", "TSTE", "CKL")
@@ -56,7 +57,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.runs import RunSettings, begin_study, end_study, fit_study, keep_study
+    from nearer.report.verdict import verdict
+    from nearer.runs import RunSettings, begin_study, end_study, fit_study, keep_study, read_results
     from nearer.runs.folder import refuse_input
 
     settings = RunSettings(
@@ -87,15 +89,18 @@ def run(options: argparse.Namespace) -> int:
     replaced = (options.out / "results.json").exists()
     study = fit_study(answers, settings, keep, tell)
     files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
-    figures = {"folder": str(options.out), "files": files, **summary(study)}
+    found = summary(study, verdict(read_results(options.out)))
+    figures = {"folder": str(options.out), "files": files, **found}
     if replaced:
         sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
-    say(options, _text(study, options.out), figures)
+    say(options, _text(study, options.out, found), figures)
     return INTERRUPTED if study.interrupted else 0
 
 
-def summary(study: Study) -> dict[str, Any]:
+def summary(study: Study, judged: Verdict) -> dict[str, Any]:
     """Return the figures of a study that fit on a screen."""
+    from nearer.runs.results import size_of_ellipses
+
     error, ceiling = study.error, study.ceiling
     return {
         "n_objects": study.model.n_objects_,
@@ -108,15 +113,20 @@ def summary(study: Study) -> dict[str, Any]:
         "error_interval": None if error is None else [error.low, error.high],
         "map_error": None if error is None else error.map_error,
         "ceiling": None if ceiling is None else ceiling.error,
+        "reliability": None if study.distances is None else study.distances.reliability,
+        "ellipse_size": size_of_ellipses(study),
+        "verdict": judged.sentence,
+        "trust": judged.trust,
         "findings": None if study.findings is None else study.findings.worst,
         "notes": list(study.notes),
     }
 
 
-def _text(study: Study, folder: Path) -> str:
-    from nearer._words import counted
+def _text(study: Study, folder: Path, found: dict[str, Any]) -> str:
+    from nearer._words import counted, percent
+    from nearer.checking.enough import CURVE_CODES
 
-    answers, found = study.answers, summary(study)
+    answers = study.answers
     lines = [
         f"{counted(found['n_objects'], 'object')}, {counted(len(answers), 'answer')} "
         f"({counted(found['n_comparisons'], 'comparison')})",
@@ -128,10 +138,20 @@ def _text(study: Study, folder: Path) -> str:
         lines.append(str(study.error))
     if study.ceiling is not None:
         lines.append(str(study.ceiling))
+    if study.distances is not None:
+        lines.append(str(study.distances))
+    if found["ellipse_size"] is not None:
+        lines.append(
+            f"a typical object is known to lie within {percent(found['ellipse_size'])} of the typical distance between "
+            "two objects (95% ellipse)"
+        )
     if study.findings is not None:
+        if study.curve is not None:
+            lines += [finding.text for finding in study.findings if finding.code in CURVE_CODES]
         grave = [finding for finding in study.findings if finding.level in ("error", "warning")]
         lines += [f"{finding.level}: {finding.title}" for finding in grave]
     lines += [f"note: {note}" for note in study.notes]
+    lines.append(found["verdict"])
     lines += [f"written to {folder}; for a page to look at: nearer report {shlex.quote(str(folder))}"]
     return "\n".join(lines)
 

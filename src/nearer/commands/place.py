@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
 
 _ABOUT = """\
 Put new objects into a map by answers that compare them with those on it. The old objects stay where they are. OUT gets
-the larger map as embedding.csv, model.json and model.npz, and results.json for `nearer report`."""
+the larger map as embedding.csv, map.png, model.json and model.npz, and results.json for `nearer report`."""
 
 
 def add(commands: Commands) -> None:
@@ -22,19 +23,29 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    import numpy as np
+
     from nearer._words import counted, name
-    from nearer.formats.answers import matched
     from nearer.runs.folder import refuse_input
-    from nearer.runs.placing import results_for, write_placed
+    from nearer.runs.placing import place_objects, results_for, write_placed
     from nearer.storage import load_model
 
     refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options)
-    results, before = results_for(model, options.folder), model.n_objects_
-    points = model.place(matched(answers.comparisons, model.objects_)).tolist()
-    write_placed(model, results, options.out)
-    new = model.objects_[before:].tolist()
-    figures = {"folder": str(options.out), "objects": {str(label): at for label, at in zip(new, points, strict=True)}}
-    lines = [f"{name(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in zip(new, points, strict=True)]
-    say(options, "\n".join([*lines, f"{counted(len(new), 'new object')}; the map is in {options.out}"]), figures)
+    results = results_for(model, options.folder)
+    known = results.get("covariances")
+    new = place_objects(model, answers, None if known is None else np.array(known), random_state=0)
+    write_placed(model, results, new, options.out, shlex.join(["nearer", *options.arguments]))
+    points = dict(zip(new.objects, new.points.tolist(), strict=True))
+    lines = [f"{name(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in points.items()]
+    lines.append(
+        f"{counted(len(points), 'new object')}, placed by {counted(new.n_answers, 'answer')}; the other "
+        f"{counted(len(results['objects']), 'object')} and how far to trust them are as they were"
+    )
+    if new.n_unsure:
+        lines.append(
+            f"{counted(new.n_unsure, 'new object has', 'new objects have')} too few answers to be placed surely"
+        )
+    figures = {"folder": str(options.out), "objects": points, "n_answers": new.n_answers, "n_unsure": new.n_unsure}
+    say(options, "\n".join([*lines, f"the map is in {options.out}"]), figures)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nearer._words import level_of
+from nearer._words import counted, level_of
 from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
 from nearer.commands.values import share
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         "share_known": known,
     }
     text = (
-        f"{len(answers)} answers ({len(judged)} comparisons): error {error.error:.3f} "
+        f"{counted(len(answers), 'answer')} ({counted(len(judged), 'comparison')}): error {error.error:.3f} "
         f"({level_of(options.level)} interval {error.low:.3f} to {error.high:.3f}), "
         f"of the map {of_map.error:.3f} ({of_map.low:.3f} to {of_map.high:.3f}); chance is 0.5"
     )

@@ -73,8 +73,8 @@ def learning_curve(
         Copies of it are fitted.
     comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
     sizes : array-like of int, optional
-        Numbers of training comparisons, rounded up to whole trials. Left out: 6, evenly spaced in their logarithm,
-        from one for each object to all but the test part.
+        Numbers of training comparisons, rounded up to whole trials. Left out: all but the test part,
+        half of that, and four more below, evenly spaced in their logarithm down to one for each object.
     n_repeats : int >= 1
     by : {"trials", "annotators", "questions"}
         What is kept whole, as for `WholeKFold`.
@@ -149,8 +149,9 @@ def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
 
 def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int) -> NDArray[np.int64]:
     if sizes is None:
-        least = min(comparisons.n_objects, max(most // 2, 1))
-        return np.unique(np.rint(np.geomspace(least, most, N_SIZES)).astype(np.int64))
+        half = max(most // 2, 1)
+        steps = np.geomspace(min(comparisons.n_objects, half), half, N_SIZES - 1)
+        return np.unique(np.append(np.rint(steps).astype(np.int64), most))
     wanted = np.atleast_1d(np.asarray(sizes))
     if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu" or wanted.min() < 1:
         raise ValueError(f"sizes must be integers >= 1, got {sizes!r}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from nearer._words import digits
 from nearer.report._escaping import text
 
 WIDTH = 440.0
@@ -27,14 +28,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def number(value: float) -> str:
-    """Return a tick's label: short, with separators in thousands.
+    """Return a tick's label: short, with the thousands of large ones apart.
 
     Examples
     --------
     >>> number(0.1), number(20000.0)
-    ('0.1', '20,000')
+    ('0.1', '20 000')
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"
+    return digits(round(value)) if abs(value) >= 1000 else f"{value:.6g}"
 
 
 def apart(low: float, high: float) -> tuple[float, float]:
@@ -86,18 +87,24 @@ class Axes:
         return round(self.height - self.bottom - share * (self.height - self.bottom - self.top), 2)
 
     def frame(
-        self, x_title: str, y_title: str = "", *, x_ticks: Iterable[float] | None = None, y_ticks: bool = True
+        self,
+        x_title: str,
+        y_title: str = "",
+        *,
+        x_ticks: Iterable[float] | None = None,
+        y_ticks: Iterable[float] | None = None,
+        x_name: Callable[[float], str] = number,
     ) -> list[str]:
-        """Return the lines and labels of both axes."""
+        """Return the lines and labels of both axes; ``x_name`` writes the labels of the horizontal one."""
         floor = self.height - self.bottom
         parts = [line(self.left, floor, WIDTH - self.right, floor, "axis")]
         for value in ticks(*self.x) if x_ticks is None else x_ticks:
             parts += [
                 line(self.at_x(value), floor, self.at_x(value), floor + 5, "axis"),
-                words(self.at_x(value), floor + 19, number(value), "tick middle"),
+                words(self.at_x(value), floor + 19, x_name(value), "tick middle"),
             ]
         parts.append(words((self.left + WIDTH - self.right) / 2, self.height - 6, x_title, "title middle"))
-        for value in ticks(*self.y, most=5) if y_ticks else ():
+        for value in ticks(*self.y, most=5) if y_ticks is None else y_ticks:
             parts += [
                 line(self.left, self.at_y(value), WIDTH - self.right, self.at_y(value), "grid"),
                 words(self.left - 8, self.at_y(value) + 4, number(value), "tick end"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearer._words import percent
-from nearer.report._axes import Axes, box, dot, line, path, ticks, words
-from nearer.report._words import count, figure, interval
+from nearer._curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
+from nearer._trend import CHANCE
+from nearer._words import counted, percent
+from nearer.report._axes import Axes, box, dot, line, number, path, ticks, words
+from nearer.report._words import figure, interval
 
 
 def predicts_otherwise(error: Mapping[str, Any]) -> bool:
@@ -30,7 +33,7 @@ def error_chart(error: Mapping[str, Any]) -> str:
     largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
     axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=118 + 42 * len(rows), left=18, top=44)
     floor = axes.height - axes.bottom
-    parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=False)
+    parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=())
     parts += _reference(axes.at_x(chance), floor, "guessing", "end")
     if ceiling is not None:
         parts.append(box(axes.at_x(0), axes.top - 8, axes.at_x(ceiling), floor, "beyond"))
@@ -77,39 +80,49 @@ def margins_chart(margins: Mapping[str, Any]) -> str:
     most = max([*counts, 1])
     axes = Axes(x=(edges[0], edges[-1]), y=(0.0, 1.06 * most), left=66)
     parts = axes.frame("margin", "comparisons")
-    for left, right, number in zip(edges[:-1], edges[1:], counts, strict=True):
+    for left, right, many in zip(edges[:-1], edges[1:], counts, strict=True):
         kind = "accent bar" if right <= 1e-9 else "second bar"
-        parts.append(box(axes.at_x(left), axes.at_y(number), axes.at_x(right), axes.at_y(0), kind))
+        parts.append(box(axes.at_x(left), axes.at_y(many), axes.at_x(right), axes.at_y(0), kind))
     if edges[0] <= 0 <= edges[-1]:
         parts.append(line(axes.at_x(0), axes.top, axes.at_x(0), axes.at_y(0), "reference"))
     return axes.drawing(
         parts,
-        f"Histogram of the margins of {count(int(sum(counts)), 'comparison')} from {edges[0]:.3g} to {edges[-1]:.3g}",
+        f"Histogram of the margins of {counted(int(sum(counts)), 'comparison')} from {edges[0]:.3g} to {edges[-1]:.3g}",
     )
 
 
 def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any] | None) -> str:
     """Draw the held-out error against the number of comparisons learned from."""
-    sizes, errors = [step["n_comparisons"] for step in curve], [step["error"] for step in curve]
+    sizes, errors = [max(step["n_comparisons"], 1) for step in curve], [step["error"] for step in curve]
     lows = [step["low"] if step.get("low") is not None else step["error"] for step in curve]
     highs = [step["high"] if step.get("high") is not None else step["error"] for step in curve]
-    ceiling = (error or {}).get("ceiling")
-    bottom = min(0.8 * min(lows), 0.8 * ceiling if ceiling is not None else 1.0)
-    axes = Axes(x=(0.0, 1.04 * max(sizes)), y=(bottom, 1.04 * max(highs)))
-    parts = axes.frame("comparisons learned from", "held-out error", x_ticks=ticks(0, 1.04 * max(sizes), most=5))
-    band = [(axes.at_x(size), axes.at_y(high)) for size, high in zip(sizes, highs, strict=True)]
-    band += [(axes.at_x(size), axes.at_y(low)) for size, low in reversed(list(zip(sizes, lows, strict=True)))]
+    scale = CurveScale.of(sizes, highs)
+    # Its x axis is of logarithms.
+    axes = Axes(x=(math.log10(scale.x[0]), math.log10(scale.x[1])), y=scale.y)
+    at_x = [axes.at_x(math.log10(size)) for size in sizes]
+    parts = axes.frame(
+        X_TITLE, Y_TITLE, x_ticks=[math.log10(size) for size in scale.ticks], y_ticks=scale.heights,
+        x_name=lambda place: number(round(10**place)),
+    )  # fmt: skip
+    band = [(x, axes.at_y(high)) for x, high in zip(at_x, highs, strict=True)]
+    band += [(x, axes.at_y(low)) for x, low in reversed(list(zip(at_x, lows, strict=True)))]
     parts.append(path(band, "accent band", closed=True))
-    if ceiling is not None:
-        parts.append(line(axes.left, axes.at_y(ceiling), axes.at_x(axes.x[1]), axes.at_y(ceiling), "reference"))
-        parts.append(words(axes.left + 6, axes.at_y(ceiling) - 6, "best possible", "tick"))
-    places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(sizes, errors, strict=True)]
+    references = {GUESSING: (error or {}).get("chance") or CHANCE, BEST_POSSIBLE: (error or {}).get("ceiling")}
+    for name, height in references.items():
+        if height is not None:
+            y = axes.at_y(height)
+            parts += [
+                line(axes.left, y, axes.at_x(axes.x[1]), y, "reference"),
+                words(axes.left + 6, y - 6, name, "tick"),
+            ]
+    places = [(x, axes.at_y(value)) for x, value in zip(at_x, errors, strict=True)]
     parts += [path(places, "accent stroke"), *(dot(x, y, "accent", 3.5) for x, y in places)]
     return axes.drawing(
         parts,
         "Learning curve: "
         + "; ".join(
-            f"{count(round(size), 'comparison')}, error {value:.3f}" for size, value in zip(sizes, errors, strict=True)
+            f"{counted(round(size), 'comparison')}, error {value:.3f}"
+            for size, value in zip(sizes, errors, strict=True)
         ),
     )
 
@@ -141,7 +154,7 @@ def dimension_chart(choice: Mapping[str, Any]) -> str:
     highs = [value + deviation for value, deviation in zip(errors, deviations, strict=True)]
     room = 0.12 * (max(highs) - min(lows)) + 1e-6
     axes = Axes(x=(min(candidates) - 0.5, max(candidates) + 0.5), y=(max(min(lows) - room, 0.0), max(highs) + room))
-    parts = axes.frame("dimensions", "cross-validated error", x_ticks=_some(candidates))
+    parts = axes.frame("dimensions", "held-out error of the map", x_ticks=_some(candidates))
     places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(candidates, errors, strict=True)]
     parts.append(path(places, "second thin"))
     for (x, y), low, high in zip(places, lows, highs, strict=True):
@@ -152,8 +165,8 @@ def dimension_chart(choice: Mapping[str, Any]) -> str:
         parts.append(dot(x, y, "ring", 10))
     return axes.drawing(
         parts,
-        "Cross-validated error: "
-        + "; ".join(f"{count(size, 'dimension')} {value:.3f}" for size, value in zip(candidates, errors, strict=True))
+        "Held-out error: "
+        + "; ".join(f"{counted(size, 'dimension')} {value:.3f}" for size, value in zip(candidates, errors, strict=True))
         + f"; chosen {choice.get('chosen')}",
     )
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nearer._words import counted, digits
 from nearer.report._escaping import text
 from nearer.report._sections import Results, paragraph
-from nearer.report._words import count
+from nearer.report._words import n_fitted, placed
 
 
 def settings(results: Results) -> str:
     """Show the settings, the versions and the command that repeats the map exactly."""
     parts = []
+    later = (placed(results) or {}).get("commands") or []
+    files, commands = ("files", "commands") if later else ("file", "command")
     if results["command"]:
         parts += [
-            paragraph("The same file, versions, seed and command give the same map."),
-            copyable("command", str(results["command"]), code=True),
+            paragraph(f"The same {files}, versions, seed and {commands} give the same map."),
+            copyable("command", "\n".join([str(results["command"]), *later]), code=True),
         ]
     chosen = results["settings"] or {}
     lists = (
@@ -30,7 +33,7 @@ def settings(results: Results) -> str:
 
 
 def _about_data(results: Results) -> dict[str, Any]:
-    source, summary = results["source"] or {}, results["summary"] or {}
+    source, summary, later = results["source"] or {}, results["summary"] or {}, placed(results) or {}
     return {
         "file": source.get("file"),
         "sha256": source.get("sha256"),
@@ -39,7 +42,9 @@ def _about_data(results: Results) -> dict[str, Any]:
         "bad rows skipped": source.get("n_bad"),
         "undecided answers": source.get("n_undecided"),
         "comparisons": summary.get("n_comparisons"),
-        "objects": summary.get("n_objects"),
+        "objects": n_fitted(results) if summary.get("n_objects") is not None else None,
+        "objects placed later": len(later["objects"]) if later else None,
+        "answers they were placed by": later.get("n_answers"),
         "objects never compared": summary.get("n_unseen"),
         "annotators": summary.get("n_annotators"),
         "trials": summary.get("n_trials"),
@@ -62,7 +67,8 @@ def _shown(name: str, value: Any) -> str:
     if isinstance(value, float):
         return text(f"{value:.6g}")
     # A seed is a name and not an amount: it has no separators.
-    return text(f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and name != "seed" else value)
+    amount = isinstance(value, int) and not isinstance(value, bool) and name != "seed"
+    return text(digits(value) if amount else value)
 
 
 def citing(results: Results) -> str | None:
@@ -71,7 +77,7 @@ def citing(results: Results) -> str | None:
     if not found:
         return None
     lines = [cite["text"] + (f" doi:{cite['doi']}" if cite.get("doi") else "") for cite in found]
-    return paragraph(f"If this map is of use in a publication, please cite {count(len(lines), 'work')}:") + copyable(
+    return paragraph(f"If this map is of use in a publication, please cite {counted(len(lines), 'work')}:") + copyable(
         "citations", "\n".join(lines)
     )
 

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from nearer._words import level_of
+from nearer._words import counted, level_of
 from nearer.report._making import copyable
 from nearer.report._sections import Results, paragraph
-from nearer.report._words import basis, count, figure, interval, map_error
+from nearer.report._words import basis, figure, interval, map_error, placed
 
 
 def methods(results: Results) -> str | None:
     """Show a paragraph for a paper, with a button that copies it.
 
-    There is none without a method, nor after objects were placed on the map, of whose answers the results know nothing.
+    There is none without a method.
     """
-    if not (results["settings"] or {}).get("method") or objects_were_placed(results):
+    if not (results["settings"] or {}).get("method"):
         return None
-    sentences = (_data(results), _map(results), _weighed(results), _dimension(results), _error(results))
+    made = (_data(results), _map(results), _weighed(results), _dimension(results))
+    judged = (_error(results), _distances(results), _regions(results), _placed(results))
     return paragraph("To start from; look through it before it goes into a paper.") + copyable(
-        "methods", " ".join(sentence for sentence in (*sentences, _regions(results)) if sentence)
+        "methods", " ".join(sentence for sentence in (*made, *judged) if sentence)
     )
-
-
-def objects_were_placed(results: Results) -> bool:
-    """Whether objects were placed on the map after it was fitted, as the notes tell."""
-    return any("placed on the map" in note for note in results.get("notes") or [])
 
 
 def _data(results: Results) -> str:
     source, summary = results["source"] or {}, results["summary"] or {}
     kind = f" ({source['kind']})" if source.get("kind") else ""
     n_undecided, n_bad = source.get("n_undecided"), source.get("n_bad")
-    left = [count(n_undecided, "undecided answer")] if n_undecided else []
-    left += [f"{count(n_bad, 'row')} that could not be read"] if n_bad else []
+    left = [counted(n_undecided, "undecided answer")] if n_undecided else []
+    left += [f"{counted(n_bad, 'row')} that could not be read"] if n_bad else []
     without = f", without {' and '.join(left)}" if left else ""
     answers, comparisons = source.get("n_answers"), summary.get("n_comparisons")
     if answers is None or not comparisons:
         return f"The map rests on {basis(results)}{kind}{without}."
     was = "was" if answers == 1 else "were"
-    return f"The {basis(results)}{kind} {was} read as {count(comparisons, 'comparison')} of distances{without}."
+    return f"The {basis(results)}{kind} {was} read as {counted(comparisons, 'comparison')} of distances{without}."
 
 
 def _map(results: Results) -> str:
@@ -46,7 +42,7 @@ def _map(results: Results) -> str:
     seed = "" if results["seed"] is None else f" (seed {results['seed']})"
     chosen = (settings.get("chosen") or {}).get("method")
     how = f"{chosen}, which predicted held-out answers best among several methods" if chosen else settings["method"]
-    return f"A map of {count(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
+    return f"A map of {counted(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
 
 
 def _weighed(results: Results) -> str:
@@ -82,6 +78,28 @@ def _error(results: Results) -> str:
     return f"{folds} had an error of {figure(value)} on held-out comparisons ({'; '.join(beside)})."
 
 
+def _distances(results: Results) -> str:
+    found = results.get("reproducibility")
+    if not found:
+        return ""
+    kept = f" of whole {found['unit']}" if found.get("unit") else ""
+    splits = f" (mean of {counted(found['n_splits'], 'random split')})" if found.get("n_splits") else ""
+    return (
+        f"Spearman correlations of the distances on maps of two halves{kept}{splits}, stepped up to all answers by the "
+        f"Spearman-Brown formula, gave a reliability of {found['reliability']:.2f}."
+    )
+
+
+def _placed(results: Results) -> str:
+    found = placed(results)
+    if found is None:
+        return ""
+    number, by = len(found["objects"]), found.get("n_answers")
+    answers = f" by {counted(by, 'further answer')}" if by is not None else ""
+    were = f"{counted(number, 'further object')} {'was' if number == 1 else 'were'}"
+    return f"{were} placed on that map{answers}, which left the others where they were; no figure above takes them in."
+
+
 def _regions(results: Results) -> str:
     if results["covariances"] is None:
         return ""
@@ -95,7 +113,7 @@ def _resampled(results: Results) -> str:
     if settings["method"] == "PosteriorEmbedding" or not run.get("n_resamples") or not run.get("by"):
         return ""
     no_trials = run["by"] == "trials" and not (results["summary"] or {}).get("n_trials")
-    return f", from {count(run['n_resamples'], 'bootstrap resample')} of {'comparisons' if no_trials else run['by']}"
+    return f", from {counted(run['n_resamples'], 'bootstrap resample')} of {'comparisons' if no_trials else run['by']}"
 
 
 def _level(results: Results) -> str:

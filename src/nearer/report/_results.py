@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._words import counted
 from nearer.report._checks import HINT, LARGEST
 from nearer.report._schema import LATER, SCHEMA
-from nearer.report._words import count
+from nearer.report._words import n_fitted, placed
 
 FORMAT = 1
 N_NEIGHBOURS = 5
@@ -61,11 +62,14 @@ def _check_map(results: Mapping[str, Any]) -> None:
     for name, column in (results["attributes"] or {}).items():
         if len(column) != n:
             raise ValueError(
-                f"attributes: the column {name!r} has {count(len(column), 'value')} for {count(n, 'object')}; "
+                f"attributes: the column {name!r} has {counted(len(column), 'value')} for {counted(n, 'object')}; "
                 "give one for each"
             )
     if results["scree"] is not None:
         _check_length("scree", results["scree"], p)
+    later = (placed(results) or {}).get("objects") or []
+    if later and (len(later) >= n or list(results["objects"][-len(later) :]) != list(later)):
+        raise ValueError(f"placed.objects must be the last of the objects{HINT}")
 
 
 def _check_charts(results: Mapping[str, Any]) -> None:
@@ -83,7 +87,7 @@ def _check_charts(results: Mapping[str, Any]) -> None:
 
 def _check_length(place: str, values: Sequence[Any], wanted: int) -> None:
     if len(values) != wanted:
-        raise ValueError(f"{place} must hold {count(wanted, 'number')}; got {len(values)}{HINT}")
+        raise ValueError(f"{place} must hold {counted(wanted, 'number')}; got {len(values)}{HINT}")
 
 
 def _matrix(values: Any, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
@@ -151,6 +155,7 @@ def payload(results: Mapping[str, Any], thumbnails: Mapping[int, str]) -> dict[s
         "annotators": results["annotators"]
         and [{field: person.get(field) for field in _OF_PEOPLE} for person in results["annotators"]],
         "chance": (results["error"] or {}).get("chance"),
+        "fitted": n_fitted(results),
         "thumbnails": {str(place): uri for place, uri in thumbnails.items()},
     }
 

@@ -94,4 +94,26 @@ SCHEMA: dict[str, Check] = {
     "citations": maybe(list_of(record({"text": string}, {"doi": string}))),
 }
 #: Keys that older results do not have.
-LATER: dict[str, Check] = {"notes": maybe(list_of(string))}
+LATER: dict[str, Check] = {
+    "notes": maybe(list_of(string)),
+    "ellipse_size": maybe(_amount),
+    "reproducibility": maybe(
+        record(
+            {"reliability": _share},
+            {
+                "half": number(-1, 1),
+                "low": _share,
+                "high": _share,
+                "n_splits": whole(1),
+                "n_objects": whole(),
+                "unit": string,
+            },
+        )
+    ),
+    "placed": maybe(
+        record(
+            {"objects": list_of(string, least=1)},
+            {"n_answers": whole(), "title": string, "commands": list_of(string), "n_unsure": whole()},
+        )
+    ),
+}

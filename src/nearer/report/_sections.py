@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from nearer._words import level_of, percent
+from nearer._reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
+from nearer._trend import trend
+from nearer._words import counted, digits, level_of, percent
 from nearer.report import _charts
 from nearer.report._escaping import text
 from nearer.report._results import N_NEIGHBOURS
-from nearer.report._words import count, figure, interval, map_error, share_of_way
+from nearer.report._words import figure, interval, map_error, share_of_way
 
 Results = Mapping[str, Any]
 _LEVELS = {"error": "Error", "warning": "Warning", "note": "Note", "good": "Good"}
@@ -52,7 +54,7 @@ def trust(results: Results) -> str:
     if not error or measured is None:
         return paragraph(
             "The error on held-out answers was not measured in this run.", left_out(results, "held-out error")
-        )
+        ) + paragraph(*_about_distances(results))
     value, low, high = measured
     level = level_of(results["level"] or 0.95)
     unit = f", {error['unit']} kept whole" if error.get("unit") else ""
@@ -68,7 +70,35 @@ def trust(results: Results) -> str:
         chart(_charts.error_chart(error), f"Held-out error with {level} intervals.{folds}"),
         paragraph(*sentences),
         paragraph(_about_whole(error)),
+        paragraph(*_about_distances(results)),
     )
+
+
+def _about_distances(results: Results) -> list[str]:
+    """Say how far distances on the map can be trusted: their reliability, and the size of the ellipses."""
+    found, size = results.get("reproducibility"), results.get("ellipse_size")
+    if found:
+        splits = f" in {counted(found['n_splits'], 'split')}" if found.get("n_splits") else ""
+        within = (
+            f" ({found['low']:.2f} to {found['high']:.2f}{splits})"
+            if None not in (found.get("low"), found.get("high"))
+            else ""
+        )
+        words = [
+            f"Its distances {reproduced(found['reliability'])}: maps of two halves of the answers, stepped up to all "
+            f"answers by the formula of Spearman and Brown, have a reliability of {found['reliability']:.2f}{within}.",
+            f"From {DISTANCES_GOOD:g} on distances can be trusted; below {DISTANCES_FAIR:g} not even what is near and "
+            "what is far.",
+        ]
+    else:
+        why = left_out(results, "reproducibility of distances", "To have it measured, run nearer fit again.")
+        words = ["How far its distances are reproducible was not measured.", why]
+    if size is not None:
+        words.append(
+            f"The place of a typical object is known to within {percent(size)} of the typical distance between two "
+            "objects (95% ellipses)."
+        )
+    return words
 
 
 def _about_whole(error: Mapping[str, Any]) -> str:
@@ -154,24 +184,22 @@ def learning(results: Results) -> str:
             _charts.learning_chart(curve, results["error"]),
             "Held-out error against the number of comparisons learned from.",
         ),
-        paragraph(_about_curve(curve)),
+        paragraph(*_about_curve(results)),
     )
 
 
-def _about_curve(curve: Sequence[Mapping[str, float]]) -> str:
-    last = curve[-1]
-    if len(curve) < 2:
-        return f"With {count(int(last['n_comparisons']), 'comparison')} the error is {figure(last['error'])}."
-    half = min(curve[:-1], key=lambda step: abs(step["n_comparisons"] - last["n_comparisons"] / 2))
-    drop = half["error"] - last["error"]
-    width = last["high"] - last["low"] if last.get("high") is not None and last.get("low") is not None else 0.0
-    sizes = f"Between {half['n_comparisons']:,.0f} and {last['n_comparisons']:,.0f} comparisons"
-    # Half the interval is about two standard errors: a smaller fall may be chance.
-    if drop > max(width / 2, 0.005):
-        return (
-            f"{sizes} the error fell by {figure(drop)}, and it has not settled: more answers would make the map better."
-        )
-    return f"{sizes} the error hardly changed: more answers of the same kind would change the map little."
+def _about_curve(results: Results) -> list[str]:
+    """Say whether more answers would help predictions, by the doctor's rule, and whether distances need them."""
+    curve = results["learning_curve"]
+    lows, highs = ([step["error"] if step.get(end) is None else step[end] for step in curve] for end in ("low", "high"))
+    few = any(finding.get("code") == "too-few" for finding in results["findings"] or [])
+    sizes, errors = [step["n_comparisons"] for step in curve], [step["error"] for step in curve]
+    best = (results["error"] or {}).get("ceiling")
+    words = [trend(sizes, errors, lows, highs, results["level"] or 0.95, few=few, best=best).sentence]
+    reliability = (results.get("reproducibility") or {}).get("reliability")
+    if reliability is not None and reliability < DISTANCES_GOOD:
+        words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")
+    return words
 
 
 def dimensions(results: Results) -> str | None:
@@ -203,7 +231,7 @@ def _about_whiskers(choice: Mapping[str, Any]) -> str:
 def _about_choice(choice: Mapping[str, Any]) -> list[str]:
     chosen, rule = choice["chosen"], choice.get("rule")
     by = f" by the rule of {rule}" if rule else ""
-    words = [f"{count(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
+    words = [f"{counted(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
     if rule == "one standard error":
         words.append(
             "It takes the smallest number of dimensions whose error is at most one standard error above the lowest."
@@ -230,9 +258,9 @@ def annotators(results: Results) -> str:
     flagged = sum(bool(person.get("flags")) for person in found)
     return (
         paragraph(
-            f"The error of {'one person' if len(found) == 1 else f'each of {len(found):,} people'} against a map "
+            f"The error of {'one person' if len(found) == 1 else f'each of {digits(len(found))} people'} against a map "
             f"fitted without them, with {level_of(results['level'] or 0.95)} intervals.",
-            f"{count(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
+            f"{counted(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
             if flagged
             else "Nobody is flagged.",
         )
@@ -243,7 +271,7 @@ def annotators(results: Results) -> str:
 def neighbours(results: Results) -> str:
     """Leave room for the table of neighbours, which the page's script fills."""
     many = min(N_NEIGHBOURS, len(results["objects"]) - 1)
-    space = count(len(results["embedding"][0]), "dimension")
+    space = counted(len(results["embedding"][0]), "dimension")
     if many == 0:
         words = "There is only one object, which has no neighbours."
     elif many == 1:

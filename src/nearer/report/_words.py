@@ -1,60 +1,11 @@
-"""Numbers in words, and the verdict on a map in one sentence.
-
-How far a map has come is measured between two errors that need no map: that of guessing (chance) and that of the
-answers themselves, which contradict each other where a question was asked twice (the ceiling),
-
-    share of the way = (chance - error) / (chance - ceiling),
-
-with zero for a ceiling that is not known, which makes the share a lower bound.
-"""
+"""Figures of the results as they are told in several places: the error, what it rests on, intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from nearer._words import percent
-
-# Of the way from chance to the ceiling. Without one the way is measured to an error of zero, which nobody reaches.
-_GOOD, _FAIR = 0.85, 0.6
-_GOOD_UNKNOWN, _FAIR_UNKNOWN = 0.7, 0.4
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What to think of a map, in a sentence and in a word."""
-
-    sentence: str
-    trust: Literal["good", "fair", "poor", "unknown"]
-
-
-def verdict(results: Mapping[str, Any]) -> Verdict:
-    """Return the verdict on a map.
-
-    Examples
-    --------
-    >>> error = {"held_out": 0.1, "map": 0.12, "map_low": 0.11, "map_high": 0.13, "ceiling": 0.06, "chance": 0.5}
-    >>> results = {"error": error, "summary": {}, "source": {"n_answers": 7097}, "findings": [], "objects": "ab"}
-    >>> verdict(results).sentence
-    'The map gets 12% of unseen comparisons wrong (guessing: 50%, the best possible: 6%), which is 86% of the way \
-from guessing to the best possible; it rests on 7,097 answers about 2 objects, and you can trust it.'
-    """
-    error = map_error(results)
-    rests = f"it rests on {basis(results)}"
-    if error is None:
-        return Verdict(f"How good the map is was not measured; {rests}, and you should not rely on it yet.", "unknown")
-    value, _, high = error
-    ceiling, chance = results["error"].get("ceiling"), results["error"].get("chance") or 0.5
-    share = share_of_way(value, ceiling, chance)
-    known = f", the best possible: {percent(ceiling)}" if ceiling is not None else ""
-    way = _way(value, share, ceiling)
-    trust, advice = _trust(share, (value if high is None else high) >= chance, ceiling is not None, results["findings"])
-    return Verdict(
-        f"The map gets {percent(value)} of unseen comparisons wrong (guessing: {percent(chance)}{known}), {way}; "
-        f"{rests}, and {advice}.",
-        trust,
-    )
+from nearer._words import counted
 
 
 def map_error(results: Mapping[str, Any]) -> tuple[float, float | None, float | None] | None:
@@ -81,63 +32,30 @@ def share_of_way(error: float, ceiling: float | None, chance: float) -> float:
     return min((chance - error) / (chance - floor), 1.0)
 
 
-def _way(error: float, share: float, ceiling: float | None) -> str:
-    if share <= 0:
-        return "which is no better than guessing"
-    if ceiling is None:
-        return "with the best possible error not known"
-    if error <= ceiling:
-        return "which is as good as the answers allow"
-    return f"which is {percent(share)} of the way from guessing to the best possible"
-
-
-def _trust(
-    share: float, at_chance: bool, known: bool, findings: list[Mapping[str, Any]] | None
-) -> tuple[Literal["good", "fair", "poor"], str]:
-    """Return whether to trust the map, and the advice that ends the verdict."""
-    levels = [finding["level"] for finding in findings or []]
-    good, fair = (_GOOD, _FAIR) if known else (_GOOD_UNKNOWN, _FAIR_UNKNOWN)
-    if at_chance:
-        return "poor", "you should not trust it"
-    if "error" in levels:
-        return "poor", f"you should not rely on it before you have seen to {_the(levels.count('error'), 'error')} below"
-    if share < fair:
-        return "poor", "you should read it with caution: more answers, or more careful ones, would change it"
-    if share < good:
-        return "fair", "you can trust its broad layout, but not who is the nearest neighbour of whom"
-    if "warning" in levels:
-        return "good", f"you can trust it once you have read {_the(levels.count('warning'), 'warning')} below"
-    return "good", "you can trust it"
-
-
-def _the(number: int, noun: str) -> str:
-    return f"the {noun}" if number == 1 else f"the {count(number, noun)}"
-
-
 def basis(results: Mapping[str, Any]) -> str:
     """Return what the map rests on: how many answers, of how many people, about how many objects."""
     summary, source = results["summary"] or {}, results["source"] or {}
-    about = f"about {count(len(results['objects']), 'object')}"
+    about = f"about {counted(n_fitted(results), 'object')}"
     if source.get("n_answers") is not None:
-        basis = count(source["n_answers"], "answer")
+        basis = counted(source["n_answers"], "answer")
     elif summary.get("n_comparisons") is not None:
-        basis = count(summary["n_comparisons"], "comparison")
+        basis = counted(summary["n_comparisons"], "comparison")
     else:
         return f"answers {about}"
     if summary.get("n_annotators"):
-        basis += f" of {count(summary['n_annotators'], 'person', 'people')}"
+        basis += f" of {counted(summary['n_annotators'], 'person', 'people')}"
     return f"{basis} {about}"
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number of things.
+def placed(results: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what is known of the objects that were placed on the map after it was fitted; None if there are none."""
+    found: Mapping[str, Any] | None = results.get("placed")
+    return found or None
 
-    Examples
-    --------
-    >>> count(1, "answer"), count(7097, "answer")
-    ('1 answer', '7,097 answers')
-    """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+def n_fitted(results: Mapping[str, Any]) -> int:
+    """Return how many objects the map was fitted to, without those that were placed on it."""
+    return len(results["objects"]) - len((placed(results) or {}).get("objects") or [])
 
 
 def figure(value: float | None) -> str:

@@ -16,13 +16,14 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from nearer._words import level_of, percent
+from nearer._words import counted, level_of, percent
 from nearer.report import _making, _sections
 from nearer.report._escaping import json_block, text
-from nearer.report._methods import methods, objects_were_placed
+from nearer.report._methods import methods
 from nearer.report._results import checked, payload
 from nearer.report._thumbnails import read_thumbnails
-from nearer.report._words import count, verdict
+from nearer.report._words import n_fitted, placed
+from nearer.report.verdict import verdict
 
 # In the order in which they use each other.
 SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
@@ -118,28 +119,49 @@ def _map(results: Mapping[str, Any]) -> str:
         if results["covariances"] is not None
         else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
     )
+    region += _about_placed(results)
     dimensions, scree = len(results["embedding"][0]), results["scree"] or []
     if dimensions > 2:
         share = f", and the first two hold {percent(sum(scree[:2]) / sum(scree))} of its variance" if sum(scree) else ""
         region += f" The map has {dimensions} dimensions, of which two or three are shown at a time{share}."
     if dimensions == 1:
         region += " The map has one dimension: left and right are all that counts, and height only makes room."
-    return Template(asset("map.html")).substitute(region=text(region))
+    gestures = "Drag to move, or to turn the map in 3-D (with Shift to move)" if dimensions > 2 else "Drag to move"
+    arrows = "arrows move or turn" if dimensions > 2 else "arrows move"
+    return Template(asset("map.html")).substitute(region=text(region), gestures=gestures, arrows=arrows)
 
 
 def _why_no_ellipses(results: Mapping[str, Any]) -> str:
-    if objects_were_placed(results):
-        return "A map has no ellipses after placing objects on it (see the notes on this run)."
     return _sections.left_out(results, "ellipses", "To have it measured, leave out --quick (or --resamples 0).")
+
+
+def _about_placed(results: Mapping[str, Any]) -> str:
+    """Say which objects were placed on the map, and what their ellipses leave out."""
+    found = placed(results)
+    if found is None:
+        return ""
+    words = f" Rings are the {counted(len(found['objects']), 'object')} placed on the map after it was fitted"
+    if results["covariances"] is None:
+        return f"{words}."
+    words += "; their ellipses are outlined, and were not calibrated."
+    unsure = found.get("n_unsure")
+    if unsure:
+        words += (
+            f" {counted(unsure, 'of them has', 'of them have')} too few answers, and an ellipse as wide as the map."
+        )
+    return words
 
 
 def _kicker(results: Mapping[str, Any]) -> str:
     """Return the line above the heading: what was compared, and how often."""
-    source = results["source"] or {}
-    parts = [count(len(results["objects"]), "object")]
+    source, later = results["source"] or {}, placed(results)
+    parts = [counted(n_fitted(results), "object")]
     if source.get("n_answers") is not None:
         kind = f" ({source['kind']})" if source.get("kind") else ""
-        parts.append(count(source["n_answers"], "answer") + kind)
+        parts.append(counted(source["n_answers"], "answer") + kind)
+    if later is not None:
+        by = f" by {counted(later['n_answers'], 'answer')}" if later.get("n_answers") is not None else ""
+        parts.append(f"{counted(len(later['objects']), 'object')} placed{by}")
     if results["date"]:
         parts.append(str(results["date"])[:10])
     return " · ".join(parts)

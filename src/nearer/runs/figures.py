@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer._curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
+from nearer._ellipses import ellipses_of
+from nearer._trend import CHANCE
+from nearer._words import digits
+from nearer.margins import FloatArray
+from nearer.runs.margins import scaled_margins
 from nearer.runs.study import Study
 
 if TYPE_CHECKING:
@@ -32,45 +38,68 @@ def draw_study(study: Study, folder: Path) -> list[str]:
     return drawn
 
 
+def draw_placed(results: Mapping[str, Any], folder: Path) -> list[str]:
+    """Draw the map of results to which objects were added, and return the names of the files."""
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ModuleNotFoundError:
+        return []
+    from nearer.plotting import save_figure
+
+    points, ellipses = np.array(results["embedding"]), None
+    if results["covariances"] is not None and points.shape[1] > 1:
+        ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
+        n_new = len(results["placed"]["objects"])
+        save_figure(_map(points, results["objects"], ellipses, n_new), folder / "map.png")
+    return ["map.png"]
+
+
 def draw_map(study: Study) -> Axes:
     """Draw the first two axes of the map, with ellipses where they are known."""
-    from nearer.plotting import plot_map
+    points, ellipses = study.model.embedding_, None
+    if study.places is not None and points.shape[1] > 1:
+        ellipses = study.places.ellipses(study.settings.level)
+    return _map(points, [str(label) for label in study.model.objects_], ellipses)
 
-    points = study.model.embedding_
-    ellipses = None
+
+def _map(points: FloatArray, labels: list[str], ellipses: FloatArray | None, n_new: int = 0) -> Axes:
+    """Draw a map; the last so many objects, which were placed on it later, in another colour."""
+    from nearer.plotting import PALETTE, plot_map
+
     if points.shape[1] == 1:
         points = np.hstack([points, np.zeros_like(points)])
-    elif study.places is not None:
-        ellipses = study.places.ellipses(study.settings.level)
-    return plot_map(points, [str(label) for label in study.model.objects_], ellipses=ellipses)
+    colors = None if n_new == 0 else [PALETTE["GNMDS"]] * (len(points) - n_new) + [PALETTE["DMOE"]] * n_new
+    return plot_map(points, labels, colors, ellipses=ellipses)
 
 
 def draw_margins(study: Study) -> Axes:
-    """Draw the distribution of the margins on the map."""
-    from nearer.metrics import margins
+    """Draw the distribution of the margins on the map, in the units of the results: the mean squared distance."""
     from nearer.plotting import plot_margins
 
-    return plot_margins(margins(study.model.comparisons_, study.model.embedding_))
+    return plot_margins(scaled_margins(study))
 
 
 def draw_curve(study: Study) -> Axes:
-    """Draw the held-out error against the number of comparisons, with chance and the noise ceiling."""
+    """Draw the held-out error against the number of comparisons, on the axes of the page."""
     from nearer.plotting import FAINT, INK, new_figure, plain
 
     assert study.curve is not None
     curve, ax = study.curve, new_figure(5, 3.5).add_subplot()
     ax.fill_between(curve.sizes, curve.lows, curve.highs, color=INK, alpha=0.12, linewidth=0)
     ax.plot(curve.sizes, curve.errors, "o-", color=INK, markersize=4, linewidth=1.4)
-    levels = {"chance": 0.5}
-    if study.ceiling is not None:
-        levels["least possible: people differ by so much"] = study.ceiling.error
+    levels = {GUESSING: CHANCE} | ({} if study.ceiling is None else {BEST_POSSIBLE: study.ceiling.error})
     for name, height in levels.items():
-        ax.axhline(height, color=FAINT, linewidth=1, linestyle="-" if height == 0.5 else "--")
+        ax.axhline(height, color=FAINT, linewidth=1, linestyle="--")
         ax.annotate(
-            name, (1, height), (-4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
-            fontsize=8,
-        )  # fmt: skip
-    ax.set(xscale="log", xlabel="comparisons", ylabel="held-out error", ylim=(0, 0.55))
+            name, (0, height), (4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8
+        )
+    scale = CurveScale.of(curve.sizes.tolist(), curve.highs.tolist())
+    ax.set(xscale="log", xlabel=X_TITLE, ylabel=Y_TITLE, xlim=scale.x, ylim=scale.y)
+    ax.set_xticks(scale.ticks, [digits(round(size)) for size in scale.ticks])
+    ax.set_yticks(scale.heights)
+    ax.minorticks_off()
     return plain(ax)
 
 

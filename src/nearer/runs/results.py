@@ -16,9 +16,12 @@ from nearer._rows import factorize
 from nearer.annotators import AnnotatorReliability
 from nearer.comparisons import Comparisons
 from nearer.embedding import BestOf
+from nearer.reproducibility import ellipse_size
 from nearer.runs.citations import citations
+from nearer.runs.margins import scaled_margins
 from nearer.runs.settings import METHODS
 from nearer.runs.study import DIMENSIONS_BY, Study
+from nearer.uncertainty import LEVEL
 
 FORMAT = 1
 _BINS = 40
@@ -53,6 +56,8 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "covariances": None if study.places is None else study.places.covariances,
         "level": settings.level,
         "scales": _scales(study),
+        "ellipse_size": size_of_ellipses(study),
+        "reproducibility": _reproducibility(study),
         "error": _error(study),
         "margins": _margins(study),
         "learning_curve": _curve(study),
@@ -118,6 +123,21 @@ def _scales(study: Study) -> list[float] | None:
     return [study.places.radius(study.settings.level, n_axes) for n_axes in axes]
 
 
+def size_of_ellipses(study: Study) -> float | None:
+    """Return the size of a typical ellipse of 95%, whatever the level drawn; of an interval on a line."""
+    if study.places is None:
+        return None
+    places = study.places
+    return ellipse_size(places.embedding, places.covariances, places.radius(LEVEL, min(study.n_components, 2)))
+
+
+def _reproducibility(study: Study) -> dict[str, Any] | None:
+    if study.distances is None:
+        return None
+    found = asdict(study.distances)
+    return {"unit": found.pop("by"), **found}
+
+
 def _error(study: Study) -> dict[str, Any] | None:
     if study.error is None:
         return None
@@ -132,16 +152,13 @@ def _error(study: Study) -> dict[str, Any] | None:
 
 def _margins(study: Study) -> dict[str, Any]:
     """Return a histogram of the margins of all answers on the map, in units of the mean squared distance."""
-    from nearer.metrics import error_from_margins, margins
+    from nearer.metrics import error_from_margins
 
-    comparisons = study.answers.comparisons.over(study.model.objects_)
-    gamma = margins(comparisons, study.model.embedding_)
-    spread = 2 * study.model.embedding_.var(axis=0).sum()
-    gamma = gamma / spread if spread > 0 else gamma
+    gamma, weights = scaled_margins(study), study.answers.comparisons.sample_weight
     limit = float(np.quantile(np.abs(gamma), 0.995)) or 1.0
     # One value far out must not leave all others in one bin.
     counts, edges = np.histogram(gamma.clip(-limit, limit), bins=_BINS, range=(-limit, limit))
-    return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, comparisons.sample_weight)}
+    return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, weights)}
 
 
 def _curve(study: Study) -> list[dict[str, Any]] | None:
@@ -210,7 +227,7 @@ def _settings(study: Study) -> dict[str, Any]:
     }
     method = METHODS[study.settings.method]
     if isinstance(model, BestOf):
-        own = re.sub(r",? ?random_state=\d+", "", re.sub(r"\s+", " ", str(chosen)))
+        own = re.sub(r", random_state=\d+|random_state=\d+(, )?", "", re.sub(r"\s+", " ", str(chosen)))
         if model.cv_results_ is None:  # too few answers to choose by
             method = own
         else:

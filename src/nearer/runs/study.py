@@ -20,9 +20,12 @@ from nearer._rows import factorize
 from nearer.annotators import AnnotatorReliability, annotator_reliability
 from nearer.ceiling import NoiseCeiling, noise_ceiling
 from nearer.checking import Findings, check
+from nearer.checking.distances import with_distances
+from nearer.checking.enough import with_curve
 from nearer.comparisons import Comparisons
 from nearer.embedding import CKL, SOE, BestOf, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.settled import settled
 from nearer.formats import Answers
 from nearer.model_selection import (
     DimensionChoice,
@@ -32,6 +35,7 @@ from nearer.model_selection import (
     held_out_error,
     learning_curve,
 )
+from nearer.reproducibility import SplitHalf, split_half
 from nearer.runs.settings import RunSettings
 from nearer.runs.weighing import Weighed
 from nearer.uncertainty import Bootstrap, bootstrap
@@ -59,6 +63,8 @@ class Study:
     ceiling : NoiseCeiling or None
     annotators : AnnotatorReliability or None
     curve : LearningCurve or None
+    distances : SplitHalf or None
+        How reproducible the distances of the map are.
     findings : Findings or None
     notes : tuple of str
         Why something is missing, a sentence each.
@@ -75,6 +81,7 @@ class Study:
     ceiling: NoiseCeiling | None = None
     annotators: AnnotatorReliability | None = None
     curve: LearningCurve | None = None
+    distances: SplitHalf | None = None
     findings: Findings | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
     interrupted: bool = False
@@ -125,8 +132,10 @@ def fit_study(
         model = model.best_
         notes = (*notes, "people whose answers disagree with everybody else's count less")
     study = Study(answers, settings, model, dimension=dimension, notes=notes)
-    if isinstance(study.chosen, PosteriorEmbedding) and not settings.quick:
-        study = replace(study, notes=(*notes, "reliability of people and learning curve are those of CKL, for speed"))
+    if isinstance(study.chosen, PosteriorEmbedding):
+        others = "" if settings.quick else ", reliability of people and learning curve"
+        are = "is that" if settings.quick else "are those"
+        study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
     keep(study)
     try:
         for name, part in _PARTS.items():
@@ -144,9 +153,20 @@ def _attempt(name: str, part: Callable[[Study], Any], study: Study) -> dict[str,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of maps that nobody sees
         try:
-            return {name: part(study)}
+            return _agreed(study, {name: part(study)})
         except ValueError as error:
             return {"notes": (*study.notes, f"no {_NAMES[name]}: {error}")}
+
+
+def _agreed(study: Study, found: dict[str, Any]) -> dict[str, Any]:
+    """Return a part, and the findings once what a quick map says in them is known from the map itself."""
+    findings = found.get("findings", study.findings)
+    curve, distances = found.get("curve", study.curve), found.get("distances", study.distances)
+    if findings is not None and curve is not None:
+        findings = with_curve(findings, curve, study.settings.level)
+    if findings is not None and distances is not None:
+        findings = with_distances(findings, distances)
+    return found | {"findings": findings}
 
 
 def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
@@ -165,7 +185,7 @@ def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
 
 def _seed(settings: RunSettings, part: str) -> int:
     """Return the seed of one part of a run."""
-    number = ("dimension", "model", *_PARTS).index(part)
+    number = _SEEDS.index(part)
     return int(np.random.SeedSequence([settings.seed, number]).generate_state(1)[0])
 
 
@@ -199,6 +219,14 @@ def _error(study: Study) -> HeldOutError:
         by=settings.by,
         level=settings.level,
         random_state=_seed(settings, "error"),
+    )
+
+
+def _distances(study: Study) -> SplitHalf:
+    # Settled, as for the ellipses: what the choice of settings adds is in neither.
+    method = _quick(study) if isinstance(study.chosen, PosteriorEmbedding) else settled(study.chosen)
+    return split_half(
+        method, study.model.comparisons_, by=study.settings.by, random_state=_seed(study.settings, "distances")
     )
 
 
@@ -251,14 +279,18 @@ _PARTS: dict[str, Callable[[Study], Any]] = {
     "error": _error,
     "ceiling": _ceiling,
     "findings": _findings,
+    "distances": _distances,
     "places": _places,
     "annotators": _annotators,
     "curve": _curve,
 }
+# Their places are part of the seeds: a new one goes to the end.
+_SEEDS = ("dimension", "model", "error", "ceiling", "findings", "places", "annotators", "curve", "distances")
 _NAMES = {
     "error": "held-out error",
     "ceiling": "noise ceiling",
     "findings": "findings",
+    "distances": "reproducibility of distances",
     "places": "ellipses",
     "annotators": "reliability of annotators",
     "curve": "learning curve",

@@ -1,7 +1,7 @@
 // What the page was given, and small helpers. Labels reach the page through textContent alone.
 const data = JSON.parse(document.getElementById("data").textContent);
 const count = data.objects.length;
-const counted = count === 1 ? "1 object" : `${count} objects`;
+const counted = count === 1 ? "1 object" : `${digits(count)} objects`;
 const dimensions = data.embedding[0].length;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -25,10 +25,16 @@ function clamp(value, low, high) {
   return Math.min(Math.max(value, low), high);
 }
 
+// A whole number with its thousands apart, as in the words of the page.
+function digits(value) {
+  const figures = String(value);
+  return Math.abs(value) >= 10000 ? figures.replace(/\B(?=(\d{3})+$)/g, " ") : figures;
+}
+
 function shortNumber(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
-  if (Number.isInteger(value)) return Math.abs(value) >= 10000 ? value.toLocaleString("en") : String(value);
+  if (Number.isInteger(value)) return digits(value);
   return String(Number(value.toPrecision(3)));
 }
 
@@ -43,6 +49,11 @@ function spread(object) {
   let trace = 0;
   for (let axis = 0; axis < dimensions; axis++) trace += covariance(object, axis, axis);
   return Math.sqrt(trace);
+}
+
+// Whether an object was put on the map after it was fitted; such objects come last.
+function isPlaced(object) {
+  return object >= data.fitted;
 }
 
 function matching(words) {

@@ -125,7 +125,14 @@ function drawRegions(objects, active, colours) {
     context.beginPath();
     // A map of one dimension has intervals: ellipses of no height, which are given that of a thin bar.
     context.ellipse(scene.xs[object], scene.ys[object], region.long * size, Math.max(region.short * size, 2), region.angle, 0, 2 * Math.PI);
-    context.fill();
+    if (isPlaced(object)) {
+      context.strokeStyle = colourOf(object, colours);
+      context.lineWidth = 1.2;
+      context.globalAlpha = isDimmed(object) ? 0.15 : 0.8;
+      context.setLineDash([4, 3]);
+      context.stroke();
+      context.setLineDash([]);
+    } else context.fill();
   }
   context.globalAlpha = 1;
 }
@@ -157,10 +164,24 @@ function drawObjects(radius, colours) {
     }
     context.fillStyle = colourOf(object, colours);
     traceShape(look.paint.shapes ? look.paint.shapes[object] : "circle", scene.xs[object], scene.ys[object], radius * (0.7 + 0.3 * near));
-    context.fill();
-    if (!(resting && count > HEAVY)) context.stroke();
+    if (isPlaced(object)) drawHollow(radius, colours, object);
+    else {
+      context.fill();
+      if (!(resting && count > HEAVY)) context.stroke();
+    }
   }
   context.globalAlpha = 1;
+}
+
+// The shape that was traced last, as a ring: an object that was placed on the map after it was fitted.
+function drawHollow(radius, colours, object) {
+  context.save();
+  context.fillStyle = colours.paper;
+  context.fill();
+  context.strokeStyle = colourOf(object, colours);
+  context.lineWidth = clamp(radius / 2.5, 1.2, 3);
+  context.stroke();
+  context.restore();
 }
 
 function traceShape(shape, x, y, r) {

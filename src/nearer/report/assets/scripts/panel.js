@@ -29,6 +29,7 @@ function factsOf(object) {
     line.append(term, detail);
     list.append(line);
   };
+  if (isPlaced(object)) add("placed", "after the map was fitted");
   for (const [name, values] of Object.entries(data.attributes)) if (values[object] !== null) add(name, shortNumber(values[object]));
   if (data.covariances) {
     const region = regionOf(object);

@@ -26,7 +26,10 @@ function makeTable(root, { name, columns, rows, searched }) {
   scroller.append(table);
   const pager = makePager(state, counter, draw);
   if (rows.length > 8) root.append(makeSearch(name, state, draw));
-  root.append(scroller, pager.bar);
+  const more = element("p", "hint sideways", "More columns: swipe or scroll the table sideways.");
+  more.hidden = true;
+  root.append(scroller, more, pager.bar);
+  new ResizeObserver(() => (more.hidden = scroller.scrollWidth <= scroller.clientWidth + 1)).observe(scroller);
 
   function chosenRows() {
     const wanted = state.words.trim().toLocaleLowerCase();
@@ -52,7 +55,7 @@ function makeTable(root, { name, columns, rows, searched }) {
       heading.setAttribute("aria-sort", sorted ? (state.down ? "descending" : "ascending") : "none");
     });
     const last = state.first + shown.length;
-    counter.textContent = kept.length ? `${state.first + 1}–${last} of ${kept.length}` : "nothing matches";
+    counter.textContent = kept.length ? `${digits(state.first + 1)}–${digits(last)} of ${digits(kept.length)}` : "nothing matches";
     pager.update(kept.length, last);
   }
 
@@ -174,14 +177,17 @@ function makeAnnotatorsTable() {
       value: (person) => person.error,
       fill: (cell, person) => (person.error === null ? cell.append("–") : fillInterval(cell, person, full)),
     },
-    {
+  ];
+  if (data.annotators.some((person) => typeof person.median_seconds === "number")) {
+    columns.push({ title: "Seconds, median", value: (person) => person.median_seconds, numeric: true });
+  }
+  // Beside the names, so that a narrow screen shows who is flagged.
+  if (data.annotators.some((person) => (person.flags || []).length)) {
+    columns.splice(1, 0, {
       title: "Flags",
       value: (person) => (person.flags || []).join(", ") || null,
       fill: (cell, person) => (person.flags || []).forEach((flag) => cell.append(element("span", "flag", flag), " ")),
-    },
-  ];
-  if (data.annotators.some((person) => typeof person.median_seconds === "number")) {
-    columns.splice(3, 0, { title: "Seconds, median", value: (person) => person.median_seconds, numeric: true });
+    });
   }
   const searched = (person) => [person.name, ...(person.flags || [])].join(" ");
   makeTable(root, { name: "Annotators", columns, rows: data.annotators, searched });
