@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from nearer.formats import BadAnswers, delimited, read_answers
+from nearer.formats import BadAnswers, cells, delimited, read_answers
 from nearer.formats.table import Encoder
 
 PLAIN = "anchor,near,far,worker\ncat,dog,car,p\ncar,bus,cat,q\n"
@@ -119,7 +119,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(text):
     delimiter = delimited._sniffed(data)
     names, _ = delimited._header(data, delimiter, "file")
     positions = list(range(len(names)))
-    fast = delimited._fast(data, delimiter, len(names), positions, "file", False)
+    fast = cells.cut_cells(data, delimiter, len(names), positions, "file", False)
     exact = delimited._exact(data, delimiter, len(names), positions, "file", False)
     assert fast is not None
     assert fast[1].tolist() == exact[1].tolist()
@@ -136,7 +136,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(text):
      "anchor,near,far\na,b,c,,\n"],
 )  # fmt: skip
 def test_the_fast_reader_leaves_what_is_odd_to_the_exact_one(text):
-    assert delimited._fast(text.encode(), ",", 3, [0, 1, 2], "file", False) is None
+    assert cells.cut_cells(text.encode(), ",", 3, [0, 1, 2], "file", False) is None
 
 
 def test_text_is_read_without_pyarrow(tmp_path, monkeypatch):

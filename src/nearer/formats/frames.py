@@ -35,7 +35,7 @@ def parquet_table(data: bytes, source: str) -> Table:
         encoders = {name: Encoder() for name in wanted}
         with tqdm(total=n_rows, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
             try:
-                for batch in file.iter_batches(2**20, columns=list(encoders)):
+                for batch in file.iter_batches(2**20, columns=list(encoders), use_threads=False):
                     bar.update(len(batch))
                     for name in encoders:
                         _add(encoders[name], batch.column(batch.schema.get_field_index(name)))
