@@ -35,7 +35,7 @@ def wrong_width(source: str, line: int, n_cells: int, width: int) -> BadRow:
 def cut_cells(
     data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
 ) -> Read | None:
-    """Return the columns at ``positions``, the line of every row, and rows of a wrong width, below a header of one line.
+    """Return the columns at ``positions``, the lines of rows, and rows of a wrong width, below a header of one line.
 
     Returns None without pyarrow, and where anything is odd: quotes inside cells, cells over several lines, blank lines,
     line ends of old, or empty cells beyond the last column.
