@@ -6,11 +6,12 @@ Nothing is ever unpickled, and no array is made before its size is known to be i
 from __future__ import annotations
 
 import io
-import zipfile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nearer.formats.unpacking import GrowsTooLarge, members
 
 _MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
 _NAMES = ("objects", "names", "object_names", "items")
@@ -25,13 +26,9 @@ def read_arrays(data: bytes, source: str) -> dict[str, NDArray[Any]]:
     try:
         if data[:6] == b"\x93NUMPY":
             return {"X": _array(data)}
-        arrays = {}
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry in archive.infolist():
-                if entry.filename.endswith(".npy"):
-                    if entry.file_size > 2**34:
-                        raise ValueError(f"{entry.filename} says that it has {entry.file_size} bytes")
-                    arrays[entry.filename.removesuffix(".npy")] = _array(archive.read(entry))
+        arrays = {name: _array(array) for name, array in members(data, ".npy", source)}
+    except GrowsTooLarge:
+        raise
     except Exception as error:  # zipfile, zlib and NumPy each have errors of their own for damaged files
         reason = str(error) or type(error).__name__
         raise ValueError(

@@ -9,6 +9,9 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.formats.table import Column, Encoder, Loaded, Table, cell, encode
+from nearer.formats.unpacking import refuse_growth
+
+_BYTES_OF_A_CODE = 4
 
 
 def parquet_table(data: bytes, source: str) -> Table:
@@ -30,6 +33,8 @@ def parquet_table(data: bytes, source: str) -> Table:
         names, n_rows = file.schema_arrow.names, file.metadata.num_rows
     except Exception as error:  # pyarrow has a dozen errors for damaged files, not all of them ValueErrors
         raise damaged(error) from error
+    n_bytes = sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups))
+    refuse_growth(max(n_bytes, _BYTES_OF_A_CODE * n_rows), len(data), source)  # runs of one value take no bytes
 
     def load(wanted: Sequence[str]) -> Loaded:
         encoders = {name: Encoder() for name in wanted}
