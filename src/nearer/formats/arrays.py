@@ -70,12 +70,7 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
         return {name: array for name, array in columns.items() if len(array) == longest}, None
     matrix = arrays[matrix_name]
     if matrix.dtype.kind not in "iuU":
-        whole = (
-            matrix.dtype.kind == "f" and bool((matrix == np.trunc(matrix)).all()) and bool((abs(matrix) < 2**31).all())
-        )
-        if not whole:
-            raise ValueError(f"{source}: {matrix_name!r} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
-        matrix = matrix.astype(np.int64)
+        matrix = _whole(matrix, f"{source}: {matrix_name!r}")
     if matrix.shape[1] not in (3, 4) or len(matrix) == 0:
         raise ValueError(
             f"{source}: {matrix_name!r} has shape {matrix.shape}; it must be (m, 3), triplets, or (m, 4), quadruplets"
@@ -86,6 +81,18 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
             columns["answer" if name in _ANSWERS else name] = array
     names = next((arrays[name] for name in _NAMES if name in arrays and arrays[name].ndim == 1), None)
     return columns, names if matrix.dtype.kind in "iu" else None
+
+
+def _whole(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
+    """Return floating-point indices as integers; beyond its digits a narrow type has rounded them."""
+    if matrix.dtype.kind == "f":
+        exact = min(2.0**31, 2.0 ** (np.finfo(matrix.dtype).nmant + 1))
+        wide = matrix.astype(np.float64)
+        if (wide == np.trunc(wide)).all() and (np.abs(wide) < exact).all():
+            return wide.astype(np.int64)
+        if (wide == np.trunc(wide)).all() and np.isfinite(wide).all() and exact < 2**31:
+            raise ValueError(f"{what} holds {matrix.dtype}, which rounds indices of {exact:.0f} and more; save integers")
+    raise ValueError(f"{what} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
 
 
 def _roles(kind: str | None, width: int, source: str) -> tuple[str, ...]:
