@@ -72,7 +72,7 @@ def test_narrow_numbers_are_read_as_far_as_they_are_exact(tmp_path):
     np.savez(tmp_path / "half.npz", triplets=ROWS.astype(np.float16))
     assert read_answers(tmp_path / "half.npz").comparisons.rows.tolist() == ROWS.tolist()
     np.savez(tmp_path / "half.npz", triplets=ROWS.astype(np.float16) + 2045)
-    with pytest.raises(ValueError, match="float16, which rounds indices of 2048 and more; save integers"):
+    with pytest.raises(ValueError, match="float16, which rounds indices from 2048 on; save integers"):
         read_answers(tmp_path / "half.npz")
     np.savez(tmp_path / "half.npz", triplets=ROWS + 0.5)
     with pytest.raises(ValueError, match="it must hold indices"):

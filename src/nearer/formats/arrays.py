@@ -91,9 +91,7 @@ def _whole(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
         if (wide == np.trunc(wide)).all() and (np.abs(wide) < exact).all():
             return wide.astype(np.int64)
         if (wide == np.trunc(wide)).all() and np.isfinite(wide).all() and exact < 2**31:
-            raise ValueError(
-                f"{what} holds {matrix.dtype}, which rounds indices of {exact:.0f} and more; save integers"
-            )
+            raise ValueError(f"{what} holds {matrix.dtype}, which rounds indices from {exact:.0f} on; save integers")
     raise ValueError(f"{what} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
 
 
