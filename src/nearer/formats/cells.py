@@ -112,7 +112,8 @@ def _cut(piece: NDArray[np.uint8], delimiter: str) -> tuple[NDArray[np.int32], N
 
 def _is_odd(row: bytes, n_more: int, delimiter: bytes) -> bool:
     """Whether a row of a wrong width is blank, or has only empty cells too many: such rows do no harm."""
-    return not row.strip() or (n_more > 0 and row.rstrip(b"\r\n ").endswith(delimiter * n_more))
+    bare = row.replace(b'"', b"").rstrip(b"\r\n ")
+    return not row.strip() or (n_more > 0 and bare.endswith(delimiter * n_more))
 
 
 def _coded(cells: Any, is_last: bool) -> tuple[NDArray[np.int32], list[str]]:
