@@ -8,12 +8,14 @@ about a second.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nearer._names import names_of, row_order
 
 Indices: TypeAlias = NDArray[np.integer[Any]]
 Labels: TypeAlias = NDArray[Any]
@@ -92,7 +94,10 @@ def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
         raise TypeError("sparse input is not supported: comparisons are rows of objects; pass rows.toarray()")
     if np.ma.is_masked(rows):
         refuse(np.ma.getmaskarray(rows), lambda _: "has a masked entry", "drop such rows")
-    if hasattr(rows, "to_numpy"):
+    names = names_of(rows)
+    if names is not None:
+        table = _table_of_columns(rows, row_order(names), names)
+    elif hasattr(rows, "to_numpy"):
         table = np.asarray(rows.to_numpy())
     elif isinstance(rows, np.ndarray) or hasattr(rows, "__array__"):
         table = np.asarray(rows)
@@ -108,6 +113,17 @@ def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
         refuse(np.isnan(table), lambda _: "an entry is NaN", "drop such rows")
         refuse(np.isinf(table), lambda _: "an entry is inf", "drop such rows")
     return table
+
+
+def _table_of_columns(frame: Any, order: list[int], names: list[Any]) -> NDArray[Any]:
+    """Turn a frame, or a dict of columns, into a table of its columns in that order."""
+    if not isinstance(frame, Mapping):
+        return np.asarray(frame.to_numpy() if hasattr(frame, "to_numpy") else frame)[:, order]
+    columns = [list(frame[names[at]]) for at in order]
+    if len({len(column) for column in columns}) > 1:
+        lengths = {names[at]: len(column) for at, column in zip(order, columns, strict=True)}
+        raise ValueError(f"the columns have different lengths: {lengths}; give each as many objects")
+    return _table_of_sequence(zip(*columns, strict=True))
 
 
 def _table_of_sequence(rows: Any) -> NDArray[Any]:

@@ -163,7 +163,7 @@ class ParquetTable:
             groups = np.arange(file.num_row_groups)
             order = (groups if rng is None else rng.permutation(groups)).tolist()
             names, offset = [*self.columns, *self.others], 0
-            for batch in file.iter_batches(block_rows, order, names):
+            for batch in file.iter_batches(block_rows, order, names, use_threads=False):
                 for name, column in zip(batch.schema.names, batch.columns, strict=True):
                     if column.null_count:
                         row = offset + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])

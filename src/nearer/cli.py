@@ -13,6 +13,7 @@ from importlib.metadata import version
 
 from nearer.commands import bench, check, demo, example, fit, place, plan, report, reproduce, score
 from nearer.commands.parsing import INTERRUPTED, fail, sentence
+from nearer.commands.warned import warnings_told
 
 _COMMANDS = (check, fit, report, score, place, plan, example, demo, reproduce, bench)
 
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.arguments = arguments
     try:
-        status: int = options.command(options)
+        with warnings_told():
+            status: int = options.command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return fail("stopped", INTERRUPTED)

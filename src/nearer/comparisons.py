@@ -84,8 +84,9 @@ class Comparisons:
 
         Parameters
         ----------
-        rows : array-like, shape (m, 3)
-            Integers are indices 0..n-1, or labels if ``objects`` is given; anything else hashable is a label.
+        rows : array-like, shape (m, 3), or data frame
+            Integers are indices 0..n-1, or labels if ``objects`` is given; anything else hashable is a label. A frame,
+            or a dict of columns, is read by the names of its columns, such as anchor, near and far.
         y : array-like of {-1, +1} or bool, shape (m,), optional
             Answers; all +1 if left out.
         weights : array-like of float, shape (m,), optional
@@ -126,7 +127,7 @@ class Comparisons:
     ) -> Self:
         """Make a set from quadruplets (i, j, l, k): "i, j are more alike than l, k".
 
-        Takes what :meth:`from_triplets` takes, with rows of shape (m, 4).
+        Takes what :meth:`from_triplets` takes, with rows of shape (m, 4), or columns near_1, near_2, far_1 and far_2.
 
         Examples
         --------
@@ -407,8 +408,8 @@ def as_comparisons(
 
     Parameters
     ----------
-    X : Comparisons or array-like, shape (m, 3) or (m, 4)
-        The width tells triplets from quadruplets.
+    X : Comparisons, array-like of shape (m, 3) or (m, 4), or data frame
+        The width tells triplets from quadruplets; a frame is read by the names of its columns.
     y : array-like of {-1, +1} or bool, shape (m,), optional
     sample_weight : array-like of float, shape (m,), optional
     n_objects : int, optional

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FAILED, INTERRUPTED = 2, 130
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+_EXTRAS = {"matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames"}
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
 
 
@@ -104,4 +105,8 @@ def sentence(error: Exception, out: Path | None = None) -> str:
         ours = out is not None and str(error.filename).startswith(str(out))
         advice = "; choose another folder with --out" if ours else ""
         return f"{where}cannot be used: {error.strerror.lower()}{advice}"
+    if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
+        package = (error.name or "").partition(".")[0]
+        extra = f"nearer[{_EXTRAS[package]}]" if package in _EXTRAS else package
+        return f"this needs {package}; install it with: pip install '{extra}'"
     return str(error) or type(error).__name__

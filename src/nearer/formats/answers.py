@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._rows import factorize
+from nearer._words import counted
 from nearer.comparisons import Comparisons
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
@@ -70,7 +72,7 @@ class BadAnswers(ValueError):
         super().__init__("\n".join([*lines, remedy]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answers:
     """Answers of people, and the comparisons that follow from them.
 
@@ -104,6 +106,8 @@ class Answers:
     --------
     >>> from nearer.formats import read_answers
     >>> answers = read_answers({"item_1": ["cat"], "item_2": ["car"], "item_3": ["dog"], "odd": ["car"]})
+    >>> answers
+    Answers(odd-one-out: 1 answer, 2 comparisons, 3 objects)
     >>> answers.kind, len(answers), len(answers.comparisons), answers.places.tolist()
     ('odd-one-out', 1, 2, [1])
     """
@@ -124,6 +128,20 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def __repr__(self) -> str:
+        parts = [
+            counted(len(self), "answer"),
+            counted(len(self.comparisons), "comparison"),
+            counted(self.comparisons.n_objects, "object"),
+        ]
+        if self.annotators is not None:
+            parts.append(counted(len(factorize(self.annotators)[0]), "person", "people"))
+        if self.n_bad:
+            parts.append(f"{counted(self.n_bad, 'row')} skipped")
+        if self.notes:
+            parts.append(counted(len(self.notes), "note"))
+        return f"Answers({self.kind}: {', '.join(parts)})"
 
 
 def matched(comparisons: Comparisons, objects: Any) -> Comparisons:

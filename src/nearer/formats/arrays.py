@@ -6,11 +6,12 @@ Nothing is ever unpickled, and no array is made before its size is known to be i
 from __future__ import annotations
 
 import io
-import zipfile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nearer.formats.unpacking import GrowsTooLarge, members
 
 _MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
 _NAMES = ("objects", "names", "object_names", "items")
@@ -25,13 +26,9 @@ def read_arrays(data: bytes, source: str) -> dict[str, NDArray[Any]]:
     try:
         if data[:6] == b"\x93NUMPY":
             return {"X": _array(data)}
-        arrays = {}
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry in archive.infolist():
-                if entry.filename.endswith(".npy"):
-                    if entry.file_size > 2**34:
-                        raise ValueError(f"{entry.filename} says that it has {entry.file_size} bytes")
-                    arrays[entry.filename.removesuffix(".npy")] = _array(archive.read(entry))
+        arrays = {name: _array(array) for name, array in members(data, ".npy", source)}
+    except GrowsTooLarge:
+        raise
     except Exception as error:  # zipfile, zlib and NumPy each have errors of their own for damaged files
         reason = str(error) or type(error).__name__
         raise ValueError(
@@ -82,12 +79,7 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
         return {name: array for name, array in columns.items() if len(array) == longest}, None
     matrix = arrays[matrix_name]
     if matrix.dtype.kind not in "iuU":
-        whole = (
-            matrix.dtype.kind == "f" and bool((matrix == np.trunc(matrix)).all()) and bool((abs(matrix) < 2**31).all())
-        )
-        if not whole:
-            raise ValueError(f"{source}: {matrix_name!r} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
-        matrix = matrix.astype(np.int64)
+        matrix = _whole(matrix, f"{source}: {matrix_name!r}")
     of_items = kind in ("odd-one-out", "most-central") and matrix.shape[1] > 2
     if not (matrix.shape[1] in (3, 4) or of_items) or len(matrix) == 0:
         raise ValueError(
@@ -99,6 +91,18 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
             columns["answer" if name in _ANSWERS else name] = array
     names = next((arrays[name] for name in _NAMES if name in arrays and arrays[name].ndim == 1), None)
     return columns, names if matrix.dtype.kind in "iu" else None
+
+
+def _whole(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
+    """Return floating-point indices as integers; beyond its digits a narrow type has rounded them."""
+    if matrix.dtype.kind == "f":
+        exact = min(2.0**31, 2.0 ** (np.finfo(matrix.dtype).nmant + 1))
+        wide = matrix.astype(np.float64)
+        if (wide == np.trunc(wide)).all() and (np.abs(wide) < exact).all():
+            return wide.astype(np.int64)
+        if (wide == np.trunc(wide)).all() and np.isfinite(wide).all() and exact < 2**31:
+            raise ValueError(f"{what} holds {matrix.dtype}, which rounds indices from {exact:.0f} on; save integers")
+    raise ValueError(f"{what} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
 
 
 def _roles(kind: str | None, width: int) -> tuple[str, ...]:

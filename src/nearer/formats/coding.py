@@ -19,7 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearer.formats.names import LEFT_CHOSEN, RIGHT_CHOSEN, plain
+from nearer._names import plain
+from nearer.formats.names import LEFT_CHOSEN, RIGHT_CHOSEN
 
 _TRUTH = ("true", "false")
 _AS_WRITTEN = {"1": 0, "true": 0, "-1": 1, "0": 1, "false": 1}

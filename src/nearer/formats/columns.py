@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nearer._names import QUADRUPLET, plain
 from nearer.formats.advice import of_kind, with_column
 from nearer.formats.answers import KINDS, Kind
-from nearer.formats.names import STEMS, SYNONYMS, by_plain, families, numbered, plain
+from nearer.formats.names import STEMS, SYNONYMS, by_plain, families, numbered
 
 _TWO = [
     ("left", "right"),
@@ -31,13 +32,6 @@ _TWO = [
     ("a", "b"),
     ("b", "c"),
 ]
-_NEAR_FAR = [
-    ("i", "j", "l", "k"),
-    ("near1", "near2", "far1", "far2"),
-    ("neara", "nearb", "fara", "farb"),
-    ("nearer1", "nearer2", "farther1", "farther2"),
-    ("a", "b", "c", "d"),
-]
 _PAIRS = [
     ("left1", "left2", "right1", "right2"),
     ("lefta", "leftb", "righta", "rightb"),
@@ -50,7 +44,7 @@ _PAIRS = [
 ]
 TWO = ("left", "right")
 NEAR_FAR, PAIRS = ("near_1", "near_2", "far_1", "far_2"), ("left_1", "left_2", "right_1", "right_2")
-_FAMILIES: dict[tuple[str, ...], list[Any]] = {TWO: _TWO, NEAR_FAR: _NEAR_FAR, PAIRS: _PAIRS}
+_FAMILIES: dict[tuple[str, ...], list[Any]] = {TWO: _TWO, NEAR_FAR: list(QUADRUPLET), PAIRS: _PAIRS}
 LISTS = ("items", "shown", "chosen", "ranking")
 _EXTRAS = ("annotator", "trial", "seconds", "confidence", "weight")
 

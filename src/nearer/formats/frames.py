@@ -10,7 +10,9 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.formats.table import Column, Encoder, Loaded, Table, cell, encode
+from nearer.formats.unpacking import refuse_growth
 
+_BYTES_OF_A_CODE = 4
 _PEEKED = 1000  # rows that show what a column holds
 
 
@@ -33,12 +35,15 @@ def parquet_table(data: bytes, source: str) -> Table:
         names, n_rows = file.schema_arrow.names, file.metadata.num_rows
     except Exception as error:  # pyarrow has a dozen errors for damaged files, not all of them ValueErrors
         raise damaged(error) from error
+    n_bytes = sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups))
+    refuse_growth(max(n_bytes, _BYTES_OF_A_CODE * n_rows), len(data), source)  # runs of one value take no bytes
 
     def load(wanted: Sequence[str], most: int | None = None) -> Loaded:
         encoders = {name: Encoder() for name in wanted}
         with tqdm(total=n_rows, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
             try:
-                batches = file.iter_batches(2**20 if most is None else most, columns=list(encoders))
+                size = 2**20 if most is None else most
+                batches = file.iter_batches(size, columns=list(encoders), use_threads=False)
                 for batch in batches if most is None else islice(batches, 1):
                     bar.update(len(batch))
                     for name in encoders:

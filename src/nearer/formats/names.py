@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
 
+from nearer._names import TRIPLET, plain
+
 _ANSWER = (
     "answer response choice chosen winner selected selection decision judgment judgement picked pick chosenobject "
     "chosenitem selecteditem choiceindex responseindex buttonpressed keys clickedname y"
@@ -22,11 +24,6 @@ LEFT_CHOSEN, RIGHT_CHOSEN = (
     tuple(name for word in _CHOSE.split() for name in (side + word, word + side)) for side in ("left", "right")
 )
 _SYNONYMS: dict[str, str] = {
-    "anchor": "anchor reference ref head center centre pivot probe query standard target cue sample anchorobject "
-    "anchorid anchoritem anchorimage referenceobject referenceitem targetobject targetitem i",
-    "near": "near nearer closer closest similar moresimilar mostsimilar winner positive chosen selected nearobject j",
-    "far": "far farther further farthest lesssimilar leastsimilar dissimilar loser negative rejected unchosen "
-    "notchosen notselected farobject k",
     "answer": " ".join([_ANSWER, *LEFT_CHOSEN, *RIGHT_CHOSEN]),
     "odd": "odd oddone oddoneout oddoneoutobject ooo oddity outlier different mostdifferent odditem oddobject",
     "central": "central mostcentral centre center middle centralobject centralitem",
@@ -48,7 +45,7 @@ _SYNONYMS: dict[str, str] = {
     "weight": "weight weights sampleweight",
     "place": "place",
 }
-SYNONYMS = {role: tuple(names.split()) for role, names in _SYNONYMS.items()}
+SYNONYMS = TRIPLET | {role: tuple(names.split()) for role, names in _SYNONYMS.items()}
 
 _STEM = (
     "object item stimulus stim image img picture pic word option choice alternative candidate photo card tile sound "
@@ -58,11 +55,6 @@ STEMS = tuple(_STEM.split())
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ROWS = (("left", "middle", "right"), ("left", "center", "right"), ("left", "centre", "right"))
 _LEAST = 3
-
-
-def plain(name: str) -> str:
-    """Return a name without case, spaces and punctuation."""
-    return re.sub(r"[\W_]+", "", name.casefold())
 
 
 def by_plain(names: Sequence[str]) -> dict[str, str]:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._names import plain
 from nearer.formats.advice import of_first
 from nearer.formats.coding import Coding, UnclearCoding, candidates, integer, is_coded, spelled
 from nearer.formats.faults import Faults
-from nearer.formats.names import plain
 from nearer.formats.table import Codes, Column, shortened
 
 UNDECIDED = -2

@@ -20,8 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nearer._names import plain
 from nearer.formats.coding import Coding
-from nearer.formats.names import SYNONYMS, by_plain, plain
+from nearer.formats.names import SYNONYMS, by_plain
 
 PRESETS = ("salmon", "jspsych", "cblearn")
 _RESPONSES = ("response", "button_pressed", "key_press")

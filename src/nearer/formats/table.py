@@ -130,7 +130,7 @@ def encode(values: Any) -> Column:
         distinct, codes = np.unique(array, return_inverse=True)
         return Column(codes.astype(np.int32), distinct.tolist())
     if array.dtype.kind == "f":
-        distinct, codes = np.unique(array, return_inverse=True)
+        distinct, codes = np.unique(array.astype(np.float64), return_inverse=True)  # 2**53 is no float16
         known = distinct[~np.isnan(distinct)]
         whole = bool((known == np.trunc(known)).all() and (np.abs(known) < 2**53).all())
         return merged(codes.astype(np.int32), [_number(v, whole) for v in distinct.tolist()])

@@ -6,13 +6,10 @@ What a file is, is told by its first bytes and not by its name: people rename sp
 from __future__ import annotations
 
 import codecs
-import gzip
-import io
 import re
-import zlib
 from pathlib import Path
 
-_MOST_BYTES = 2**32  # what a compressed file may grow to in memory
+from nearer.formats.unpacking import unzipped
 
 _FOREIGN = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
@@ -42,22 +39,10 @@ def read_bytes(path: Path) -> bytes:
         raise FileNotFoundError(f"{path} does not exist; check the name and the folder") from None
     except OSError as error:
         raise OSError(f"{path} cannot be read: {error.strerror or error}") from error
-    if data[:2] == b"\x1f\x8b":
-        data = _unzipped(data, path)
+    data = unzipped(data, path.name)
     if not data.strip(b" \t\r\n\xef\xbb\xbf"):
         raise ValueError(f"{path} is empty; {_READABLE}")
     return data
-
-
-def _unzipped(data: bytes, path: Path) -> bytes:
-    try:
-        with gzip.open(io.BytesIO(data)) as file:
-            unzipped = file.read(_MOST_BYTES + 1)
-    except (EOFError, OSError, zlib.error) as error:
-        raise ValueError(f"{path} is a gzip file that is not whole: {error}; copy or download it again") from error
-    if len(unzipped) > _MOST_BYTES:
-        raise ValueError(f"{path} unpacks to more than 4 GB; unpack it first, or save it as Parquet")
-    return unzipped
 
 
 def refuse_foreign(data: bytes, source: str) -> None:

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 def draw_study(study: Study, folder: Path) -> list[str]:
-    """Draw all figures and return the names of their files; none without matplotlib."""
+    """Draw all figures and return the names of their files; none, and a warning, without matplotlib."""
     try:
         import matplotlib as mpl  # noqa: F401
     except ModuleNotFoundError:
+        what = 'no figures were drawn: they need matplotlib; install it with: pip install "nearer[plot]"'
+        warnings.warn(what, UserWarning, stacklevel=2)
         return []
     from nearer.plotting import save_figure
 

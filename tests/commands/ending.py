@@ -1,0 +1,56 @@
+"""Runs one command many times, each in a process that ends as the program does, and prints how each ended.
+
+Called with how many times and the arguments of the command. Everything the command imports is loaded here, once; every
+process is a fork, two at a time, which ends through Python's own shutdown: that is what is looked at.
+"""
+
+import gc
+import json
+import os
+import sys
+
+
+def forked(task):
+    """Start a process that does ``task``, silently, and return its number."""
+    number = os.fork()
+    if number == 0:
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        task()  # ends the process
+    return number
+
+
+def main():
+    times, arguments = int(sys.argv[1]), sys.argv[2:]
+    import nearer.cli
+
+    # What the command loads, found out in a process of its own: here no thread may have been started before the forks.
+    reading, writing = os.pipe()
+
+    def rehearse():
+        nearer.cli.main(arguments)
+        os.write(writing, json.dumps(list(sys.modules)).encode() + b"\n")
+        os._exit(0)
+
+    rehearsal = forked(rehearse)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        names = json.loads(pipe.readline())
+    os.waitpid(rehearsal, 0)
+    for name in names:
+        if not name.startswith("__"):
+            __import__(name)
+    gc.freeze()  # the processes share what is loaded
+
+    statuses = []
+    for started in range(times):
+        if started >= 2:
+            statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
+        forked(lambda: sys.exit(nearer.cli.main(arguments)))
+    while len(statuses) < times:
+        statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
+    sys.stdout.write(json.dumps(statuses))
+
+
+main()
