@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.commands.parsing import Commands, add_command, add_reading, read_file, say
-from nearer.commands.values import natural, number, positive
+from nearer.commands.values import dimensions, error, noise, positive, price, seed
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -29,20 +29,20 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--objects", type=positive, default=None, metavar="N", help="objects to compare (those of FILE)"
     )
-    parser.add_argument("--dimensions", type=positive, default=2, metavar="P", help="of their map (2)")
+    parser.add_argument("--dimensions", type=dimensions, default=2, metavar="P", help="of their map (2)")
     parser.add_argument(
-        "--noise", type=number, default=None, metavar="E", help="expected share of wrong answers (0.1; that of FILE)"
+        "--noise", type=noise, default=None, metavar="E", help="expected share of wrong answers (0.1; that of FILE)"
     )
-    parser.add_argument("--target", type=number, default=0.15, metavar="E", help="error to reach (0.15)")
+    parser.add_argument("--target", type=error, default=0.15, metavar="E", help="error to reach (0.15)")
     parser.add_argument("--at", type=positive, default=None, metavar="M", help="predict the error at M answers instead")
     parser.add_argument(
         "--against", choices=("answers", "truth"), default="answers",
         help="what the error is measured on: new answers, noise included, or the true order (answers)",
     )  # fmt: skip
     parser.add_argument("--annotators", type=positive, default=None, metavar="N", help="people who will answer")
-    parser.add_argument("--price", type=number, default=None, metavar="X", help="of one answer")
+    parser.add_argument("--price", type=price, default=None, metavar="X", help="of one answer")
     parser.add_argument("--studies", type=positive, default=8, metavar="N", help="studies to simulate (8)")
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the simulated studies (0)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of the simulated studies (0)")
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="FILE", help="picture of the curve (none)")
     parser.add_argument(
         "--like", type=Path, default=None, dest="file", metavar="FILE", help="first answers of the study"
