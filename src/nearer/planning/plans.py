@@ -14,7 +14,7 @@ from nearer.formats.answers import Kind
 from nearer.margins import FloatArray
 from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
 from nearer.planning.search import Search
-from nearer.planning.study import DECAY, Against, NoiseModel, Study
+from nearer.planning.study import DECAY, MOST_COMPARISONS, Against, NoiseModel, Study
 from nearer.planning.theorem import MOST_GENEROUS_MU, theorem_bound, theorem_excess
 from nearer.streams import RandomState
 
@@ -211,9 +211,11 @@ def plan(
     check_run(against, level, n_replications)
     floor = study.noise if against == "answers" else 0.0
     _check_target(target_error, floor, study)
-    if price is not None and not (math.isfinite(price) and price >= 0):
-        raise ValueError(f"price={price} must be 0 or more")
-    most = 400 * n_objects if most_answers is None else most_answers
+    check_price(price)
+    most = min(400 * n_objects, MOST_COMPARISONS // study.comparisons_per_answer)
+    if most_answers is not None:
+        study.check_answers(most_answers, "most_answers")
+        most = most_answers
     estimator = default_estimator(study, estimator)
     studies = [Replication.start(study, rng) for rng in generators(random_state, n_replications)]
     found = Search(studies, estimator, against, target_error, most).run()
@@ -243,6 +245,12 @@ def plan(
         theorem_answers=theorem_bound(n_objects, n_components, target_error - floor),
         study=study,
     )
+
+
+def check_price(price: float | None) -> None:
+    """Refuse a price that is none."""
+    if price is not None and not (math.isfinite(price) and price >= 0):
+        raise ValueError(f"price={price} must be 0 or more")
 
 
 def _check_target(target_error: float, floor: float, study: Study) -> None:
