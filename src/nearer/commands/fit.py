@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.commands.interrupts import INTERRUPTED
-from nearer.commands.parsing import Commands, add_command, add_file, fail, read_file, say
+from nearer.commands.parsing import Commands, add_command, add_file, fail, read_file, say, tell
 from nearer.commands.values import dimensions, pairs, resamples, seed, share
 
 if TYPE_CHECKING:
@@ -81,9 +81,6 @@ def run(options: argparse.Namespace) -> int:
         write = keep_study if kept else begin_study
         write(study, options.out, about | {"seconds": time.perf_counter() - start})
         kept.append(study)
-
-    def tell(step: str) -> None:
-        sys.stderr.write(f"nearer: {step} ...\n")
 
     replaced = (options.out / "results.json").exists()
     try:

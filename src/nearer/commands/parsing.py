@@ -99,6 +99,11 @@ def read_file(options: argparse.Namespace) -> Answers:
     return answers
 
 
+def tell(step: str) -> None:
+    """Announce a step that takes its time."""
+    sys.stderr.write(f"nearer: {step} ...\n")
+
+
 def say(options: argparse.Namespace, text: str, figures: Any) -> None:
     """Print text for people, or figures for programs."""
     from nearer.runs.results import plain_values

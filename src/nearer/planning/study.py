@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._words import counted, digits
+from nearer._words import counted, digits, percent
 from nearer.formats.answers import Kind
 
 NoiseModel: TypeAlias = Literal["close-calls", "guesses"]
@@ -119,6 +119,15 @@ class Study:
     def check_answers(self, n_answers: int, name: str = "n_answers") -> None:
         """Refuse a number of answers that is none, or more than can be simulated."""
         check_whole(name, n_answers, MOST_COMPARISONS // self.comparisons_per_answer)
+
+    def __str__(self) -> str:
+        model = "most of them close calls" if self.noise_model == "close-calls" else "guessed whatever the distances"
+        shape = "all axes alike" if self.decay == 0 else f"the k-th axis has a variance of k^-{self.decay:g}"
+        wrong = f"{percent(self.noise)} of them wrong, {model}" if self.noise else "none of them wrong"
+        return (
+            f"of {counted(self.n_objects, 'object')} in {counted(self.n_components, 'dimension')} ({shape}), with "
+            f"{self.kind} answers, {wrong}"
+        )
 
     @property
     def shown_and_chosen(self) -> tuple[int, int]:
