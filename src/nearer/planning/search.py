@@ -87,8 +87,8 @@ class Search:
         if wanted > self.most_answers:
             raise ValueError(
                 f"target_error={self.target:.3f} is not reached by {digits(tried)} answers: simulated studies still "
-                f"err by {error:.3f}. {digits(wanted)} would be more than most_answers={self.most_answers}; aim higher, or "
-                "raise it"
+                f"err by {error:.3f}. {digits(wanted)} would be more than most_answers={self.most_answers}; aim "
+                "higher, or raise it"
             )
 
     def _errors(
