@@ -104,17 +104,17 @@ class Study:
             raise ValueError(
                 f"one {self.kind} answer shows {self.n_seen} objects, but n_objects={self.n_objects}; take more objects"
             )
+        if self.n_components >= self.n_objects:
+            raise ValueError(
+                f"{counted(self.n_objects, 'object')} have a map of {self.n_objects - 1} dimensions at most, "
+                f"got {self.n_components}; take fewer (--dimensions, n_components)"
+            )
 
     def _check_counts(self) -> None:
         for name, most in _MOST.items():
             value = getattr(self, name)
             if value is not None or name in ("n_objects", "n_components"):
                 check_whole(name, value, most)
-        if self.n_components >= self.n_objects:
-            raise ValueError(
-                f"{counted(self.n_objects, 'object')} have a map of {self.n_objects - 1} dimensions at most, "
-                f"got {self.n_components}; take fewer (--dimensions, n_components)"
-            )
 
     def check_answers(self, n_answers: int, name: str = "n_answers") -> None:
         """Refuse a number of answers that is none, or more than can be simulated."""
