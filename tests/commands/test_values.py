@@ -89,6 +89,17 @@ def test_a_plan_beyond_all_reason_is_refused_at_once(arguments, sentence, capsys
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("value", ["x", "nan", "1e400", "[1]", '{"a": 1}', "-1e10", "9" * 5000])
+def test_settings_of_methods_have_a_range_too(value, tmp_path, capsys):
+    (tmp_path / "answers.csv").write_text("anchor,near,far\na,b,c\n")
+    folder = str(tmp_path / "map")
+    arguments = ["fit", str(tmp_path / "answers.csv"), "-o", folder, "--method", "CKL", "--set", f"mu={value}"]
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert "'mu' must be a number between" in said
+    assert len(said) < 200
+
+
 def test_the_sentence_quotes_the_beginning(capsys):
     said = refused(["check", "x", "--seed", "7" * 5000], capsys)
     assert said.endswith(f"is needed, not '{'7' * 37}...'")

@@ -30,10 +30,6 @@ def test_as_many_as_they_can_fill_are_fitted():
     assert STE(15, n_objects=16, random_state=0).fit(ANSWERS).embedding_.shape == (16, 15)
 
 
-def test_two_dimensions_are_nobodys_mistake():
-    assert NonmetricMDS().fit_dissimilarities([[0.0, 1.0], [1.0, 0.0]]).embedding_.shape == (2, 2)
-
-
 def test_every_way_to_fit_has_the_rule(tmp_path):
     with pytest.raises(ValueError, match=SENTENCE):
         NonmetricMDS(10).fit_dissimilarities(1 - RING - np.eye(10))

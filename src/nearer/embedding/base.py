@@ -33,8 +33,6 @@ from nearer.solvers.driver import Callback
 from nearer.streaming import ComparisonsFile
 from nearer.streams import RandomState, stream
 
-_FEW_DIMENSIONS = 2  # which are the default, and nobody's mistake
-
 
 class OrdinalEmbedding(BaseEstimator):
     """Base of all estimators; see `nearer.embedding` for those to use.
@@ -204,11 +202,10 @@ class OrdinalEmbedding(BaseEstimator):
 
     def _check_dimensions(self, n_objects: int) -> None:
         """Refuse more dimensions than so many objects can fill: n points lie in n - 1 dimensions, whatever they are."""
-        most = max(n_objects - 1, _FEW_DIMENSIONS)
-        if self.n_components is not None and self.n_components > most:
+        if self.n_components is not None and self.n_components >= n_objects:
             raise ValueError(
                 f"n_components={self.n_components} is too many for {counted(n_objects, 'object')}, which fill "
-                f"{counted(n_objects - 1, 'dimension')} at most; choose n_components={most} or fewer"
+                f"{counted(n_objects - 1, 'dimension')} at most; choose n_components={n_objects - 1} or fewer"
             )
 
     def _checked_solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
