@@ -3,7 +3,9 @@
 What is read all the same holds nothing out of range.
 """
 
+import importlib.util
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -201,6 +203,28 @@ def test_a_damaged_data_set(tmp_path):
 
     for found in read_damaged(tmp_path / "cars.npz", read, text=False):
         assert found.rows.shape[1] == 3
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [b"", b"\x80", b"junk" * 30])
+def test_a_damaged_cache_of_compiled_code_is_made_again(suffix, damage, tmp_path):
+    source = tmp_path / "small.py"
+    source.write_text("from nearer.kernels.compiling import loop\n\n@loop\ndef twice(number):\n    return 2 * number\n")
+
+    def load():
+        spec = importlib.util.spec_from_file_location("small", source)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.twice
+
+    first = load()
+    assert first(3) == 6
+    (path,) = Path(first._cache.cache_path).glob(f"*{suffix}")
+    path.write_bytes(damage)
+    assert load()(3) == 6
+    again = load()
+    assert again(3) == 6
+    assert sum(again.stats.cache_hits.values()) == 1
 
 
 def test_a_store_that_is_no_text_is_refused(tmp_path):
