@@ -30,7 +30,7 @@ class Thing:
 
 def run(options):
     Thing()
-    time.sleep(20)  # the interrupt comes again
+    time.sleep(60)  # the interrupt comes again
     return 0
 """
 COMPILED_CODE_MAKES_AN_IMPORT_ERROR_OF_IT = """
@@ -70,7 +70,7 @@ def run(options):
 """
 THREADS_ARE_WAITED_FOR = """
 def run(options):
-    threading.Thread(target=time.sleep, args=(20,)).start()
+    threading.Thread(target=time.sleep, args=(60,)).start()
     threading.Timer(0.3, press).start()
     press()
 """
@@ -81,7 +81,7 @@ POINTS = {
 
 def ended(body):
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, check=False, timeout=50
     )
 
 
@@ -110,7 +110,7 @@ def test_what_is_finished_stays_finished():
     """The result is there; a key that is pressed while the process ends only ends it sooner."""
     done = ended("""
 def run(options):
-    threading.Thread(target=time.sleep, args=(20,)).start()
+    threading.Thread(target=time.sleep, args=(60,)).start()
     threading.Timer(0.3, press).start()
     print("the result")
     return 1

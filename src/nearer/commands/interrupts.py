@@ -99,7 +99,8 @@ class Interrupts:
         if not self.seen:
             self._show_unraisable(what)
         elif self.status is None and isinstance(what.exc_value, KeyboardInterrupt):
-            threading.Timer(_AGAIN, signal.raise_signal, [signal.SIGINT]).start()
+            # To the process, and so to the main thread: sent to its own, it would not wake that one up.
+            threading.Timer(_AGAIN, os.kill, [os.getpid(), signal.SIGINT]).start()
 
     def _of_thread(self, what: threading.ExceptHookArgs) -> None:
         if not self.seen:
