@@ -1,7 +1,6 @@
 """Ordinal embedding: maps of objects from judgments such as "a is nearer to b than to c"."""
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all of this
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.penalty import Penalty
@@ -14,7 +13,7 @@ __all__ = ["Comparisons", "ComparisonsFile", "Penalty", "__version__"]
 _HOMES = {"Comparisons": "comparisons", "ComparisonsFile": "streaming", "Penalty": "penalty"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
@@ -23,4 +22,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"nearer.{_HOMES[name]}"), name)
+    found: object = getattr(import_module(f"nearer.{_HOMES[name]}"), name)
+    return found
