@@ -1,11 +1,13 @@
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from nearer import Comparisons
+from nearer._words import digits
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import TSTE
 from nearer.experiments.accuracy.real import find_file
@@ -264,14 +266,24 @@ class TestPlan:
         assert found.answers_per_annotator == math.ceil(found.n_answers / 7)
         text = str(found)
         for part in (
-            f"{found.n_answers:,} answers",
-            "Each of 7 annotators",
-            "Cost:",
-            "No map can do better",
-            "Theorem 1",
+            f"{digits(found.n_answers)} answers",
+            "With 7 people, each gives",
+            f"They cost {found.cost:.2f}",
+            "No map can do better than 0.100: 10% of the new answers are wrong",
         ):
             assert part in text
-        assert "says nothing" in text
+
+    def test_no_figure_has_more_than_three_decimals(self):
+        text = str(quick_plan(noise=0.1234567, target_error=0.2345678, price=0.1, level=0.8))
+        assert "0.235;" in text
+        assert not re.search(r"\d\.\d{4}", text)
+
+    def test_the_theorem_is_told_only_where_it_promises_something(self):
+        found = quick_plan()
+        assert "heorem" not in str(found)
+        assert theorem_excess(20, 2, found.n_comparisons) > 1
+        many = replace(found, n_comparisons=10**7)
+        assert f"at most {theorem_excess(20, 2, 10**7):.3f} above the least possible" in str(many)
 
     def test_the_curve_falls_and_brackets_the_target(self):
         found = quick_plan()
@@ -283,7 +295,7 @@ class TestPlan:
         assert json.loads(json.dumps(found.as_dict()))["study"]["n_objects"] == 20
 
     def test_says_when_the_target_is_out_of_reach(self):
-        with pytest.raises(ValueError, match=r"10\.0% are wrong.*against='truth'"):
+        with pytest.raises(ValueError, match=r"10% are wrong.*against='truth'"):
             quick_plan(target_error=0.1)
         with pytest.raises(ValueError, match="errors stay above 0"):
             quick_plan(target_error=0.0, against="truth")
@@ -298,7 +310,7 @@ class TestPlan:
         found = quick_plan()
         ax = plot_plan(found)
         assert ax.get_ylabel() == "error on new answers"
-        assert f"{found.n_answers:,} answers" in ax.get_title(loc="left")
+        assert f"{digits(found.n_answers)} answers" in ax.get_title(loc="left")
         assert plot_plan(replace(found, against="truth", floor=0.0), ax=ax) is ax
 
 

@@ -1,10 +1,26 @@
 """Ordinal embedding: maps of objects from judgments such as "a is nearer to b than to c"."""
 
-from importlib.metadata import version
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all of this
+if TYPE_CHECKING:
+    from nearer.comparisons import Comparisons
+    from nearer.penalty import Penalty
+    from nearer.streaming import ComparisonsFile
 
-from nearer.comparisons import Comparisons
-from nearer.penalty import Penalty
-from nearer.streaming import ComparisonsFile
+    __version__: str
 
 __all__ = ["Comparisons", "ComparisonsFile", "Penalty", "__version__"]
-__version__ = version("nearer")
+# Loaded when they are asked for: the program answers, and can be stopped, before NumPy and SciPy are there.
+_HOMES = {"Comparisons": "comparisons", "ComparisonsFile": "streaming", "Penalty": "penalty"}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("nearer")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(f"nearer.{_HOMES[name]}"), name)
+    return found

@@ -28,6 +28,18 @@ def digits(number: int) -> str:
     return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
 
 
+def money(amount: float) -> str:
+    """Write an amount of money.
+
+    Examples
+    --------
+    >>> money(12.5), money(12345.678)
+    ('12.50', '12 345.68')
+    """
+    whole, cents = f"{amount:.2f}".split(".")
+    return f"{digits(int(whole))}.{cents}"
+
+
 def percent(share: float) -> str:
     """Write a share as a percentage that is never rounded to none or all.
 

@@ -9,13 +9,8 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
-from nearer.commands import bench, check, demo, example, fit, place, plan, report, reproduce, score
-from nearer.commands.parsing import INTERRUPTED, fail, sentence
-from nearer.commands.warned import warnings_told
-
-_COMMANDS = (check, fit, report, score, place, plan, example, demo, reproduce, bench)
+from nearer.commands.interrupts import Interrupts
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Those of the command line if left out.
+        Those of the command line if left out. Ctrl-C is then taken care of to the end of the process.
 
     Examples
     --------
@@ -32,28 +27,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Traceback (most recent call last):
     SystemExit: 2
     """
-    parser = argparse.ArgumentParser(
-        prog="nearer", description="Maps of objects from judgments such as 'a is nearer to b than to c'."
-    )
-    parser.add_argument("--version", action="version", version=f"nearer {version('nearer')}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add(commands)
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    options = parser.parse_args(arguments)
+    interrupts = Interrupts()
+    try:
+        if arguments is None:
+            interrupts.watch()
+        return interrupts.over(_run(sys.argv[1:] if arguments is None else list(arguments), interrupts))
+    except KeyboardInterrupt:
+        return interrupts.stop()
+    except SystemExit as end:  # of argparse: help was shown, or a sentence that says what is wrong
+        interrupts.over(end.code if isinstance(end.code, int) else int(end.code is not None))
+        raise
+
+
+def _run(arguments: list[str], interrupts: Interrupts) -> int:
+    """Run the program and say, in a sentence, what goes wrong."""
+    from nearer.commands.parsing import fail, sentence
+    from nearer.commands.warned import warnings_told
+
+    options = _parser().parse_args(arguments)
     options.arguments = arguments
     try:
         with warnings_told():
             status: int = options.command(options)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return fail("stopped", INTERRUPTED)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (ValueError, OSError, ImportError, MemoryError) as error:
+    except (ValueError, OSError, MemoryError) as error:
         return fail(sentence(error, getattr(options, "out", None)))
     except Exception as error:
+        if interrupts.seen:  # compiled code makes an ImportError or a SystemError of an interrupt
+            raise KeyboardInterrupt from error
+        if isinstance(error, ImportError):
+            return fail(sentence(error))
         if os.environ.get("NEARER_TRACEBACK"):
             raise
         return fail(
@@ -61,6 +67,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "NEARER_TRACEBACK=1 in the environment shows"
         )
     return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    from nearer import __version__
+    from nearer.commands import bench, check, demo, example, fit, place, plan, report, reproduce, score
+    from nearer.commands.parsing import Parser
+
+    parser = Parser(prog="nearer", description="Maps of objects from judgments such as 'a is nearer to b than to c'.")
+    parser.add_argument("--version", action="version", version=f"nearer {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in (check, fit, report, score, place, plan, example, demo, reproduce, bench):
+        command.add(commands)
+    return parser
 
 
 if __name__ == "__main__":

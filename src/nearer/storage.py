@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-import zipfile
+import warnings
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
@@ -22,9 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._json import read_json
+from nearer._words import name
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.calibration import Calibration
+from nearer.formats.arrays import read_arrays
 
 __all__ = ["load_model", "save_model"]
 
@@ -42,8 +45,7 @@ _KNOWN = {
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
 }
-# What reading a file can end in that is cut short, changed or something else altogether.
-_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, RecursionError, zipfile.BadZipFile)
+_LONGEST = 300
 # The search of DMOE: as large as all its fits, and cv_results_ tells what it found.
 _LEFT_OUT = ("_search",)
 
@@ -88,8 +90,8 @@ def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
     with open(target / f"{_ARRAYS}.part", "wb") as file:
         np.savez_compressed(file, **{str(k): array for k, array in enumerate(arrays)})  # type: ignore[arg-type]
     (target / f"{_JSON}.part").write_text(json.dumps(what, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    for name in (_ARRAYS, _JSON):
-        (target / f"{name}.part").replace(target / name)
+    for file_name in (_ARRAYS, _JSON):
+        (target / f"{file_name}.part").replace(target / file_name)
     return target
 
 
@@ -120,17 +122,31 @@ def load_model(folder: str | PathLike[str]) -> Any:
     if not (source / _JSON).is_file():
         raise ValueError(f"{source} holds no model: there is no {_JSON}; write one with `nearer fit` or save_model")
     try:
-        what = json.loads((source / _JSON).read_text(encoding="utf-8"))
+        what = read_json((source / _JSON).read_bytes())
         if what["format"] != FORMAT:
-            raise ValueError(f"its format is {what['format']!r}, and this version of nearer reads {FORMAT}")
-        with np.load(source / _ARRAYS, allow_pickle=False) as stored:
-            arrays = [stored[str(k)] for k in range(len(stored.files))]
-        model = _estimator(what, arrays)
+            raise ValueError(f"its format is {name(what['format'])}, and this version of nearer reads {FORMAT}")
+        stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)
+        model = _estimator(what, [stored[str(k)] for k in range(len(stored))])
         _check(model.__dict__)
-    except _DAMAGED as error:
-        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{source} holds no whole model: {reason}") from error
+        _try_out(model)
+    except Exception as error:  # settings and figures of any kind have gone into code that trusts them
+        reason = f"{name(error.args[0])} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"{source} holds no whole model: {(reason or type(error).__name__)[:_LONGEST]}; write it again with "
+            "`nearer fit` or save_model"
+        ) from error
     return model
+
+
+def _try_out(model: OrdinalEmbedding) -> None:
+    """Use a model once: what is wrong with it shows now, and not in the middle of something."""
+    model._check_settings()
+    asked = model.comparisons_[np.arange(1)]  # type: ignore[index]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        decision, probability = model.decision_function(asked), model.predict_proba(asked)
+    if np.isnan(decision).any() or not (probability >= 0).all() or not np.allclose(probability.sum(axis=1), 1):
+        raise ValueError("what it predicts are no margins and probabilities")
 
 
 def _seed(random_state: Any) -> int | None:
@@ -186,6 +202,8 @@ def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if kind == "number" and content in ("nan", "inf", "-inf"):
         return float(content)
     if kind == "array":
+        if isinstance(content, bool) or not isinstance(content, int) or not 0 <= content < len(arrays):
+            raise ValueError(f"{str(content)[:40]!r} is the index of no array")
         return arrays[content]
     if kind == "dict":
         return {key: _read(item, arrays) for key, item in content.items()}
@@ -236,14 +254,17 @@ def _check(state: dict[str, Any]) -> None:
     if "best_" in state and getattr(state["best_"], "n_objects_", None) != n:
         raise ValueError(f"the method that was chosen is not about {n} objects")
     sizes = {"embedding_": len(embedding), "objects_": len(state["objects_"]), "comparisons_": comparisons.n_objects}
-    for name, size in sizes.items():
+    for part, size in sizes.items():
         if size != n:
-            raise ValueError(f"{name} is about {size} objects, and the model about {n}")
-    for name in ("_model", "_larger"):
-        if name in state:
-            rows = state[name].objects
-            if rows.size and not 0 <= rows.min() <= rows.max() < state[name].n_objects:
-                raise ValueError(f"the rows of {name} are no positions in its list of objects")
+            raise ValueError(f"{part} is about {size} objects, and the model about {n}")
+    labels = state["objects_"].tolist()
+    if labels != comparisons.objects.tolist() or len(set(labels)) < n:
+        raise ValueError("the labels of its map are not those of its comparisons, each once")
+    for part in ("_model", "_larger"):
+        if part in state:
+            rows = state[part].objects
+            if rows.size and not 0 <= rows.min() <= rows.max() < state[part].n_objects:
+                raise ValueError(f"the rows of {part} are no positions in its list of objects")
     calibration = state.get("_calibration")
     if calibration is not None and not (
         isinstance(calibration, Calibration) and 0 < calibration.slope < np.inf and 0 <= calibration.lapse <= 1

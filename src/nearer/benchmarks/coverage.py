@@ -27,9 +27,10 @@ from nearer.benchmarks.measure import machine
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.experiments.runner import Interrupted
-from nearer.experiments.store import append_record, cut_partial_line, read_records
+from nearer.experiments.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.experiments.tuning import Record
 from nearer.margins import FloatArray
+from nearer.report._checks import Check, record
 from nearer.uncertainty import Bootstrap, bootstrap
 
 METHODS: dict[str, Any] = {"STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE}
@@ -67,6 +68,11 @@ CONDITIONS = {
     "solid": Condition(60, 3, 3000, flipped=0.1),
     "large": Condition(100, 2, 5000, slope=10.0),
 }
+
+_FIGURES: dict[str, Check] = {
+    "covered": record({f"{level:g}": SHARE for level in LEVELS}), "plain_covered": SHARE,
+    **dict.fromkeys(("error", "radius", "plain_radius", "inflation", "seconds"), AMOUNT),
+}  # fmt: skip
 
 
 class Row(TypedDict):
@@ -138,7 +144,7 @@ class Coverage:
                         if key not in found:
                             found[key] = self._measure(condition, method, replication, key)
                             append_record(self.path, found[key])
-                        records.append(found[key])
+                        records.append(check_figures(self.path, found[key], _FIGURES))
                         bar.update()
                     rows.append(_row(condition, method, records))
         except KeyboardInterrupt:

@@ -14,11 +14,25 @@ from tqdm import tqdm
 from nearer.benchmarks.data import Data, Size, make_data, save_data, start_seeds
 from nearer.benchmarks.measure import MeasurementFailed, Program, Task, run_fit
 from nearer.experiments.runner import Interrupted
-from nearer.experiments.store import append_record, cut_partial_line, read_records
+from nearer.experiments.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.experiments.tuning import Record
 from nearer.metrics import comparison_error
+from nearer.report._checks import Check, list_of, number, refuse, string, whole
 
 WARM_UP = Size(30, 500)
+_FIGURES: dict[str, Check] = {
+    "seconds": number(1e-9), "n_iter": whole(), "peak_memory": AMOUNT, "warnings": list_of(string), "error": SHARE,
+}  # fmt: skip
+
+
+def _equal_to(wanted: Any) -> Check:
+    """Want what the fingerprint was made from."""
+
+    def check(value: Any, place: str) -> None:
+        if value != wanted:
+            refuse(place, repr(wanted), value)
+
+    return check
 
 
 @dataclass(eq=False)
@@ -78,13 +92,13 @@ class Session:
         is allowed now. One that failed has ``failure``, and is not kept.
         """
         fingerprint = task.fingerprint(program)
-        record = self._found.get(fingerprint)
+        identity = {
+            "program": program.name, "version": program.version, "size": str(task.size), "trial": task.repeat,
+            "method": task.loss, "dimension": task.dimension, "seed": task.seed, "fingerprint": fingerprint,
+        }  # fmt: skip
+        record = self._known(identity)
         if record is None or record.get("timeout", np.inf) < (timeout or np.inf):
             self._bar.set_postfix_str(f"{program.name} {task.loss} {task.size}, repeat {task.repeat + 1}")
-            identity = {
-                "program": program.name, "version": program.version, "size": str(task.size), "trial": task.repeat,
-                "method": task.loss, "dimension": task.dimension, "seed": task.seed, "fingerprint": fingerprint,
-            }  # fmt: skip
             record = {**identity, **self._measure(task, program, timeout)}
         if "failure" not in record:
             if record is not self._found.get(fingerprint):
@@ -93,6 +107,14 @@ class Session:
             self.n_kept += 1
         self._bar.update()
         return record
+
+    def _known(self, identity: Record) -> Record | None:
+        """Return the record on file, if it is there and whole."""
+        found = self._found.get(identity["fingerprint"])
+        if found is None:
+            return None
+        same: dict[str, Check] = {name: _equal_to(value) for name, value in identity.items()}
+        return check_figures(self.path, found, same | ({"timeout": AMOUNT} if "timeout" in found else _FIGURES))
 
     def _measure(self, task: Task, program: Program, timeout: float) -> dict[str, Any]:
         path, data = self._files(task)

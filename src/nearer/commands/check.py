@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
-from nearer.commands.values import natural, positive
+from nearer.commands.values import dimensions, seed
 
 _ABOUT = """\
 Look for everything that can be wrong with a file of answers before a map is made of it: contradictions and cycles,
@@ -17,8 +17,10 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "check", "find out what is wrong with a file of answers", _ABOUT, run)
     add_file(parser)
-    parser.add_argument("--dimensions", type=positive, default=2, metavar="P", help="of the map that they are for (2)")
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of what is drawn from many answers (0)")
+    parser.add_argument(
+        "--dimensions", type=dimensions, default=2, metavar="P", help="of the map that they are for (2)"
+    )
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of what is drawn from many answers (0)")
 
 
 def run(options: argparse.Namespace) -> int:

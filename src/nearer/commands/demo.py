@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from nearer.commands.parsing import Commands, add_command, say
-from nearer.commands.values import natural
+from nearer.commands.values import seed
 
 _ABOUT = """\
 Simulate people who compare named colours, wrongly one time in nine, learn a map of the colours from their answers
@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "demo", "learn and draw a map of colours", _ABOUT, run)
     parser.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="folder of colors.png (demo)")
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the simulated answers (0)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of the simulated answers (0)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.commands.parsing import INTERRUPTED, Commands, add_command, add_file, read_file, say
-from nearer.commands.values import natural, pairs, positive, share
+from nearer.commands.interrupts import INTERRUPTED
+from nearer.commands.parsing import Commands, add_command, add_file, fail, read_file, say, tell
+from nearer.commands.values import dimensions, pairs, resamples, seed, share
 
 if TYPE_CHECKING:
     from nearer.report.verdict import Verdict
@@ -35,19 +36,19 @@ def add(commands: Commands) -> None:
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
     group = parser.add_argument_group("what to fit")
     group.add_argument("--method", choices=_METHODS, default="auto", help="(auto: chosen by held-out answers)")
-    group.add_argument("--dimensions", type=positive, default=None, metavar="P", help="of the map (chosen)")
+    group.add_argument("--dimensions", type=dimensions, default=None, metavar="P", help="of the map (chosen)")
     group.add_argument(
         "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
         help="settings of the method, such as trace=0.01",
     )  # fmt: skip
-    group.add_argument("--seed", type=natural, default=0, metavar="N", help="of everything that is drawn (0)")
+    group.add_argument("--seed", type=seed, default=0, metavar="N", help="of everything that is drawn (0)")
     group.add_argument("--title", default=None, help="heading of the report (name of the file)")
     group.add_argument(
         "--weigh-annotators", action="store_true", help="people who disagree with everybody else count less"
     )
     trust = parser.add_argument_group("how far to trust it")
     trust.add_argument("--quick", action="store_true", help="no ellipses, learning curve or reliability of people")
-    trust.add_argument("--resamples", type=natural, default=100, metavar="N", help="maps behind the ellipses (100)")
+    trust.add_argument("--resamples", type=resamples, default=100, metavar="N", help="maps behind the ellipses (100)")
     trust.add_argument("--level", type=share, default=0.95, metavar="L", help="of intervals and ellipses (0.95)")
     trust.add_argument(
         "--by", choices=("trials", "annotators"), default="trials",
@@ -83,12 +84,13 @@ def run(options: argparse.Namespace) -> int:
         write(study, options.out, about | {"seconds": time.perf_counter() - start})
         kept.append(study)
 
-    def tell(step: str) -> None:
-        sys.stderr.write(f"nearer: {step} ...\n")
-
     replaced = (options.out / "results.json").exists()
-    study = fit_study(answers, settings, keep, tell)
-    files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
+    try:
+        study = fit_study(answers, settings, keep, tell)
+        files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
+    except KeyboardInterrupt:
+        what = f"{options.out} holds what was found until then" if kept else "there was no map yet"
+        return fail(f"stopped; {what}", INTERRUPTED)
     found = summary(study, verdict(read_results(options.out)))
     figures = {"folder": str(options.out), "files": files, **found}
     if replaced:

@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from nearer.commands.values import pairs
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
 
-FAILED, INTERRUPTED = 2, 130
+FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _EXTRAS = {"matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames"}
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors quote no more of what arrived than is needed to find it."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the usage and a short sentence."""
+        super().error(short(message, 60))
+
+
+def short(message: str, most: int = 300) -> str:
+    """Cut every word of a message that is longer than ``most`` characters, and the message after ten times as many.
+
+    Examples
+    --------
+    >>> short("no such file: " + "x" * 1000, most=20)
+    'no such file: xxxxxxxxxxxxxxxxx...'
+    """
+    cut = re.sub(rf"\S{{{most + 1},}}", lambda word: f"{word[0][: most - 3]}...", message)
+    return cut if len(cut) <= 10 * most else f"{cut[: 10 * most - 3]}..."
 
 
 def add_command(
@@ -84,6 +105,11 @@ def read_file(options: argparse.Namespace) -> Answers:
     return answers
 
 
+def tell(step: str) -> None:
+    """Announce a step that takes its time."""
+    sys.stderr.write(f"nearer: {step} ...\n")
+
+
 def say(options: argparse.Namespace, text: str, figures: Any) -> None:
     """Print text for people, or figures for programs."""
     from nearer.runs.results import plain_values
@@ -94,7 +120,7 @@ def say(options: argparse.Namespace, text: str, figures: Any) -> None:
 
 def fail(sentence: str, status: int = FAILED) -> int:
     """Say what went wrong and return the exit status."""
-    sys.stderr.write(f"nearer: {sentence}\n")
+    sys.stderr.write(f"nearer: {short(sentence)}\n")
     return status
 
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.commands.parsing import Commands, add_command, add_reading, read_file, say
-from nearer.commands.values import natural, number, positive
+from nearer.commands.parsing import Commands, add_command, add_reading, read_file, say, tell
+from nearer.commands.values import dimensions, error, noise, positive, price, seed
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -29,20 +29,20 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--objects", type=positive, default=None, metavar="N", help="objects to compare (those of FILE)"
     )
-    parser.add_argument("--dimensions", type=positive, default=2, metavar="P", help="of their map (2)")
+    parser.add_argument("--dimensions", type=dimensions, default=2, metavar="P", help="of their map (2)")
     parser.add_argument(
-        "--noise", type=number, default=None, metavar="E", help="expected share of wrong answers (0.1; that of FILE)"
+        "--noise", type=noise, default=None, metavar="E", help="expected share of wrong answers (0.1; that of FILE)"
     )
-    parser.add_argument("--target", type=number, default=0.15, metavar="E", help="error to reach (0.15)")
+    parser.add_argument("--target", type=error, default=0.15, metavar="E", help="error to reach (0.15)")
     parser.add_argument("--at", type=positive, default=None, metavar="M", help="predict the error at M answers instead")
     parser.add_argument(
         "--against", choices=("answers", "truth"), default="answers",
         help="what the error is measured on: new answers, noise included, or the true order (answers)",
     )  # fmt: skip
     parser.add_argument("--annotators", type=positive, default=None, metavar="N", help="people who will answer")
-    parser.add_argument("--price", type=number, default=None, metavar="X", help="of one answer")
+    parser.add_argument("--price", type=price, default=None, metavar="X", help="of one answer")
     parser.add_argument("--studies", type=positive, default=8, metavar="N", help="studies to simulate (8)")
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the simulated studies (0)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of the simulated studies (0)")
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="FILE", help="picture of the curve (none)")
     parser.add_argument(
         "--like", type=Path, default=None, dest="file", metavar="FILE", help="first answers of the study"
@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer._words import counted
+    from nearer._words import counted, percent
     from nearer.planning import estimate_noise
 
     if options.at is not None and options.out is not None:
@@ -64,15 +64,16 @@ def run(options: argparse.Namespace) -> int:
     if options.file is not None:
         answers = read_file(options)
         pilot, options.kind = answers.comparisons, options.kind or answers.kind
+        tell(f"noise of the answers in {options.file.name}")
         estimate = estimate_noise(pilot, options.dimensions, random_state=options.seed)
         options.objects = options.objects or pilot.n_objects
         options.noise = estimate.noise if options.noise is None else options.noise
-        interval = f"{estimate.low:.1%} to {estimate.high:.1%}"
         lines.append(
-            f"{estimate.noise:.1%} of the answers in {options.file.name} are wrong ({interval}), judging by maps of "
-            f"{counted(options.dimensions, 'dimension')}."
+            f"{percent(estimate.noise)} of the answers in {options.file.name} are wrong ({percent(estimate.low)} to "
+            f"{percent(estimate.high)}), judging by maps of {counted(options.dimensions, 'dimension')}."
         )
         figures["estimated_noise"] = {"noise": estimate.noise, "low": estimate.low, "high": estimate.high}
+    tell(f"{counted(options.studies, 'simulated study', 'simulated studies')} of {counted(options.objects, 'object')}")
     text, found = _number_of_answers(options) if options.at is None else _error_at(options, pilot, estimate)
     say(options, "\n".join([*lines, text]), figures | found)
     return 0
@@ -106,7 +107,9 @@ def _error_at(
     """Return the error that a number of answers will reach, in words and in figures."""
     import numpy as np
 
+    from nearer._words import counted, level_of, money
     from nearer.planning import predict_error
+    from nearer.planning.plans import floor_of, measured_on
 
     alike: dict[str, Any] = {}
     if pilot is not None and estimate is not None and options.objects == pilot.n_objects:
@@ -126,13 +129,14 @@ def _error_at(
         random_state=options.seed,
         **alike,
     )
-    what = "on new answers" if options.against == "answers" else "against the true order"
-    text = (
-        f"{options.at} answers bring the error {what} down to {found.error:.3f} ({found.low:.3f} to {found.high:.3f})."
-    )
+    lines = [
+        f"With {counted(options.at, 'answer')} the error {measured_on(options.against)} will be about "
+        f"{found.error:.3f}; {level_of(found.level)} of simulated studies reach {found.low:.3f} to {found.high:.3f}.",
+        *floor_of(found.floor),
+    ]
     cost = {} if options.price is None else {"cost": options.price * options.at}
-    words = f" They cost {cost['cost']:,.2f}." if cost else ""
-    return text + words, asdict(found) | cost
+    lines += [f"The answers cost {money(cost['cost'])}."] if cost else []
+    return "\n".join(lines), asdict(found) | cost
 
 
 def _noise(options: argparse.Namespace) -> float:

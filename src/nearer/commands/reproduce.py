@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.commands.parsing import INTERRUPTED, Commands, add_command, fail, say
-from nearer.commands.values import names, natural, positive, positives
+from nearer.commands.interrupts import INTERRUPTED
+from nearer.commands.parsing import Commands, add_command, fail, say
+from nearer.commands.values import jobs, names, positive, positives, seed
 
 if TYPE_CHECKING:
     from nearer.experiments import Experiment
@@ -30,8 +31,8 @@ def add(commands: Commands) -> None:
         help="numbers of training comparisons (synthetic: 200,500,1000,10000; music: 200,500,1000,5000)",
     )  # fmt: skip
     parser.add_argument("--trials", type=positive, default=20, metavar="N", help="trials of each size (20)")
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the whole run (0)")
-    parser.add_argument("--jobs", type=positive, default=None, metavar="N", help="fits side by side (one on each core)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of the whole run (0)")
+    parser.add_argument("--jobs", type=jobs, default=None, metavar="N", help="fits side by side (one on each core)")
     parser.add_argument(
         "--methods", type=names, default=("DMOE", "GNMDS", "STE", "TSTE"), metavar="NAME,...",
         help="which of DMOE,GNMDS,STE,TSTE (all), and of the descents over points GNMDS-X,STE-X,TSTE-X,CKL-X,SOE-X",

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
+from nearer.formats.arrays import read_arrays
 
 MAT_NAME = "music_triplets.mat"
 NPZ_NAME = "music.npz"
@@ -93,8 +96,8 @@ def fetch_music(data_home: str | os.PathLike[str] | None = None) -> MusicSet:
     for folder in folders:
         for name, read in ((NPZ_NAME, _read_npz), (MAT_NAME, _read_mat)):
             if (folder / name).is_file():
-                return read(folder / name)
-    return _read_mat(_download(data_home, folders))
+                return _whole(folder / name, read)
+    return _whole(_download(data_home, folders), _read_mat)
 
 
 def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
@@ -135,10 +138,32 @@ def _download(data_home: str | os.PathLike[str] | None, folders: list[Path]) -> 
     return Path(path)
 
 
+def _whole(path: Path, read: Callable[[Path], MusicSet]) -> MusicSet:
+    """Read a file that may have been damaged since it was written."""
+    try:
+        return read(path)
+    except OSError:
+        raise
+    except Exception as error:  # zipfile, zlib, NumPy and SciPy each have errors of their own for damaged files
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+        raise ValueError(
+            f"{path} does not hold the music judgments: {reason}; delete it, or replace it with {MAT_NAME} from {URL}"
+        ) from error
+
+
 def _read_npz(path: Path) -> MusicSet:
-    with np.load(path, allow_pickle=False) as stored:
-        genres = stored["label_names"][stored["labels"]]
-        return _music_set(stored["triplets_all"], stored["names"], genres)
+    stored = read_arrays(path.read_bytes(), path.name)
+    labels, names, rows = stored["labels"], stored["names"], stored["triplets_all"]
+    if labels.shape != names.shape or names.dtype.kind != "U":
+        raise ValueError("names and labels are not one for each artist")
+    _check_positions(labels, len(stored["label_names"]), "labels")
+    _check_positions(rows, len(names), "triplets_all")
+    return _music_set(rows, names, stored["label_names"][labels])
+
+
+def _check_positions(indices: NDArray[Any], count: int, name: str) -> None:
+    if indices.dtype.kind not in "iu" or indices.size == 0 or not 0 <= indices.min() <= indices.max() < count:
+        raise ValueError(f"{name} holds something else than positions 0 to {count - 1}")
 
 
 def _read_mat(path: Path) -> MusicSet:
@@ -146,12 +171,15 @@ def _read_mat(path: Path) -> MusicSet:
 
     stored = loadmat(path)
     if "triplets" not in stored:
-        raise ValueError(f"{path} holds no variable 'triplets'; replace it with {MAT_NAME} from {URL}")
+        raise ValueError("it has no variable 'triplets'")
+    if stored["triplets"].dtype.kind not in "iuf" or stored["triplets"].shape[1:] != (3,):
+        raise ValueError("'triplets' is no table of three columns of numbers")
     # Some artists of the original list are in no triplet; the others are renumbered without gaps.
     original_index, rows = np.unique(stored["triplets"].astype(np.int64), return_inverse=True)
     names = None
     if "names" in stored:
         every_name = [str(np.squeeze(name)) for name in stored["names"].ravel()]
+        _check_positions(original_index - 1, len(every_name), "triplets")
         names = np.array(every_name)[original_index - 1]
     return _music_set(rows.reshape(-1, 3), names, None)
 

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._rows import are_indices, show
+from nearer._words import counted
 from nearer.comparisons import Comparisons, alike, as_comparisons
 from nearer.embedding.fitting import Fitted, aligned, fit_gram, fit_points
 from nearer.embedding.placing import place_points
@@ -103,8 +104,10 @@ class OrdinalEmbedding(BaseEstimator):
         self._check_settings()
         if isinstance(X, ComparisonsFile):
             self._check_file(X, y, sample_weight)
+            self._check_dimensions(X.n_objects)
             return self._fit(X, callback=callback)
         comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
+        self._check_dimensions(comparisons.n_objects)
         return self._fit(comparisons, callback=callback)
 
     def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -127,6 +130,7 @@ class OrdinalEmbedding(BaseEstimator):
         self._check_settings()
         added = self._with_new_objects(X, y, sample_weight)
         everything = self._joined(added)
+        self._check_dimensions(everything.n_objects)
         if added.n_objects > self.n_objects_:
             self._extend(added)
             self._remember(everything)  # an interrupt from here on leaves objects on the map: keep what placed them
@@ -195,6 +199,14 @@ class OrdinalEmbedding(BaseEstimator):
         whole = isinstance(self.n_components, int | np.integer) and not isinstance(self.n_components, bool)
         if not whole or self.n_components < 1:
             raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
+
+    def _check_dimensions(self, n_objects: int) -> None:
+        """Refuse more dimensions than so many objects can fill: n points lie in n - 1 dimensions, whatever they are."""
+        if self.n_components is not None and self.n_components >= n_objects:
+            raise ValueError(
+                f"n_components={self.n_components} is too many for {counted(n_objects, 'object')}, which fill "
+                f"{counted(n_objects - 1, 'dimension')} at most; choose n_components={n_objects - 1} or fewer"
+            )
 
     def _checked_solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
         solver = self._solver(n_objects, n_comparisons)

@@ -145,6 +145,7 @@ class NonmetricMDS(OrdinalEmbedding):
         matrix = read_dissimilarities(D, self.n_objects)
         n = len(matrix)
         _refuse_many(n)
+        self._check_dimensions(n)
         everywhere = read_pair_weights(weights, n)
         a, b = np.nonzero(np.triu(np.isfinite(matrix) & (everywhere > 0), 1))
         values = matrix[a, b]

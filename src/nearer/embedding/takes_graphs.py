@@ -75,6 +75,7 @@ class TakesGraphs(OrdinalEmbedding):
         """
         self._check_settings()
         graph = Graph.from_adjacency(adjacency)
+        self._check_dimensions(graph.n_objects)
         warn_of_idle(graph)
         if self.n_objects not in (None, graph.n_objects):
             raise ValueError(

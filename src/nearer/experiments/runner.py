@@ -12,10 +12,16 @@ import joblib
 import numpy as np
 from tqdm import tqdm
 
-from nearer.experiments.methods import METHODS
+from nearer.experiments.methods import METHODS, candidates
 from nearer.experiments.protocol import MIN_SIZE, Experiment
-from nearer.experiments.store import append_record, cut_partial_line, read_records
+from nearer.experiments.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.experiments.tuning import Record, Unit, fingerprint, run_unit
+from nearer.report._checks import Check, string, whole
+
+_FIGURES: dict[str, Check] = {
+    **dict.fromkeys(("error", "error_strict", "error_embedding"), SHARE),
+    "settings": string, "n_warnings": whole(), "seconds": AMOUNT,
+}  # fmt: skip
 
 
 class Interrupted(Exception):
@@ -104,7 +110,8 @@ class Run:
         for record in read_records(self.path):
             unit = Unit(record["size"], record["trial"], record["method"])
             if record["seed"] == self.seed and record["fingerprint"] == wanted.get(unit):
-                found[unit] = record
+                n_choices = len(candidates(unit.method, unit.size, self._n_objects))
+                found[unit] = check_figures(self.path, record, _FIGURES | {"choice": whole(0, n_choices - 1)})
         return found
 
     def _fingerprint(self, unit: Unit) -> str:

@@ -1,25 +1,48 @@
 """Records on disk: one line of JSON for each finished unit, appended as soon as it is finished.
 
-A run that was stopped, even in the middle of a line, leaves a file that the next one can go on from.
+A run that was stopped, even in the middle of a line, leaves a file that the next one can go on from. What identifies a
+record is looked at in every line; its figures are looked at when they are used, by `check_figures`: lines of older
+versions, which no run asks for, may hold others.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
+from nearer._json import read_json
 from nearer.experiments.tuning import Record
+from nearer.report._checks import HINT, Check, maybe, number, record, string, whole
+
+SHARE, AMOUNT = number(0, 1), number(0)
 
 
-def read_records(path: Path) -> list[Record]:
+def _size(value: object, place: str) -> None:
+    """Want a number of comparisons, or the name of a size, such as 1000x100000."""
+    (string if isinstance(value, str) else maybe(whole(1)))(value, place)
+
+
+_IDENTITY: dict[str, Check] = {
+    "size": _size, "trial": maybe(whole()), "method": string, "seed": whole(), "fingerprint": string,
+}  # fmt: skip
+
+
+def read_records(path: Path, identity: Mapping[str, Check] | None = None) -> list[Record]:
     """Return the complete records of a file, none if there is no file.
 
     A last line without a line feed was cut off while it was written, and does not count.
 
+    Parameters
+    ----------
+    path : Path
+    identity : mapping from name to check, optional
+        What identifies a record beside size, trial, method, seed and fingerprint.
+
     Raises
     ------
     ValueError
-        When another line is not a record: somebody changed the file.
+        When another line is not a record: somebody changed the file, or it was damaged.
 
     Examples
     --------
@@ -28,17 +51,38 @@ def read_records(path: Path) -> list[Record]:
     """
     if not path.exists():
         return []
-    *complete, _ = path.read_text(encoding="utf-8").split("\n")
-    records = []
-    for number, line in enumerate(complete, start=1):
+    *complete, _ = path.read_bytes().split(b"\n")
+    check, records = record({**_IDENTITY, **(identity or {})}), []
+    for line_number, line in enumerate(complete, start=1):
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError:
-            record = None
-        if not isinstance(record, dict) or not {"size", "trial", "method", "seed", "fingerprint"} <= record.keys():
-            raise ValueError(f"{path}, line {number} is not a record; remove that line and run again")
-        records.append(record)
+            found = read_json(line)
+            check(found, "it")
+        except ValueError as error:
+            why = str(error).removesuffix(HINT)
+            raise ValueError(
+                f"{path}, line {line_number} is not a record: {why}; remove that line and run again"
+            ) from error
+        records.append(found)
     return records
+
+
+def check_figures(path: Path, found: Record, wanted: Mapping[str, Check]) -> Record:
+    """Return a record whose figures can be used, or say which cannot.
+
+    Examples
+    --------
+    >>> line = {"size": 200, "trial": 3, "method": "STE", "seed": 0, "fingerprint": "fa1", "error": 1.5}
+    >>> check_figures(Path("trials.jsonl"), line, {"error": SHARE})
+    Traceback (most recent call last):
+    ValueError: trials.jsonl: the record fa1 (STE, size 200, trial 3) cannot be used: its error must be a number from 0 to 1; got 1.5; remove that line and run again
+    """  # noqa: E501
+    try:
+        record(wanted)(found, "its")
+    except ValueError as error:
+        why = str(error).removesuffix(HINT).replace("its.", "its ").replace("its lacks", "it lacks")
+        what = f"{found['fingerprint']} ({found['method']}, size {found['size']}, trial {found['trial']})"
+        raise ValueError(f"{path}: the record {what} cannot be used: {why}; remove that line and run again") from error
+    return found
 
 
 def cut_partial_line(path: Path) -> None:

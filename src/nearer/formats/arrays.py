@@ -30,7 +30,7 @@ def read_arrays(data: bytes, source: str) -> dict[str, NDArray[Any]]:
     except GrowsTooLarge:
         raise
     except Exception as error:  # zipfile, zlib and NumPy each have errors of their own for damaged files
-        reason = str(error) or type(error).__name__
+        reason = (str(error) or type(error).__name__)[:120]  # zipfile quotes what it found in place of a name
         raise ValueError(
             f"{source} is not a whole NumPy file of numbers and text: {reason}; write it with np.savez"
         ) from error

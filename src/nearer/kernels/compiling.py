@@ -34,10 +34,26 @@ def in_order(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, **settings, **_SETTINGS)(function)
+        compiled: Any = numba.njit(cache=True, **settings, **_SETTINGS)(function)
     except RuntimeError:  # numba found no folder that it may write to
         compiled = numba.njit(**settings, **_SETTINGS)(function)
-    return compiled
+    else:
+        _forgive_damage(compiled._cache)  # numba has no public way to it
+    return compiled  # type: ignore[no-any-return]
+
+
+def _forgive_damage(cache: Any) -> None:
+    """Have a damaged file of the cache emptied and compiled anew, where numba ends with whatever unpickling raises."""
+    load = cache.load_overload
+
+    def load_overload(signature: Any, target: Any) -> Any:
+        try:
+            return load(signature, target)
+        except Exception:
+            cache.flush()
+            return None
+
+    cache.load_overload = load_overload
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:

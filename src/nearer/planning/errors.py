@@ -18,13 +18,14 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.answers import Kind
 from nearer.margins import FloatArray
 from nearer.metrics import error_from_margins
-from nearer.planning.simulation import Asked, World, make_world, units
-from nearer.planning.study import DECAY, Against, NoiseModel, Study
+from nearer.planning.simulation import Asked, World, joined, make_world, units
+from nearer.planning.study import DECAY, Against, NoiseModel, Study, check_whole
 from nearer.solvers.driver import progress_bar
 from nearer.streams import RandomState, stream
 
 _TESTED = 4000  # answers that a map is judged by
 _FEWEST_TESTED = 100
+_MOST_REPLICATIONS = 10_000
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,10 @@ class Replication:
     def _split(self, n_answers: int) -> tuple[Asked, Asked]:
         if self.fixed:
             return self.asked.part(0, n_answers), self.asked.part(n_answers)
-        while self.asked.n_answers < _TESTED + n_answers:
-            self.asked += self.world.ask(_TESTED, self.rng)
+        missing = _TESTED + n_answers - self.asked.n_answers
+        if missing > 0:  # blocks of one size, so that the first answers do not depend on how many follow
+            blocks = [self.world.ask(_TESTED, self.rng) for _ in range(-(-missing // _TESTED))]
+            self.asked = joined([self.asked, *blocks])
         return self.asked.part(_TESTED, _TESTED + n_answers), self.asked.part(0, _TESTED)
 
 
@@ -204,8 +207,7 @@ def check_run(against: Against, level: float, n_replications: int) -> None:
         raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
     if not 0 < level < 1:
         raise ValueError(f"level={level} must be between 0 and 1, such as 0.9")
-    if n_replications < 1:
-        raise ValueError(f"n_replications={n_replications} must be at least 1")
+    check_whole("n_replications", n_replications, _MOST_REPLICATIONS)
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
@@ -225,8 +227,7 @@ def _checked_truth(points: ArrayLike, study: Study) -> FloatArray:
 
 
 def _check_questions(questions: Comparisons | None, study: Study, n_answers: int) -> None:
-    if n_answers < 1:
-        raise ValueError(f"n_answers={n_answers} must be at least 1")
+    study.check_answers(n_answers)
     if questions is None:
         return
     if questions.n_objects != study.n_objects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nearer._words import digits
 from nearer.planning.plans import Plan
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 
@@ -43,14 +44,15 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_xlim(plan.sizes[0], plan.sizes[-1])
     ax.set_ylim(0, None)
-    ax.set_xticks(plan.sizes, [f"{size:,}" for size in plan.sizes], rotation=35, ha="right")
+    ax.set_xticks(plan.sizes, [digits(size) for size in plan.sizes.tolist()], rotation=35, ha="right")
     ax.minorticks_off()
     left: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9}
-    ax.annotate(f"target {plan.target_error:g}", (0, plan.target_error), (6, -12), color=INK, **left)
+    ax.annotate(f"target {plan.target_error:.3f}", (0, plan.target_error), (6, -12), color=INK, **left)
     if plan.floor:
         ax.axhline(plan.floor, color=FAINT, linewidth=1.0, linestyle=":")
-        ax.annotate(f"floor {plan.floor:g}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
+        ax.annotate(f"floor {plan.floor:.3f}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
     ax.set_xlabel("answers", color=INK)
     ax.set_ylabel("error on new answers" if plan.against == "answers" else "error against the true order", color=INK)
-    ax.set_title(f"{plan.n_answers:,} answers ({plan.low:,} to {plan.high:,})", color=INK, fontsize=11, loc="left")
+    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} to {digits(plan.high)})"
+    ax.set_title(title, color=INK, fontsize=11, loc="left")
     return plain(ax)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._words import counted, digits, level_of, money, percent
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.answers import Kind
 from nearer.margins import FloatArray
 from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
 from nearer.planning.search import Search
-from nearer.planning.study import DECAY, Against, NoiseModel, Study
-from nearer.planning.theorem import MOST_GENEROUS_MU, theorem_bound, theorem_excess
+from nearer.planning.study import DECAY, MOST_COMPARISONS, Against, NoiseModel, Study
+from nearer.planning.theorem import theorem_bound, theorem_excess
 from nearer.streams import RandomState
 
 _CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
@@ -90,46 +91,41 @@ class Plan:
         return {**plain, **arrays, "study": asdict(self.study)}
 
     def __str__(self) -> str:
-        return "\n".join([*self._summary(), "", *self._curve(), "", *self._theorem()])
+        return "\n".join([*self._summary(), "", *self._curve(), *self._theorem()])
 
     def _summary(self) -> list[str]:
-        study, what = self.study, "on new answers" if self.against == "answers" else "against the true order"
+        study = self.study
         lines = [
-            f"About {self.n_answers:,} answers bring the error {what} down to {self.target_error:g}.",
-            f"{self.level:.0%} of simulated studies need {self.low:,} to {self.high:,}.",
+            f"About {counted(self.n_answers, 'answer')} bring the error {measured_on(self.against)} down to "
+            f"{self.target_error:.3f}; {level_of(self.level)} of simulated studies need {digits(self.low)} to "
+            f"{digits(self.high)}.",
         ]
         if self.n_comparisons > self.n_answers:
-            lines.append(
-                f"Each answer gives {study.comparisons_per_answer} comparisons, {self.n_comparisons:,} in all."
-            )
+            each, everything = study.comparisons_per_answer, counted(self.n_comparisons, "comparison")
+            lines.append(f"Each answer tells {each} comparisons: {everything} in all.")
         if self.answers_per_annotator is not None:
-            lines.append(f"Each of {study.n_annotators} annotators gives {self.answers_per_annotator:,} answers.")
-        if self.cost is not None:
-            lines.append(f"Cost: {self.cost:,.2f} ({self.cost_low:,.2f} to {self.cost_high:,.2f}).")
-        model = "most of them close calls" if study.noise_model == "close-calls" else "guessed whatever the distances"
-        shape = "as far along all axes" if study.decay == 0 else f"k-th variance k^-{study.decay:g}"
-        wrong = f"{study.noise:.0%} wrong, {model}" if study.noise else "none of them wrong"
+            people = counted(study.n_annotators or 0, "person", "people")
+            lines.append(f"With {people}, each gives {counted(self.answers_per_annotator, 'answer')}.")
+        if self.cost is not None and self.cost_low is not None and self.cost_high is not None:
+            lines.append(f"They cost {money(self.cost)} ({money(self.cost_low)} to {money(self.cost_high)}).")
         return [
             *lines,
-            f"Simulated: {self.n_replications} studies of {study.n_objects} objects in {study.n_components} dimensions "
-            f"({shape}), {study.kind} answers, {wrong}; maps by {self.estimator}.",
+            f"Simulated: {counted(self.n_replications, 'study', 'studies')} {study}; maps by {self.estimator}.",
         ]
 
     def _curve(self) -> list[str]:
-        rows = zip(self.sizes, self.errors, self.lows, self.highs, strict=True)
-        lines = [f"{size:>9,}  {error:.3f}  ({low:.3f} to {high:.3f})" for size, error, low, high in rows]
-        floor = f"No map can do better than {self.floor:g}: so many of the new answers are wrong."
-        return ["  answers  error", *lines, *([floor] if self.floor else [])]
+        rows = zip(self.sizes.tolist(), self.errors, self.lows, self.highs, strict=True)
+        lines = [f"{digits(size):>9}  {error:.3f}  ({low:.3f} to {high:.3f})" for size, error, low, high in rows]
+        return [f"  answers  error  ({level_of(self.level)} of studies)", *lines, *floor_of(self.floor)]
 
     def _theorem(self) -> list[str]:
-        study = self.study
-        allowed = theorem_excess(study.n_objects, study.n_components, self.n_comparisons)
-        times = self.theorem_answers / self.n_comparisons
+        """Say what theorem 1 of the paper promises where it promises anything: a map of one point has a risk of 1."""
+        allowed = theorem_excess(self.study.n_objects, self.study.n_components, self.n_comparisons)
+        if allowed >= 1:
+            return []
         return [
-            f"Theorem 1 of the paper asks for {self.theorem_answers:.2g} comparisons, {times:,.0f} times as many.",
-            f"(mu = {MOST_GENEROUS_MU:g}, nu = 1, delta = 0.05; its excess risk is taken for an excess error.)",
-            f"It holds for the worst case: with {self.n_comparisons:,} the excess risk may still be {allowed:.2g},",
-            "where a map that says nothing has a risk of 1. At sizes that people can collect the theorem says nothing.",
+            f"Theorem 1 of the paper: with so many comparisons the risk is at most {allowed:.3f} above the least "
+            "possible, in the worst case."
         ]
 
 
@@ -211,9 +207,11 @@ def plan(
     check_run(against, level, n_replications)
     floor = study.noise if against == "answers" else 0.0
     _check_target(target_error, floor, study)
-    if price is not None and not (math.isfinite(price) and price >= 0):
-        raise ValueError(f"price={price} must be 0 or more")
-    most = 400 * n_objects if most_answers is None else most_answers
+    check_price(price)
+    most = min(400 * n_objects, MOST_COMPARISONS // study.comparisons_per_answer)
+    if most_answers is not None:
+        study.check_answers(most_answers, "most_answers")
+        most = most_answers
     estimator = default_estimator(study, estimator)
     studies = [Replication.start(study, rng) for rng in generators(random_state, n_replications)]
     found = Search(studies, estimator, against, target_error, most).run()
@@ -245,18 +243,40 @@ def plan(
     )
 
 
+def measured_on(against: Against) -> str:
+    """Say what errors are measured on."""
+    return "on new answers" if against == "answers" else "against the true order"
+
+
+def floor_of(floor: float) -> list[str]:
+    """Say which error no map gets below, if there is one."""
+    wrong = f"{percent(floor)} of the new answers are wrong themselves"
+    return [f"No map can do better than {floor:.3f}: {wrong}."] if floor else []
+
+
+def check_price(price: float | None) -> None:
+    """Refuse a price that is none."""
+    if price is not None and not (math.isfinite(price) and price >= 0):
+        raise ValueError(f"price={price} must be 0 or more")
+
+
+def _least(floor: float) -> float:
+    """Return the least error to aim at, in three decimals that are not below it."""
+    return math.ceil((floor + _CLOSE) * 1000 - 1e-9) / 1000
+
+
 def _check_target(target_error: float, floor: float, study: Study) -> None:
     if not target_error < _CHANCE:
         raise ValueError(f"target_error={target_error}: a map that says nothing has an error of 0.5; aim below it")
     if target_error >= floor + _CLOSE:
         return
     why = (
-        f"of the new answers {study.noise:.1%} are wrong, and the true map itself errs there"
+        f"of the new answers {percent(study.noise)} are wrong, and the true map itself errs there"
         if floor
         else "errors stay above 0"
     )
     raise ValueError(
-        f"an error of {target_error:g} is out of reach: {why}; aim at {floor + _CLOSE:.3f} or more (--target, "
+        f"an error of {target_error:.3f} is out of reach: {why}; aim at {_least(floor):.3f} or more (--target, "
         "target_error)"
         + (", or ask for the error without their noise (--against truth, against='truth')" if floor else "")
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 from tqdm import tqdm
 
+from nearer._words import digits
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.margins import FloatArray
 from nearer.planning.errors import Replication
@@ -85,8 +86,9 @@ class Search:
     def _check_size(self, wanted: int, tried: int, error: float) -> None:
         if wanted > self.most_answers:
             raise ValueError(
-                f"target_error={self.target:g} is not reached by {tried} answers: simulated studies still err by "
-                f"{error:.3f}. {wanted} would be more than most_answers={self.most_answers}; aim higher, or raise it"
+                f"target_error={self.target:.3f} is not reached by {digits(tried)} answers: simulated studies still "
+                f"err by {error:.3f}. {digits(wanted)} would be more than most_answers={self.most_answers}; aim "
+                "higher, or raise it"
             )
 
     def _errors(

@@ -11,6 +11,7 @@ count: the map has no scale. The sharpness s is set so that the share of wrong c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,13 +76,16 @@ class Asked:
         rows = slice(int(low), int(high))
         return Asked(self.rows[rows], self.right[rows], self.answer_of[rows] - start, self.n_objects)
 
-    def __add__(self, later: Asked) -> Asked:
-        return Asked(
-            np.concatenate([self.rows, later.rows]),
-            np.concatenate([self.right, later.right]),
-            np.concatenate([self.answer_of, later.answer_of + self.n_answers]),
-            self.n_objects,
-        )
+
+def joined(parts: Sequence[Asked]) -> Asked:
+    """Return answers one after the other, in one copy of all of them."""
+    before = np.cumsum([0, *(part.n_answers for part in parts)])
+    return Asked(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.right for part in parts]),
+        np.concatenate([part.answer_of + first for part, first in zip(parts, before[:-1], strict=True)]),
+        parts[0].n_objects,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,14 @@ that the first and the second come before the third; a ranking tells it all.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._words import counted, digits, percent
 from nearer.formats.answers import Kind
 
 NoiseModel: TypeAlias = Literal["close-calls", "guesses"]
@@ -22,6 +24,23 @@ Against: TypeAlias = Literal["answers", "truth"]
 # Principal variances of maps of seven real sets fell as k^-1.1 by t-STE and as k^-2.6 by CKL, in the median; the
 # extremes were 0.3 and 3.7.
 DECAY = 2.0
+#: That are simulated: more take hours, and gigabytes.
+MOST_COMPARISONS = 10_000_000
+_MOST = {"n_objects": 100_000, "n_components": 1000, "n_annotators": 1_000_000, "n_shown": 50, "n_chosen": 50}
+
+
+def check_whole(name: str, value: Any, most: int) -> None:
+    """Refuse what is no whole number from 1 to ``most``.
+
+    Examples
+    --------
+    >>> check_whole("n_answers", 10**14, 10_000)
+    Traceback (most recent call last):
+    ValueError: n_answers must be an integer >= 1 and at most 10 000, got 100000000000000
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole and 1 <= value <= most):
+        raise ValueError(f"{name} must be an integer >= 1 and at most {digits(most)}, got {reprlib.repr(value)}")
 
 
 @dataclass(frozen=True)
@@ -85,14 +104,30 @@ class Study:
             raise ValueError(
                 f"one {self.kind} answer shows {self.n_seen} objects, but n_objects={self.n_objects}; take more objects"
             )
+        if self.n_components >= self.n_objects:
+            raise ValueError(
+                f"{counted(self.n_objects, 'object')} have a map of {self.n_objects - 1} dimensions at most, "
+                f"got {self.n_components}; take fewer (--dimensions, n_components)"
+            )
 
     def _check_counts(self) -> None:
-        for name in ("n_objects", "n_components", "n_annotators", "n_shown", "n_chosen"):
+        for name, most in _MOST.items():
             value = getattr(self, name)
-            optional = value is None and name not in ("n_objects", "n_components")
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not optional and not (whole and value >= 1):
-                raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
+            if value is not None or name in ("n_objects", "n_components"):
+                check_whole(name, value, most)
+
+    def check_answers(self, n_answers: int, name: str = "n_answers") -> None:
+        """Refuse a number of answers that is none, or more than can be simulated."""
+        check_whole(name, n_answers, MOST_COMPARISONS // self.comparisons_per_answer)
+
+    def __str__(self) -> str:
+        model = "most of them close calls" if self.noise_model == "close-calls" else "guessed whatever the distances"
+        shape = "all axes alike" if self.decay == 0 else f"the k-th axis has a variance of k^-{self.decay:g}"
+        wrong = f"{percent(self.noise)} of them wrong, {model}" if self.noise else "none of them wrong"
+        return (
+            f"of {counted(self.n_objects, 'object')} in {counted(self.n_components, 'dimension')} ({shape}), with "
+            f"{self.kind} answers, {wrong}"
+        )
 
     @property
     def shown_and_chosen(self) -> tuple[int, int]:

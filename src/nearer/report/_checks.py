@@ -52,12 +52,13 @@ def number(low: float = -LARGEST, high: float = LARGEST) -> Check:
     return check
 
 
-def whole(low: int = 0) -> Check:
-    """Want a whole number that is not too small."""
+def whole(low: int = 0, high: float = LARGEST) -> Check:
+    """Want a whole number within bounds."""
+    words = f"a whole number of {low} or more" if high == LARGEST else f"a whole number from {low} to {high}"
 
     def check(value: Any, place: str) -> None:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= LARGEST:
-            refuse(place, f"a whole number of {low} or more", value)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            refuse(place, words, value)
 
     return check
 

@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from nearer._json import read_json
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.inert import inert
 from nearer.margins import FloatArray
+from nearer.report._checks import HINT
+from nearer.report._results import checked
 from nearer.runs.figures import FIGURES, draw_study
 from nearer.runs.results import results_of
 from nearer.runs.study import Study
@@ -77,11 +80,9 @@ def read_results(folder: str | PathLike[str]) -> dict[str, Any]:
             f"{folder} holds no results: there is no {RESULTS}; make them with `nearer fit FILE -o {folder}`"
         )
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no whole JSON file: {error}; run `nearer fit` again") from error
-    if not isinstance(results, dict) or not isinstance(results.get("objects"), list) or not results["objects"]:
-        raise ValueError(f"{path} holds no results; run `nearer fit` again")
+        results: dict[str, Any] = dict(checked(read_json(path.read_bytes())))
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be used: {str(error).removesuffix(HINT)}; run `nearer fit` again") from error
     return results
 
 

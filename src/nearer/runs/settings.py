@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from nearer._words import digits, name
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.penalty import Penalty
 
@@ -20,6 +21,8 @@ METHODS = {
     "TSTE": "TSTE",
     "CKL": "CKL",
 }
+_NAMED = ("solver", "rank")  # settings that may be words
+_LARGEST = 10**9
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,19 @@ class RunSettings:
             raise ValueError(f"resamples must be 0 (for none) or between 10 and 10000, got {self.n_resamples}")
         if self.by not in ("trials", "annotators"):
             raise ValueError(f"by must be 'trials' or 'annotators', got {self.by!r}")
+        for setting, value in self.parameters.items():
+            self._check_setting(setting, value)
         self.estimator(2)
+
+    def _check_setting(self, setting: str, value: Any) -> None:
+        """Refuse a value of a method's setting that is of no use to any: most are numbers."""
+        number = isinstance(value, int | float)
+        text = isinstance(value, str) and setting not in _NAMED
+        if text or isinstance(value, list | dict) or (number and not abs(value) <= _LARGEST):
+            raise ValueError(
+                f"the setting {name(setting)} must be a number between -{digits(_LARGEST)} and {digits(_LARGEST)}, got "
+                f"{name(value)}"
+            )
 
     def estimator(self, n_components: int) -> OrdinalEmbedding:
         """Return the estimator for maps of so many dimensions, not yet fitted."""
@@ -86,13 +101,11 @@ class RunSettings:
         if kind is embedding.DMOE:
             # The fields of its penalty can be given one by one; those left out are chosen.
             given = {
-                name: parameters.pop(name)
-                for name in ("trace", "ridge", "diagonal", "specificity")
-                if name in parameters
+                key: parameters.pop(key) for key in ("trace", "ridge", "diagonal", "specificity") if key in parameters
             }
             parameters |= {"penalty": replace(Penalty.open(), **given)} if given else {}
         known = sorted(set(kind().get_params()) - {"n_components", "random_state", "n_objects"})
-        unknown = [name for name in parameters if name not in known]
+        unknown = [key for key in parameters if key not in known]
         if unknown:
             raise ValueError(f"{METHODS[self.method]} has no setting {unknown[0]!r}; it has {', '.join(known)}")
         model: OrdinalEmbedding = kind(n_components, random_state=self.seed, **parameters)

@@ -139,6 +139,8 @@ def fit_study(
     keep(study)
     try:
         for name, part in _PARTS.items():
+            if not _wanted(name, study):
+                continue
             tell(_NAMES[name])
             study = replace(study, **_attempt(name, part, study))
             keep(study)
@@ -146,6 +148,17 @@ def fit_study(
         study = replace(study, interrupted=True, notes=(*study.notes, "the run was stopped before its end"))
         keep(study)
     return study
+
+
+def _wanted(name: str, study: Study) -> bool:
+    """Return whether a part was asked for, and can be had from these answers."""
+    settings, people = study.settings, study.answers.comparisons.annotators
+    if name == "places":
+        quick = settings.quick and not isinstance(study.chosen, PosteriorEmbedding)  # whose draws are there already
+        return settings.n_resamples > 0 and not quick
+    if name == "annotators":
+        return not settings.quick and people is not None and len(factorize(people)[0]) > 1
+    return name != "curve" or not settings.quick
 
 
 def _attempt(name: str, part: Callable[[Study], Any], study: Study) -> dict[str, Any]:
@@ -230,10 +243,8 @@ def _distances(study: Study) -> SplitHalf:
     )
 
 
-def _places(study: Study) -> Bootstrap | None:
+def _places(study: Study) -> Bootstrap:
     settings = study.settings
-    if settings.n_resamples == 0 or (settings.quick and not isinstance(study.chosen, PosteriorEmbedding)):
-        return None
     return bootstrap(
         study.chosen, study.model.comparisons_, n_resamples=settings.n_resamples, by=settings.by,
         random_state=_seed(settings, "places"),
@@ -244,17 +255,13 @@ def _ceiling(study: Study) -> NoiseCeiling | None:
     return noise_ceiling(study.answers.comparisons, level=study.settings.level)
 
 
-def _annotators(study: Study) -> AnnotatorReliability | None:
+def _annotators(study: Study) -> AnnotatorReliability:
     comparisons = study.answers.comparisons
-    if comparisons.annotators is None or study.settings.quick or len(factorize(comparisons.annotators)[0]) < 2:
-        return None
     seed = _seed(study.settings, "annotators")
     return annotator_reliability(_quick(study), comparisons, level=study.settings.level, random_state=seed)
 
 
-def _curve(study: Study) -> LearningCurve | None:
-    if study.settings.quick:
-        return None
+def _curve(study: Study) -> LearningCurve:
     settings = study.settings
     return learning_curve(
         _estimator(settings, _quick(study)), study.answers.comparisons, by=settings.by, level=settings.level,

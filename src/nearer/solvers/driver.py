@@ -8,6 +8,7 @@ with a `Solution` whose `outcome` is a name and a sentence, not a flag.
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -201,4 +202,7 @@ def solve(
 def progress_bar(what: str, total: int) -> tqdm[Any]:
     """Return a bar for terminals, shown after a second; workers of a pool stay silent, their parent has its own."""
     worker = multiprocessing.current_process().name != "MainProcess"
+    if worker:
+        # A lock between processes would be left behind, with a warning, by a worker that Ctrl-C ends.
+        tqdm.set_lock(threading.RLock())
     return tqdm(total=total, desc=what, delay=1, leave=False, disable=True if worker else None)

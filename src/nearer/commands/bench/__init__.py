@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from nearer.commands.bench import accuracy, convex, coverage, large, reading, scaling, speed
-from nearer.commands.parsing import INTERRUPTED, Commands, fail, say
+from nearer.commands.interrupts import INTERRUPTED
+from nearer.commands.parsing import Commands, fail, say
 
 
 def add(commands: Commands) -> None:

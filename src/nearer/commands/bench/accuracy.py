@@ -7,7 +7,7 @@ import sys
 
 from nearer.commands.bench.benchmark import Report, add_benchmark
 from nearer.commands.parsing import Commands
-from nearer.commands.values import positive, positives, words
+from nearer.commands.values import jobs, positive, positives, words
 
 _ABOUT = """\
 Compare the held-out error, and the calibration, of every estimator and of those of cblearn 0.4, at their defaults and
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--sizes", type=positives, default=(), metavar="M,...", help="numbers of comparisons (five for each data set)"
     )
-    parser.add_argument("--jobs", type=positive, default=-1, metavar="N", help="fits side by side (one on each core)")
+    parser.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="fits side by side (one on each core)")
     parser.add_argument("--again", type=words, default=(), metavar="NAME,...", help="methods to run again")
     parser.add_argument("--report", action="store_true", help="run nothing; tables and figures of what is on file")
     parser.add_argument("--no-peer", action="store_true", help="leave cblearn out")

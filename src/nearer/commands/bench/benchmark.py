@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nearer.commands.parsing import Commands
-from nearer.commands.values import natural
+from nearer.commands.values import seed
 
 
 class Report(NamedTuple):
@@ -34,7 +34,7 @@ def add_benchmark(
     )
     parser.add_argument("--json", action="store_true", help="print JSON for programs; progress goes to stderr")
     if seeded:
-        parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of data and starts (0)")
+        parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of data and starts (0)")
     if out:
         parser.add_argument("--out", type=Path, default=Path(out), metavar="DIR", help=f"folder of results ({out})")
     parser.set_defaults(benchmark=run)

@@ -6,7 +6,7 @@ import argparse
 
 from nearer.commands.bench.benchmark import Report, add_benchmark
 from nearer.commands.parsing import Commands
-from nearer.commands.values import positive
+from nearer.commands.values import dimensions, positive
 
 _ABOUT = """\
 Draw triplets of Gaussian points and fit them once, in a process of its own; tell the seconds of each stage, the
@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
     parser = add_benchmark(commands, "large", "one fit at a large size", _ABOUT, run)
     parser.add_argument("--objects", type=positive, required=True, metavar="N")
     parser.add_argument("--comparisons", type=positive, required=True, metavar="M")
-    parser.add_argument("--dimension", type=positive, default=5, metavar="P", help="of points and map (5)")
+    parser.add_argument("--dimension", type=dimensions, default=5, metavar="P", help="of points and map (5)")
     parser.add_argument("--loss", type=str.upper, default="GNMDS", metavar="NAME", help="estimator (GNMDS)")
 
 

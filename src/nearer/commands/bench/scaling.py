@@ -7,7 +7,7 @@ import sys
 
 from nearer.commands.bench.benchmark import Report, add_benchmark
 from nearer.commands.parsing import Commands
-from nearer.commands.values import names, positive, positives
+from nearer.commands.values import dimensions, names, positive, positives
 
 _ABOUT = """\
 Time fits at growing numbers of comparisons (of 1000 objects) and of objects (with 200000 comparisons), and fit the
@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
         help="with 200000 comparisons (1000,2000,5000,10000)",
     )  # fmt: skip
     parser.add_argument("--repeats", type=positive, default=3, metavar="N", help="fits of each size (3)")
-    parser.add_argument("--dimension", type=positive, default=5, metavar="P", help="of points and maps (5)")
+    parser.add_argument("--dimension", type=dimensions, default=5, metavar="P", help="of points and maps (5)")
 
 
 def run(options: argparse.Namespace) -> Report:

@@ -6,7 +6,7 @@ import argparse
 
 from nearer.commands.bench.benchmark import Report, add_benchmark
 from nearer.commands.parsing import Commands
-from nearer.commands.values import names, positive, seconds, sizes
+from nearer.commands.values import dimensions, names, positive, seconds, sizes
 
 _ABOUT = """\
 Time fits of nearer and of cblearn 0.4 on the same triplets, each fit in a process of its own, taking turns; compare
@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
         help="objects x comparisons (1000x100000,2000x200000,10000x200000)",
     )  # fmt: skip
     parser.add_argument("--repeats", type=positive, default=3, metavar="N", help="fits of each (3)")
-    parser.add_argument("--dimension", type=positive, default=5, metavar="P", help="of points and maps (5)")
+    parser.add_argument("--dimension", type=dimensions, default=5, metavar="P", help="of points and maps (5)")
     parser.add_argument("--no-peer", action="store_true", help="measure nearer alone")
     parser.add_argument("--peer-python", default=None, metavar="PATH", help="a Python that has cblearn already")
     parser.add_argument(

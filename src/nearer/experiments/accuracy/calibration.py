@@ -6,11 +6,13 @@ The curve of one trial is that of `nearer.metrics.reliability_curve`, in 15 bins
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.metrics import ReliabilityCurve, reliability_curve
+from nearer.report._checks import list_of, number, refuse
 
 N_BINS = 15
 Counts = list[list[float]]
@@ -40,6 +42,13 @@ def reliability(probability: NDArray[np.float64], answers: NDArray[np.int8]) -> 
     curve = reliability_curve(probability, answers, n_bins=N_BINS)
     means = (np.ones(N_BINS), curve.confidence, curve.right)
     return [np.nan_to_num(curve.weight * mean).round(6).tolist() for mean in means]
+
+
+def check_counts(value: Any, place: str) -> None:
+    """Want what `reliability` returns, of at least one prediction."""
+    list_of(list_of(number(0)), least=3)(value, place)
+    if [len(row) for row in value] != [N_BINS] * 3 or not sum(value[0]) > 0:
+        refuse(place, f"three lists of {N_BINS} counts that are not all 0", value)
 
 
 def curve_of(counts: Counts) -> ReliabilityCurve:

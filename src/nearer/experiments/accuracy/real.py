@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nearer.comparisons import Comparisons
 from nearer.datasets.music import data_folders
 from nearer.experiments.accuracy.trial import Trial, trial_seed
+from nearer.formats.arrays import read_arrays
 from nearer.streams import stream
 
 MAX_TEST, MIN_TEST = 20_000, 1000
@@ -34,9 +35,11 @@ def find_file(name: str) -> Path | None:
 @lru_cache(maxsize=8)
 def load(path: Path) -> Comparisons:
     """Read the triplets of a file, and which of them came from one answer, if the file tells."""
-    with np.load(path, allow_pickle=False) as stored:
-        trials = stored["trial"] if "trial" in stored.files else None
-        return Comparisons.from_triplets(stored["triplets"], trials=trials)
+    stored = read_arrays(path.read_bytes(), str(path))
+    try:
+        return Comparisons.from_triplets(stored["triplets"], trials=stored.get("trial"))
+    except (KeyError, ValueError, TypeError) as error:
+        raise ValueError(f"{path} holds no triplets that can be used: {error}; replace it, or take it away") from error
 
 
 def draw_real(comparisons: Comparisons, n_components: int, seed: int, trial: int, size: int) -> Trial:

@@ -12,17 +12,24 @@ from pathlib import Path
 from tqdm import tqdm
 
 from nearer.benchmarks.measure import MeasurementFailed, Program
+from nearer.experiments.accuracy.calibration import check_counts
 from nearer.experiments.accuracy.datasets import DATA_SETS, DataSet
 from nearer.experiments.accuracy.entries import ENTRIES, METHODS
 from nearer.experiments.accuracy.peers import PEERS
 from nearer.experiments.accuracy.units import Job, Unit, fingerprint, run_job
 from nearer.experiments.runner import Interrupted, side_by_side
-from nearer.experiments.store import append_record, cut_partial_line, read_records
+from nearer.experiments.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.experiments.tuning import Record
+from nearer.report._checks import Check, maybe, string, whole
 
 # Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
 _OWN, _PEERS = "own.jsonl", "peers.jsonl"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+_FIGURES: dict[str, Check] = {
+    **dict.fromkeys(("error", "error_map", "error_given", "ece"), maybe(SHARE)),
+    "log_loss": maybe(AMOUNT), "reliability": maybe(check_counts), "seconds": AMOUNT, "n_warnings": whole(),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +80,8 @@ class AccuracyRun:
         wanted = {unit: fingerprint(DATA_SETS[unit.data], unit.size, unit.method) for unit in self.units()}
         found: dict[Unit, Record] = {}
         for name in (_OWN, _PEERS):
-            for record in read_records(self.folder / name):
+            path = self.folder / name
+            for record in read_records(path, {"data": string}):
                 if record["seed"] != self.seed:
                     continue
                 if record["size"] is None:  # everything of this method before this line no longer counts
@@ -85,7 +93,7 @@ class AccuracyRun:
                     continue
                 unit = Unit(record["data"], record["size"], record["trial"], record["method"])
                 if record["fingerprint"] == wanted.get(unit):
-                    found[unit] = record
+                    found[unit] = check_figures(path, record, _FIGURES)
         return found
 
     def on_file(self) -> list[Record]:
