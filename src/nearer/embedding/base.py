@@ -48,6 +48,9 @@ class OrdinalEmbedding(BaseEstimator):
         Iteration, objective and duality gap at each check.
     solver_ : solver object
         The one that found the map.
+    restarts_ : Restarts
+        ``tried``, the number of descents, and ``agreed``, how many of them ended as low as the best one, the map; see
+        `nearer.solvers.restarts`.
     trace_ : float
         The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
     comparisons_ : Comparisons or ComparisonsFile
@@ -288,6 +291,7 @@ class OrdinalEmbedding(BaseEstimator):
         self.n_iter_ = fitted.solution.n_iter
         self.converged_ = fitted.solution.outcome.ok
         self.history_ = fitted.solution.history
+        self.restarts_ = fitted.solution.restarts
         self.trace_ = fitted.problem.trace
         self._total_weight = fitted.problem.total_weight
 

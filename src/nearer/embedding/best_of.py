@@ -41,7 +41,7 @@ _FEW_COMPONENTS = 5
 _CERTAIN = 30.0  # log-odds of what is given a probability of 1
 _OF_THE_CHOSEN = (
     "embedding_", "comparisons_", "objects_", "n_objects_", "classes_", "n_iter_", "converged_", "history_", "trace_",
-    "solver_",
+    "solver_", "restarts_",
 )  # fmt: skip
 
 

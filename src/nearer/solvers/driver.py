@@ -8,10 +8,10 @@ with a `Solution` whose `outcome` is a name and a sentence, not a flag.
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,24 @@ class Progress(NamedTuple):
     gap: float
 
 
+class Restarts(NamedTuple):
+    """How many descents were tried on one problem, and how many of them ended as low as the best.
+
+    Examples
+    --------
+    >>> Restarts.of([0.31, 0.3, 0.5], 0.02)
+    Restarts(tried=3, agreed=2)
+    """
+
+    tried: int
+    agreed: int
+
+    @classmethod
+    def of(cls, objectives: Sequence[float], tolerance: float) -> Self:
+        """Return the number of objectives, and of those that are within the tolerance of the lowest."""
+        return cls(len(objectives), int(np.sum(np.asarray(objectives) <= min(objectives) + tolerance)))
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found.
@@ -59,6 +77,8 @@ class Solution:
     history : list of Progress
     state : State, optional
         Where the solver ended, for those that can go on from there.
+    restarts : Restarts
+        How many descents it is the best of.
     """
 
     gram: FloatArray | None
@@ -68,6 +88,7 @@ class Solution:
     n_iter: int
     history: list[Progress]
     state: Any = None
+    restarts: Restarts = Restarts(1, 1)
 
     def among(self, seen: NDArray[np.intp], n_objects: int) -> Solution:
         """Return the same solution with objects that were left out, at the origin; ``seen`` are those that were not."""
