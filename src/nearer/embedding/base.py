@@ -21,6 +21,7 @@ from nearer._rows import are_indices, show
 from nearer.comparisons import Comparisons, alike, as_comparisons
 from nearer.embedding.fitting import Fitted, aligned, fit_gram, fit_points
 from nearer.embedding.placing import place_points
+from nearer.embedding.returns_map import ReturnsMap
 from nearer.factored import InMemory
 from nearer.losses import Loss
 from nearer.margins import FloatArray
@@ -33,7 +34,7 @@ from nearer.streaming import ComparisonsFile
 from nearer.streams import RandomState, stream
 
 
-class OrdinalEmbedding(BaseEstimator):
+class OrdinalEmbedding(ReturnsMap, BaseEstimator):
     """Base of all estimators; see `nearer.embedding` for those to use.
 
     Attributes
@@ -43,6 +44,8 @@ class OrdinalEmbedding(BaseEstimator):
     objects_ : ndarray, shape (n_objects_,)
         Labels of the objects.
     n_objects_, n_iter_ : int
+    n_features_in_ : int
+        The number of columns that were fitted: 3 of triplets, 4 of quadruplets.
     converged_ : bool
     history_ : list of Progress
         Iteration, objective and duality gap at each check.
@@ -161,10 +164,6 @@ class OrdinalEmbedding(BaseEstimator):
         if not isinstance(self.comparisons_, ComparisonsFile):
             self._remember(everything)  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
-
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
-        """Fit and return `embedding_`, shape (n_objects_, n_components)."""
-        return self.fit(X, y, sample_weight).embedding_
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the margins d2(far) - d2(near) of comparisons as written, shape (m,).

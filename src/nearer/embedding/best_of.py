@@ -67,7 +67,7 @@ class BestOf(OrdinalEmbedding):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator; those of `best_`.
     best_ : estimator
         The chosen one, fitted to all answers. It predicts.

@@ -33,7 +33,7 @@ class STE(RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples
@@ -88,7 +88,7 @@ class TSTE(RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples
@@ -145,7 +145,7 @@ class CKL(RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.factored import FactoredProblem, InMemory
+from nearer.factored import FactoredProblem
 from nearer.margins import FloatArray
 from nearer.solvers.driver import Callback, Outcome, Restarts, Solution, solve
 from nearer.solvers.factored import Factored
@@ -40,7 +40,6 @@ def several_by_default(problem: FactoredProblem, solver: Any) -> bool:
         and isinstance(solver.start, str)
         and solver.start == "spectral"
         and solver.rank <= FEW_DIMENSIONS
-        and isinstance(problem.source, InMemory)
         and len(problem.source) * solver.rank <= MOST_WORK
     )
 
