@@ -19,10 +19,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.excep
 N = 12
 POINTS = make_gaussian(N, 2, random_state=4) + 3.0 * (np.arange(N)[:, None] % 3 == [1, 2])  # three clusters
 TRIPLETS = sample_triplets(POINTS, 300, random_state=4)
-ONE_OF_EACH = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS".split()
+NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS"
 
 
-@pytest.fixture(params=ONE_OF_EACH)
+@pytest.fixture(params=NAMES.split())
 def estimator(request):
     return clone(ESTIMATORS[request.param])
 

@@ -1,7 +1,7 @@
 """The map as the output of a scikit-learn transformer, so that an estimator can be a step of a pipeline.
 
-`transform` returns the map whatever comparisons it is given: its rows are the objects, not the comparisons. A clustering
-that follows in a pipeline so gives a label to each object.
+`transform` returns the map whatever comparisons it is given: its rows are the objects, not the comparisons. So a
+clustering that follows in a pipeline gives a label to each object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # scikit-learn's own wrapping of outputs gives them the index of the input, whose rows are others here.
-class ReturnsMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
+class ReturnsMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """`transform`, `fit_transform` and what scikit-learn asks of a step of a pipeline."""
 
     embedding_: FloatArray
@@ -63,7 +63,7 @@ class ReturnsMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_ou
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
         """Fit and return the map as `transform` does, shape (n_objects_, n_components)."""
-        self.fit(X, y, sample_weight)  # type: ignore[attr-defined]
+        self.fit(X, y, sample_weight)
         return self._as_output()
 
     def _check_known(self, X: Any) -> None:
@@ -72,7 +72,7 @@ class ReturnsMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_ou
             if X.n_objects > self.n_objects_:
                 raise ValueError(f"the file is about {X.n_objects} objects, and the map has {self.n_objects_}")
             return
-        self._comparisons(X)  # type: ignore[attr-defined]
+        self._comparisons(X)
 
     def _as_output(self) -> Any:
         output = _wrap_data_with_container("transform", self.embedding_, None, self)

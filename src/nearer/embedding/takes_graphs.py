@@ -95,9 +95,11 @@ class TakesGraphs(OrdinalEmbedding):
 
     def _check_known(self, X: Any) -> None:
         if not sp.issparse(X):
-            return super()._check_known(X)
-        if X.shape != (self.n_objects_, self.n_objects_):
-            raise ValueError(f"the graph has a matrix of shape {X.shape}, and the map {self.n_objects_} objects")
+            super()._check_known(X)
+            return
+        shape = sp.csr_array(X).shape
+        if shape != (self.n_objects_, self.n_objects_):
+            raise ValueError(f"the graph has a matrix of shape {shape}, and the map {self.n_objects_} objects")
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> Self:
         """Fit to a graph, of whose triplets some, or all, are given."""

@@ -63,6 +63,9 @@ class Restarts(NamedTuple):
         return cls(len(objectives), int(np.sum(np.asarray(objectives) <= min(objectives) + tolerance)))
 
 
+ONE_START = Restarts(1, 1)
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found.
@@ -88,7 +91,7 @@ class Solution:
     n_iter: int
     history: list[Progress]
     state: Any = None
-    restarts: Restarts = Restarts(1, 1)
+    restarts: Restarts = ONE_START
 
     def among(self, seen: NDArray[np.intp], n_objects: int) -> Solution:
         """Return the same solution with objects that were left out, at the origin; ``seen`` are those that were not."""

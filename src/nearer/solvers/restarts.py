@@ -3,9 +3,9 @@
 Points on a line cannot pass each other without a price, nor can groups of them in a plane: a descent that has folded a
 map of one or two dimensions never unfolds it. The usual remedy is random starts, most of which fold as well. Better
 ones come from the comparisons. The spectral start without the path of penalties keeps the order that it has. And in a
-map of one or two dimensions *more* there is room to pass: its leading part, pressed flat, is a start that is hardly ever
-folded. On a line, that of the plane is also taken along its diagonals. None of these draws a random number, and none
-depends on the names of the objects or the order of the rows.
+map of one or two dimensions *more* there is room to pass: its leading part, pressed flat, is a start that is hardly
+ever folded. On a line, that of the plane is also taken along its diagonals. None of these draws a random number, and
+none depends on the names of the objects or the order of the rows.
 
 How many descents *agree*, ending as low as the best one, tells how far to trust that there is none better.
 """
