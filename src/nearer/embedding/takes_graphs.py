@@ -94,12 +94,11 @@ class TakesGraphs(OrdinalEmbedding):
         return self._fit_graph(graph, comparisons, callback)
 
     def _check_known(self, X: Any) -> None:
-        if not sp.issparse(X):
+        is_graph = sp.issparse(X)
+        if not is_graph:
             super()._check_known(X)
-            return
-        shape = sp.csr_array(X).shape
-        if shape != (self.n_objects_, self.n_objects_):
-            raise ValueError(f"the graph has a matrix of shape {shape}, and the map {self.n_objects_} objects")
+        elif X.shape != (self.n_objects_, self.n_objects_):
+            raise ValueError(f"the graph has a matrix of shape {X.shape}, and the map {self.n_objects_} objects")
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> Self:
         """Fit to a graph, of whose triplets some, or all, are given."""
