@@ -100,7 +100,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         sample_weight : array-like, shape (m,), optional
             Nonnegative weights; a row of weight 2 counts as two rows.
         callback : callable, optional
-            Called with the `Progress` of each iteration.
+            Called with the `Progress` of each iteration, of each descent if there are several.
 
         Returns
         -------

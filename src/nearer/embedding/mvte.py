@@ -72,7 +72,7 @@ class MVTE(OrdinalEmbedding):
     responsibilities_ : ndarray, shape (m, n_views_)
         How likely each view is the one that a row of `comparisons_` was judged from; worked out when asked for.
     embedding_ : ndarray, shape (n_objects_, n_components)
-        The first of the views. Predictions are those of all.
+        The first of the views, which `transform` returns. Predictions are those of all.
     lapse_ : float
         The share of answers that are guesses.
     n_views_ : int
