@@ -36,7 +36,7 @@ _JSON, _ARRAYS = "model.json", "model.npz"
 # What a file may name: class -> where it lives.
 _KNOWN = {
     "Penalty": "nearer.penalty",
-    "Progress": "nearer.solvers.driver",
+    **dict.fromkeys(("Progress", "Restarts"), "nearer.solvers.driver"),
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
     "Smacof": "nearer.solvers.smacof",
     "Calibration": "nearer.embedding.calibration",

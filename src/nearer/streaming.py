@@ -101,6 +101,11 @@ class ComparisonsFile:
         )
 
     @property
+    def is_triplets(self) -> bool:
+        """Whether the comparisons are triplets."""
+        return self._width == 3
+
+    @property
     def objects(self) -> NDArray[np.intp]:
         """The indices 0..n-1."""
         return np.arange(self.n_objects)

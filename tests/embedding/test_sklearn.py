@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 from estimators import ESTIMATORS
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_methods_sample_order_invariance,
+    check_methods_subset_invariance,
+    parametrize_with_checks,
+)
 from sklearn.utils.validation import check_array
 
 NEEDS_COMPARISONS = "feeds a matrix of features; a row here must name three or four objects. Run on the adapter."
@@ -45,11 +49,27 @@ EXCLUDED = dict.fromkeys(
         "check_sample_weights_not_overwritten",
         "check_sample_weights_pandas_series",
         "check_sample_weights_shape",
+        "check_transformer_data_not_an_array",
+        "check_transformer_general",
+        "check_transformer_preserve_dtypes",
     ],
     NEEDS_COMPARISONS,
 )
-ANY_WIDTH = "triplets and quadruplets are accepted alike, so no number of columns is kept"
-KEEPS_NO_WIDTH = {"check_n_features_in": ANY_WIDTH, "check_n_features_in_after_fitting": ANY_WIDTH}
+ANY_WIDTH = "triplets and quadruplets are accepted alike, whichever were fitted"
+OWN_WIDTH = {
+    "check_n_features_in": "the number of columns is that of triplets, not of features; see test_transform",
+    "check_n_features_in_after_fitting": ANY_WIDTH,
+}
+# Their predictions are checked without the map.
+ROWS_ARE_OBJECTS = dict.fromkeys(
+    [
+        "check_transformer_data_not_an_array",
+        "check_transformer_general",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+    ],
+    "expects a row of the map for each row of X; it has one for each object. See test_transform",
+)
 # They expect a refusal of whatever is sparse, or a fit to it as features.
 READS_GRAPHS = dict.fromkeys(
     ["check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix"],
@@ -81,7 +101,10 @@ class ReadsFeatures:
         return super().partial_fit(self._rows(X), sample_weight=sample_weight)
 
     def fit_transform(self, X, y=None, sample_weight=None):
-        return self.fit(X, sample_weight=sample_weight).embedding_
+        return super().fit_transform(X, sample_weight=sample_weight)
+
+    def transform(self, X):
+        return super().transform(self._rows(X))
 
     def decision_function(self, X):
         return super().decision_function(self._rows(X))
@@ -93,17 +116,20 @@ class ReadsFeatures:
         return super().score(self._rows(X), sample_weight=sample_weight)
 
 
-def adapted(estimator):
+def adapted(estimator, *more):
     method = type(estimator)
-    name = f"{method.__name__}OfFeatures"
+    name = f"{method.__name__}OfFeatures" + "".join(each.__name__ for each in more)
     # Pickling looks the class up by name, and cloning its signature.
-    adapter = globals().setdefault(name, type(name, (ReadsFeatures, method), {"__init__": method.__init__}))
+    adapter = globals().setdefault(name, type(name, (*more, ReadsFeatures, method), {"__init__": method.__init__}))
     adapter.__module__ = __name__
     return adapter(**estimator.get_params() | {"n_objects": 6})
 
 
 def excluded(estimator):
-    return EXCLUDED | KEEPS_NO_WIDTH | (READS_GRAPHS if hasattr(estimator, "fit_graph") else {})
+    graphs = READS_GRAPHS if hasattr(estimator, "fit_graph") else {}
+    # It fits only what has a max_iter.
+    iterations = {"check_transformer_n_iter": NEEDS_COMPARISONS} if hasattr(estimator, "max_iter") else {}
+    return EXCLUDED | OWN_WIDTH | graphs | iterations
 
 
 @parametrize_with_checks(CLASSES, expected_failed_checks=excluded)
@@ -114,7 +140,27 @@ def test_estimator_checks(estimator, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [adapted(estimator) for estimator in CLASSES],
-    expected_failed_checks=lambda estimator: KEEPS_NO_WIDTH | FINDS_ANOTHER_MINIMUM.get(type(estimator).__name__, {}),
+    expected_failed_checks=lambda estimator: (
+        OWN_WIDTH | ROWS_ARE_OBJECTS | FINDS_ANOTHER_MINIMUM.get(type(estimator).__name__, {})
+    ),
 )
 def test_estimator_checks_on_the_adapter(estimator, check):
     check(estimator)
+
+
+class WithoutMap:
+    """Hides `transform`, for checks that ask it for a row for each row of X, of all that predict in that way."""
+
+    @property
+    def transform(self):
+        raise AttributeError("hidden")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("check", [check_methods_sample_order_invariance, check_methods_subset_invariance])
+@pytest.mark.parametrize("estimator", CLASSES, ids=lambda estimator: type(estimator).__name__)
+def test_predictions_depend_on_their_own_row_alone(estimator, check):
+    predictor = adapted(estimator, WithoutMap)
+    assert not hasattr(predictor, "transform")
+    assert hasattr(predictor, "predict_proba")
+    check(type(predictor).__name__, predictor)

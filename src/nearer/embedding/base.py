@@ -22,6 +22,7 @@ from nearer._words import counted
 from nearer.comparisons import Comparisons, alike, as_comparisons
 from nearer.embedding.fitting import Fitted, aligned, fit_gram, fit_points
 from nearer.embedding.placing import place_points
+from nearer.embedding.returns_map import ReturnsMap
 from nearer.factored import InMemory
 from nearer.losses import Loss
 from nearer.margins import FloatArray
@@ -34,7 +35,7 @@ from nearer.streaming import ComparisonsFile
 from nearer.streams import RandomState, stream
 
 
-class OrdinalEmbedding(BaseEstimator):
+class OrdinalEmbedding(ReturnsMap, BaseEstimator):
     """Base of all estimators; see `nearer.embedding` for those to use.
 
     Attributes
@@ -44,11 +45,16 @@ class OrdinalEmbedding(BaseEstimator):
     objects_ : ndarray, shape (n_objects_,)
         Labels of the objects.
     n_objects_, n_iter_ : int
+    n_features_in_ : int
+        The number of columns that were fitted: 3 of triplets, 4 of quadruplets.
     converged_ : bool
     history_ : list of Progress
         Iteration, objective and duality gap at each check.
     solver_ : solver object
         The one that found the map.
+    restarts_ : Restarts
+        ``tried``, the number of descents, and ``agreed``, how many of them ended as low as the best one, the map; see
+        `nearer.solvers.restarts`.
     trace_ : float
         The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
     comparisons_ : Comparisons or ComparisonsFile
@@ -95,7 +101,7 @@ class OrdinalEmbedding(BaseEstimator):
         sample_weight : array-like, shape (m,), optional
             Nonnegative weights; a row of weight 2 counts as two rows.
         callback : callable, optional
-            Called with the `Progress` of each iteration.
+            Called with the `Progress` of each iteration, of each descent if there are several.
 
         Returns
         -------
@@ -162,10 +168,6 @@ class OrdinalEmbedding(BaseEstimator):
         if not isinstance(self.comparisons_, ComparisonsFile):
             self._remember(everything)  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
-
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
-        """Fit and return `embedding_`, shape (n_objects_, n_components)."""
-        return self.fit(X, y, sample_weight).embedding_
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the margins d2(far) - d2(near) of comparisons as written, shape (m,).
@@ -300,6 +302,7 @@ class OrdinalEmbedding(BaseEstimator):
         self.n_iter_ = fitted.solution.n_iter
         self.converged_ = fitted.solution.outcome.ok
         self.history_ = fitted.solution.history
+        self.restarts_ = fitted.solution.restarts
         self.trace_ = fitted.problem.trace
         self._total_weight = fitted.problem.total_weight
 

@@ -41,7 +41,7 @@ _FEW_COMPONENTS = 5
 _CERTAIN = 30.0  # log-odds of what is given a probability of 1
 _OF_THE_CHOSEN = (
     "embedding_", "comparisons_", "objects_", "n_objects_", "classes_", "n_iter_", "converged_", "history_", "trace_",
-    "solver_",
+    "solver_", "restarts_",
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ class BestOf(OrdinalEmbedding):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator; those of `best_`.
     best_ : estimator
         The chosen one, fitted to all answers. It predicts.

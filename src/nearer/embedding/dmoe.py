@@ -88,7 +88,7 @@ class DMOE(OrdinalEmbedding):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there. After a search by ADMM or "auto", unless
         a number was passed as rank, the map is the one that answers most like `gram_`; otherwise it is the leading part
         of the Gram matrix, refined to a minimum of the same problem over points.

@@ -19,11 +19,13 @@ from nearer.problem import Problem
 from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, centred, embedding_from_gram, solve
 from nearer.solvers.driver import Callback
 from nearer.solvers.psd import with_fixed_signs
+from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
 from nearer.solvers.start import leading_pull
 
 _FEW_OBJECTS = 1000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
-OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03))
+# It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
+OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +170,7 @@ def _fit_seen(
     solver.check(problem)
     if problem.total_weight == 0:
         raise ValueError("all comparisons that are left to fit have weight 0; hold out others, or fewer")
-    problem = replace(problem, spectrum=leading_pull(problem, solver.rank))
+    problem = replace(problem, spectrum=leading_pull(problem, dimensions_above(problem, solver)))
     assert problem.spectrum is not None
     largest = float(problem.spectrum.eigenvalues[0])
     # Answers that cancel each other leave rounding of a pull of 0.
@@ -176,7 +178,10 @@ def _fit_seen(
     problem = penalty.over_points(problem, largest)
     # A distance has no slope at 0 that a finite penalty could hold against: its map never vanishes.
     vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.pull_of_zero * largest
-    solution = _nothing(problem, solver.rank) if vanishing <= problem.trace else _best(problem, solver, rng, callback)
+    if vanishing <= problem.trace:
+        solution = _nothing(problem, solver.rank)
+    else:
+        solution = solve_from_all_starts(problem, solver, rng, callback)
     assert solution.points is not None
     embedding = principal(np.asarray(solution.points, np.float64), problem.mentions > 0)
     return Fitted(embedding, problem, solution, vanishing)
@@ -185,24 +190,6 @@ def _fit_seen(
 def _nothing(problem: FactoredProblem, rank: int) -> Solution:
     progress = Progress(0, problem.objective_at_zero, float("nan"))
     return Solution(None, np.zeros((problem.n_objects, rank)), None, Outcome.VANISHED, 0, [progress])
-
-
-def _best(problem: FactoredProblem, solver: Any, rng: np.random.Generator, callback: Callback | None) -> Solution:
-    """Return the best of the solver's descents: of least held-out error, or lowest. An interrupt ends them all."""
-    solutions: list[Solution] = []
-    for descent in solver.descents():
-        solutions.append(solve(problem, descent, rng, callback))
-        if solutions[-1].outcome is Outcome.INTERRUPTED:
-            break
-
-    def badness(solution: Solution) -> float:
-        if problem.held_out is None or solution.points is None:
-            return solution.history[-1].objective
-        return problem.held_out_error(solution.points)
-
-    best = min(solutions, key=badness)
-    interrupted = solutions[-1].outcome is Outcome.INTERRUPTED
-    return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
 
 
 def principal(points: PointArray, seen: Any) -> FloatArray:

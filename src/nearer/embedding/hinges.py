@@ -37,7 +37,7 @@ class GNMDS(RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples
@@ -93,7 +93,7 @@ class SOE(TakesGraphs, RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples

@@ -33,7 +33,7 @@ class STE(RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples
@@ -74,9 +74,11 @@ class TSTE(RankLimited):
         Dimension p of the map.
     alpha : float > 0, optional
         Degrees of freedom; n_components - 1, at least 1, if left out.
-    trace : float >= 0, default 0
-        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. With noisy answers
-        0.01 or 0.03 is often better.
+    trace : float >= 0, default 0.00001
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. Without any, a map
+        has no finite size: on a large one only the ratio of two distances counts, and larger ones are always a little
+        likelier. The size at which it settles grows with the fourth root of 1 / trace. With noisy answers 0.01 or 0.03
+        is often better.
     solver : {"factored", "svrg", "projected"} or solver object, default "factored"
         L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
         `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
@@ -88,7 +90,7 @@ class TSTE(RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples
@@ -104,7 +106,7 @@ class TSTE(RankLimited):
         n_components: int = 2,
         *,
         alpha: float | None = None,
-        trace: float = 0.0,
+        trace: float = 0.00001,
         solver: str | Solver[Any, Any] = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
@@ -145,7 +147,7 @@ class CKL(RankLimited):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there.
 
     Examples

@@ -27,6 +27,7 @@ from nearer.margins import FloatArray
 from nearer.penalty import Penalty
 from nearer.solvers import Factored, Outcome, Solution, centred, embedding_from_gram, solve
 from nearer.solvers.driver import Callback
+from nearer.solvers.restarts import best_of
 from nearer.solvers.start import leading_pull
 from nearer.streams import stream
 
@@ -154,13 +155,8 @@ def fit_graph_points(
     assert problem.spectrum is not None
     penalized = penalty.over_points(problem, float(problem.spectrum.eigenvalues[0]))
     problem = replace(problem, trace=penalized.trace, ridge=penalized.ridge)
-    solutions: list[Solution] = []
-    for descent in solver.descents():
-        solutions.append(_descend(problem, descent, rng, callback))
-        if solutions[-1].outcome is Outcome.INTERRUPTED:
-            break
-    best = min(solutions, key=lambda solution: solution.history[-1].objective)
-    best = replace(best, outcome=solutions[-1].outcome) if solutions[-1].outcome is Outcome.INTERRUPTED else best
+    descents = (_descend(problem, descent, rng, callback) for descent in solver.descents())
+    best = best_of(descents, problem, solver.tol)
     assert best.points is not None
     everything = np.ones(graph.n_objects, dtype=bool)
     return Fitted(principal(np.asarray(best.points, np.float64), everything), problem, best, np.inf)

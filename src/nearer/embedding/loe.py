@@ -38,7 +38,7 @@ class LOE(SOE):
 
     Attributes
     ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator: the map, labels, and how the solver got there. After a graph with more than a million
         triplets `comparisons_` has a million of them, drawn evenly.
 

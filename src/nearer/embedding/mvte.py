@@ -72,7 +72,7 @@ class MVTE(OrdinalEmbedding):
     responsibilities_ : ndarray, shape (m, n_views_)
         How likely each view is the one that a row of `comparisons_` was judged from; worked out when asked for.
     embedding_ : ndarray, shape (n_objects_, n_components)
-        The first of the views. Predictions are those of all.
+        The first of the views, which `transform` returns. Predictions are those of all.
     lapse_ : float
         The share of answers that are guesses.
     n_views_ : int
@@ -81,7 +81,7 @@ class MVTE(OrdinalEmbedding):
         ``n_views``, the best ``alpha`` for each, ``mean_test_log_likelihood`` of a comparison, and ``gain`` and
         ``gain_standard_error`` of one more view; None if the number was given or there were too few answers to hold
         any out.
-    objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator. Iterations are those of the descents that led to the views.
 
     See Also
@@ -208,6 +208,7 @@ class MVTE(OrdinalEmbedding):
         self.classes_ = np.array([-1, 1])
         self.n_iter_, self.history_ = views.solution.n_iter, views.solution.history
         self.converged_ = views.solution.outcome.ok
+        self.restarts_ = views.solution.restarts
         self.solver_ = self._search().solver
         self.trace_ = float(views.trace)
 

@@ -24,7 +24,7 @@ from nearer.factored import FactoredProblem, InMemory
 from nearer.losses import DistanceHinge, Loss
 from nearer.margins import FloatArray
 from nearer.penalty import Penalty
-from nearer.solvers import Outcome, Solution, Solver, solve
+from nearer.solvers import Outcome, Restarts, Solution, Solver, solve
 from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
 from nearer.solvers.smacof import Smacof, StressProblem
@@ -34,6 +34,7 @@ from nearer.streams import RandomState, stream
 
 _MOST_OBJECTS = 20_000  # two matrices of 3 GB
 _PLACING_SCALE = 10.0
+_AGREEING = 1e-3  # of stress
 
 
 class NonmetricMDS(OrdinalEmbedding):
@@ -71,7 +72,7 @@ class NonmetricMDS(OrdinalEmbedding):
         Stress-1 of the map.
     disparities_ : ndarray, shape (n_objects_, n_objects_) or (m, 2)
         Of a matrix: the disparities, NaN where it has gaps. Of comparisons: those of the near and the far pair of each.
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, solver_, trace_, comparisons_
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator. Distances that count have a mean square of 1. The objective of the history is the
         stress. After `fit_dissimilarities` the comparisons are those of neighbours in the order.
 
@@ -234,8 +235,9 @@ class NonmetricMDS(OrdinalEmbedding):
                 message = "the fit was interrupted before its first iteration; there is no new map"
                 warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=4)
                 raise
-            solutions.append(replace(solutions[-1], outcome=Outcome.INTERRUPTED))
+            solutions[-1] = replace(solutions[-1], outcome=Outcome.INTERRUPTED)
         best = min(solutions, key=_stress)
+        best = replace(best, restarts=Restarts.of([_stress(solution) for solution in solutions], _AGREEING))
         interrupted = solutions[-1].outcome is Outcome.INTERRUPTED
         return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
 
@@ -249,6 +251,7 @@ class NonmetricMDS(OrdinalEmbedding):
         self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
         self.classes_ = np.array([-1, 1])
         self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.restarts_ = solution.restarts
         self.converged_ = solution.outcome.ok
         self.solver_: Any = Smacof(None, self.tol, self.max_iter)
         self.trace_, self._total_weight = 0.0, float(comparisons.sample_weight.sum())

@@ -51,6 +51,7 @@ class TakesGraphs(OrdinalEmbedding):
         self
         """
         if not sp.issparse(X):
+            self._from_matrix = False
             return super().fit(X, y, sample_weight, callback=callback)
         if y is not None or sample_weight is not None:
             raise ValueError("a graph has neither answers nor weights; pass the adjacency matrix alone")
@@ -90,7 +91,15 @@ class TakesGraphs(OrdinalEmbedding):
             if len(labels) != graph.n_objects:
                 raise ValueError(f"{len(labels)} objects are named, but the matrix has {graph.n_objects} rows")
             comparisons = replace(comparisons, objects=labels)
+        self._from_matrix = True
         return self._fit_graph(graph, comparisons, callback)
+
+    def _check_known(self, X: Any) -> None:
+        is_graph = sp.issparse(X)
+        if not is_graph:
+            super()._check_known(X)
+        elif X.shape != (self.n_objects_, self.n_objects_):
+            raise ValueError(f"the graph has a matrix of shape {X.shape}, and the map {self.n_objects_} objects")
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> Self:
         """Fit to a graph, of whose triplets some, or all, are given."""

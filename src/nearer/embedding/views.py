@@ -22,12 +22,13 @@ from nearer.embedding.placing import place_points
 from nearer.losses import StudentT
 from nearer.margins import FloatArray
 from nearer.penalty import Penalty
-from nearer.solvers import Factored, Outcome, Progress, Solution, solve
+from nearer.solvers import Factored, Outcome, Progress, Restarts, Solution, solve
 from nearer.solvers.driver import Callback
 
 SOFTNESS = (0.3, 1.0)  # from 0.1 on the views of few answers never part; 1 alone finds them less often
 FIRST_TAILS, LIGHTER_TAILS, HEAVIER_TAILS = 3.0, (7.0, 15.0, 31.0), (1.0,)
 _ROUNDS, _SETTLED = 50, 1e-3  # of the weights
+_AGREEING = 0.005 * float(np.log(2))  # of the mean log-likelihood, of which guessing loses log 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +105,10 @@ class Search:
             found = [replace(best, solution=replace(best.solution, outcome=Outcome.INTERRUPTED))]
         else:
             found = list(self._at_all_tails(packed, best, callback))
+        # A single map comes from one search, which counts its own descents.
+        tried = [views.objective for views in begun]
+        restarts = begun[0].solution.restarts if n_views == 1 else Restarts.of(tried, _AGREEING)
+        found = [replace(views, solution=replace(views.solution, restarts=restarts)) for views in found]
         return [_unpacked(views, seen, comparisons.n_objects) for views in found]
 
     def go_on(self, comparisons: Comparisons, known: Views, callback: Callback | None = None) -> Views:

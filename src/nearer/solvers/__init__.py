@@ -2,7 +2,7 @@
 
 from nearer.solvers.admm import ADMM
 from nearer.solvers.closed_form import ClosedForm
-from nearer.solvers.driver import Outcome, Progress, Solution, Solver, solve
+from nearer.solvers.driver import Outcome, Progress, Restarts, Solution, Solver, solve
 from nearer.solvers.factored import Factored
 from nearer.solvers.paper import Paper
 from nearer.solvers.projected import Projected
@@ -18,6 +18,7 @@ __all__ = [
     "Paper",
     "Progress",
     "Projected",
+    "Restarts",
     "Solution",
     "Solver",
     "centred",

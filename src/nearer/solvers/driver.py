@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,27 @@ class Progress(NamedTuple):
     gap: float
 
 
+class Restarts(NamedTuple):
+    """How many descents were tried on one problem, and how many of them ended as low as the best.
+
+    Examples
+    --------
+    >>> Restarts.of([0.31, 0.3, 0.5], 0.02)
+    Restarts(tried=3, agreed=2)
+    """
+
+    tried: int
+    agreed: int
+
+    @classmethod
+    def of(cls, objectives: Sequence[float], tolerance: float) -> Self:
+        """Return the number of objectives, and of those that are within the tolerance of the lowest."""
+        return cls(len(objectives), int(np.sum(np.asarray(objectives) <= min(objectives) + tolerance)))
+
+
+ONE_START = Restarts(1, 1)
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found.
@@ -60,6 +81,8 @@ class Solution:
     history : list of Progress
     state : State, optional
         Where the solver ended, for those that can go on from there.
+    restarts : Restarts
+        How many descents it is the best of.
     """
 
     gram: FloatArray | None
@@ -69,6 +92,7 @@ class Solution:
     n_iter: int
     history: list[Progress]
     state: Any = None
+    restarts: Restarts = ONE_START
 
     def among(self, seen: NDArray[np.intp], n_objects: int) -> Solution:
         """Return the same solution with objects that were left out, at the origin; ``seen`` are those that were not."""

@@ -79,7 +79,7 @@ def spectral_start(problem: FactoredProblem, rank: int) -> PointArray:
         # The eigenvectors of separate groups are separate, and those that lead would leave each group flat.
         points += stream(0, "start").normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
     points[problem.mentions == 0] = 0
-    return _scaled(problem, points)
+    return at_best_size(problem, points)
 
 
 class Beginning(NamedTuple):
@@ -153,10 +153,10 @@ def random_start(problem: FactoredProblem, rank: int, rng: np.random.Generator) 
     """Return Gaussian points, (n, p), as large as suits the loss best; objects in no comparison at the origin."""
     points = rng.normal(size=(problem.n_objects, rank))
     points[problem.mentions == 0] = 0
-    return _scaled(problem, points)
+    return at_best_size(problem, points)
 
 
-def _scaled(problem: FactoredProblem, points: FloatArray) -> PointArray:
+def at_best_size(problem: FactoredProblem, points: FloatArray) -> PointArray:
     """Return points scaled such that the loss is least, but never to nothing.
 
     A poor start has its least loss at a point, where the gradient vanishes and descent would stay: the typical
