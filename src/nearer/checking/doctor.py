@@ -8,11 +8,12 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
+from nearer.checking.coins import check_chance
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
 from nearer.checking.enough import check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
 from nearer.checking.labels import check_missing_labels, check_misspelt, check_numbering, check_spellings
-from nearer.checking.people import check_chance, check_speed
+from nearer.checking.people import check_speed
 from nearer.checking.places import check_order, check_places, check_runs, check_sides
 from nearer.checking.records import check_blocks, check_columns, check_double
 from nearer.checking.structure import check_counts, check_groups, check_hardly, check_uneven, check_unseen

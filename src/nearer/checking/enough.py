@@ -62,7 +62,7 @@ def check_rule(study: Study) -> Outcome:
         text = "From 4 n p log n on, maps of noisy answers get nine of ten comparisons right."
         text = "There are hardly more questions about so few objects." if few_objects else text
         return Outcome((Finding("good", "enough", title, text),), counts)
-    missing = counted(_rounded(math.ceil((plenty - worth) / fresh)), "answer")
+    missing = counted(rounded(math.ceil((plenty - worth) / fresh)), "answer")
     more = f"about {missing} more make 4 n p log n, where nine of ten are right."
     more = "ask every question about them three times." if few_objects else more
     if c >= TOO_FEW:
@@ -103,7 +103,7 @@ def _short(number: float) -> str:
     return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
 
-def _rounded(number: int) -> int:
+def rounded(number: int) -> int:
     """Return a number with two digits that count: the rule is no more exact than that."""
     return int(float(f"{number:.1e}"))
 

@@ -1,0 +1,158 @@
+r"""Whose answers are a coin's, and how many answers it takes to know.
+
+Everybody is judged by a map fitted without them. Of the n_a answers of person a, k_a go against it, each with
+probability e_a, the person's error. True errors are of three kinds:
+
+    e_a ~ Beta(mean, size)        people, careful and less careful;
+    e_a = 1/2                     coins, whose answers have nothing to do with the objects;
+    1 - e_a ~ Beta(mean, size)    people who took near for far.
+
+The shares of the three kinds and the Beta distribution are those that make all counts likeliest, so that one coin or
+many leave what is usual where it is. Coins spoil the maps as well: whoever is likelier of the second or third kind is
+left out of the maps of a second round, which judges everybody anew.
+
+*What others reach*, R, is the error that four of five people of the first kind stay below. With N people judged and
+K ~ Binomial(n_a, e), person a
+
+    is unlike the others      if  P(K >= k_a | e = R) < 0.001 / N;
+    may be a coin             if  P(K <= k_a | e = 1/2) and P(K >= k_a | e = 1/2) are at least 0.001.
+
+Who is both answers at chance: an exact interval of their error holds 1/2 and leaves out what others reach. The first
+bound is of a false alarm in the whole study, the second of a coin that is overlooked. Who is unlike the others and
+above 1/2 answers the wrong way round. Who errs in 40% of cases where others err in 20% is no coin, and is let go with
+some hundred answers, when 1/2 leaves their interval.
+
+A coin is told for sure, but for once in a thousand, when no k lies between the two bounds. With z_1 and z_2 the normal
+quantiles of 1 - 0.001 / N and 1 - 0.001, that takes
+
+    n = ((z_1 sqrt(R (1 - R)) + z_2 / 2) / (1/2 - R))^2  answers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import betainc, betaincinv, betaln, expit, log_softmax, logit, logsumexp, ndtri
+
+from nearer.margins import FloatArray
+
+_FALSE_ALARM = 0.001  # in a whole study
+_OVERLOOKED = 0.001  # of coins
+_REACHED_BY = 0.8  # of people
+_LEAST_SPREAD = 0.04  # of errors between people, who always differ; a few of them cannot show how much
+_LARGEST_SPREAD = 0.25
+
+
+class Usual(NamedTuple):
+    """What is usual among people: their errors' Beta distribution, and the share of each kind."""
+
+    first: float
+    second: float
+    log_shares: FloatArray  # of people, coins, and people who took near for far
+
+    @property
+    def error(self) -> float:
+        """The mean error of people."""
+        return self.first / (self.first + self.second)
+
+    @property
+    def reached(self) -> float:
+        """What others reach, R."""
+        return float(min(betaincinv(self.first, self.second, _REACHED_BY), 0.5))
+
+    def log_likelihoods(self, wrong: FloatArray, answers: FloatArray) -> FloatArray:
+        """Return log(share of the kind * likelihood of the count) for each person and kind, shape (a, 3)."""
+        right, one = answers - wrong, betaln(self.first, self.second)
+        people = betaln(wrong + self.first, right + self.second) - one
+        coins = -answers * math.log(2)
+        reverse = betaln(right + self.first, wrong + self.second) - one
+        joint: FloatArray = np.column_stack([people, coins, reverse]) + self.log_shares
+        return joint
+
+    @classmethod
+    def of(cls, wrong: FloatArray, answers: FloatArray) -> Usual:
+        """Return the likeliest for these counts; half a person of each kind is added, so that no share is 0."""
+
+        def cost(unknowns: FloatArray) -> float:
+            usual = cls._read(unknowns)
+            return -float(logsumexp(usual.log_likelihoods(wrong, answers), axis=1).sum() + usual.log_shares.sum() / 2)
+
+        means = (np.quantile(wrong / answers, share).clip(0.01, 0.49) for share in (0.1, 0.3, 0.5))
+        found = [minimize(cost, [float(logit(2 * mean)), 0.0, 2.0, 0.0], method="L-BFGS-B") for mean in means]
+        return cls._read(min(found, key=lambda each: float(each.fun)).x)
+
+    @classmethod
+    def _read(cls, unknowns: FloatArray) -> Usual:
+        """Return what four numbers without bounds say: mean error, spread, and two shares against the third."""
+        mean = 0.5 * (0.002 + 0.996 * expit(unknowns[0]))
+        # A Beta distribution cannot be wider than that of a coin's two sides.
+        largest = min(_LARGEST_SPREAD, 0.7 * math.sqrt(mean * (1 - mean)))
+        least = min(_LEAST_SPREAD, 0.7 * largest)
+        spread = least + (largest - least) * expit(unknowns[1])
+        size = mean * (1 - mean) / spread**2 - 1
+        shares = log_softmax(np.append(unknowns[2:], -1.0))
+        return cls(mean * size, (1 - mean) * size, shares)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What counts of answers against the map of the others say of people.
+
+    Attributes
+    ----------
+    usual : Usual
+    chance, reverse : ndarray of bool, shape (a,)
+        Who answers at chance, and who the wrong way round.
+    doubtful : ndarray of bool, shape (a,)
+        Who is likelier one of these than not, known for sure or not.
+    maybe : ndarray of bool, shape (a,)
+        Who of them may be a coin, and may as well be like the others.
+    enough : int or None
+        From how many answers on a coin is told for sure; None if it never is.
+    """
+
+    usual: Usual
+    chance: NDArray[np.bool_]
+    reverse: NDArray[np.bool_]
+    doubtful: NDArray[np.bool_]
+    maybe: NDArray[np.bool_]
+    enough: int | None
+
+    @classmethod
+    def of(cls, wrong: FloatArray, answers: FloatArray) -> Verdicts:
+        """Judge people by how many of their answers are wrong.
+
+        Examples
+        --------
+        >>> answers = np.full(20, 300.0)
+        >>> wrong = np.append(np.linspace(40.0, 90.0, 18), [120, 150])
+        >>> found = Verdicts.of(wrong, answers)
+        >>> found.chance.nonzero()[0], found.reverse.any(), found.enough
+        """
+        usual = Usual.of(wrong, answers)
+        joint = usual.log_likelihoods(wrong, answers)
+        doubtful = joint[:, 1:].max(axis=1) > joint[:, 0]
+        unlike = _at_least(wrong, answers, usual.reached) < _FALSE_ALARM / len(wrong)
+        below = _at_least(answers - wrong, answers, 0.5) < _OVERLOOKED
+        above = _at_least(wrong, answers, 0.5) < _OVERLOOKED
+        coin = ~below & ~above
+        enough = _enough(usual.reached, len(wrong))
+        return cls(usual, unlike & coin, unlike & above, doubtful, doubtful & coin & ~unlike, enough)
+
+
+def _at_least(wrong: FloatArray, answers: FloatArray, error: float) -> FloatArray:
+    """Return P(K >= wrong) of a binomial K; counts need not be whole."""
+    tail: FloatArray = np.where(wrong > 0, betainc(np.maximum(wrong, 1e-9), answers - wrong + 1, error), 1.0)
+    return tail
+
+
+def _enough(reached: float, n_people: int) -> int | None:
+    if reached >= 0.5:
+        return None
+    unlike, coin = -ndtri(_FALSE_ALARM / n_people), -ndtri(_OVERLOOKED)
+    return math.ceil(((unlike * math.sqrt(reached * (1 - reached)) + coin / 2) / (0.5 - reached)) ** 2)
