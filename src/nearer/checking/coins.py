@@ -40,10 +40,10 @@ _HARD = 0.4  # usual errors above this leave little room below a coin's
 def check_chance(study: Study) -> Outcome:
     """Find people whose answers the map of the others predicts no better than chance, or gets all the wrong way."""
     part = read_counted(quick_part(study, _MOST_JUDGED))
-    part = part[~torn(part)]  # who cannot tell is not careless
-    if part.annotators is None or len(factorize(part.annotators)[0]) < 3:
+    sure = ~torn(part)  # who cannot tell is not careless
+    if part.annotators is None or len(factorize(part.annotators[sure])[0]) < 3:
         return Outcome()
-    people = _judge_twice(study, part)
+    people = _judge_twice(study, part[sure])
     if people is None:
         return Outcome()
     counts = {"typical_error": people.typical, "n_judged": len(people.names), "answers_to_tell": people.enough}

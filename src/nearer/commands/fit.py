@@ -15,6 +15,7 @@ from nearer.commands.parsing import INTERRUPTED, Commands, add_command, add_file
 from nearer.commands.values import natural, pairs, positive, share
 
 if TYPE_CHECKING:
+    from nearer.checking import Finding, Findings
     from nearer.runs import Study
 
 _METHODS = ("auto", "DMOE", "posterior", "GNMDS", "SOE", "STE", "TSTE", "CKL")
@@ -24,7 +25,10 @@ Learn a map from a file of answers, and find out how far to trust it.
 Left to itself it chooses the number of dimensions and the method by held-out answers. DIR gets embedding.csv (the map,
 with labels), model.json and model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and
 settings) and results.json, from which `nearer report DIR` makes a page. The same file, seed and versions give the same
-map. Ctrl-C keeps what was found until then."""
+map. Ctrl-C keeps what was found until then.
+
+Where `nearer check` would find an error, so that no map of the answers can be right, it says so and stops with status
+1; with --anyway it goes on, and the results say so."""
 
 
 def add(commands: Commands) -> None:
@@ -44,6 +48,7 @@ def add(commands: Commands) -> None:
     group.add_argument(
         "--weigh-annotators", action="store_true", help="people who disagree with everybody else count less"
     )
+    group.add_argument("--anyway", action="store_true", help="make a map even if the answers have errors")
     trust = parser.add_argument_group("how far to trust it")
     trust.add_argument("--quick", action="store_true", help="no ellipses, learning curve or reliability of people")
     trust.add_argument("--resamples", type=natural, default=100, metavar="N", help="maps behind the ellipses (100)")
@@ -56,6 +61,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from nearer.checking import check_errors
     from nearer.runs import RunSettings, begin_study, end_study, fit_study, keep_study
     from nearer.runs.folder import refuse_input
 
@@ -73,6 +79,9 @@ def run(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     refuse_input(options.file, options.out)
     answers = read_file(options)
+    errors = check_errors(answers, n_components=options.dimensions or 2)
+    if errors and not options.anyway:
+        return _stop(options, errors)
     about = _about(options)
     kept: list[Study] = []
 
@@ -85,13 +94,21 @@ def run(options: argparse.Namespace) -> int:
         sys.stderr.write(f"nearer: {step} ...\n")
 
     replaced = (options.out / "results.json").exists()
-    study = fit_study(answers, settings, keep, tell)
+    anyway = tuple(f"a map was asked for with --anyway, in spite of an error: {error.title}" for error in errors)
+    study = fit_study(answers, settings, keep, tell, anyway)
     files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
     figures = {"folder": str(options.out), "files": files, **summary(study)}
     if replaced:
         sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
     say(options, _text(study, options.out), figures)
     return INTERRUPTED if study.interrupted else 0
+
+
+def _stop(options: argparse.Namespace, errors: Findings) -> int:
+    """Repeat the errors in place of making a map."""
+    advice = "No map was made. See to this first, or use nearer fit --anyway to make a map all the same."
+    say(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.as_dicts()})
+    return 1
 
 
 def summary(study: Study) -> dict[str, Any]:
@@ -130,10 +147,18 @@ def _text(study: Study, folder: Path) -> str:
         lines.append(str(study.ceiling))
     if study.findings is not None:
         grave = [finding for finding in study.findings if finding.level in ("error", "warning")]
-        lines += [f"{finding.level}: {finding.title}" for finding in grave]
+        lines += [_line(finding) for finding in grave]
     lines += [f"note: {note}" for note in study.notes]
     lines += [f"written to {folder}; for a page to look at: nearer report {shlex.quote(str(folder))}"]
     return "\n".join(lines)
+
+
+def _line(finding: Finding) -> str:
+    """Write a finding on one line, with the people that it names."""
+    from nearer._words import listed
+
+    said = f"{finding.level}: {finding.title}"
+    return f"{said}: {listed(list(finding.people), 10)}. {finding.text}" if finding.people else said
 
 
 def _about(options: argparse.Namespace) -> dict[str, Any]:
