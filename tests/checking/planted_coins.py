@@ -1,6 +1,6 @@
 """Coins planted among people, simulated and real: who is named?
 
-    PYTHONPATH=src python tests/checking/planted_coins.py [STUDIES]
+    PYTHONPATH=src python tests/checking/planted_coins.py [STUDIES [REAL_STUDIES]]
 
 prints, for several numbers of coins and of answers of each, how many coins and how many others the doctor names.
 """
@@ -18,13 +18,24 @@ from nearer.checking.coins import check_chance
 from nearer.checking.study import Study
 from nearer.formats.answers import Answers
 
+SIMULATED = {"simulated": {}, "simulated, uneven": {"uneven": True}}
 REAL = ("cars", "food", "eggs30", "eggs300", "characters_latin")
 
 
-def people_who_vary(seed, n_people=39, per_person=300, n_objects=30, slope=1.0):
-    """Return answers of people who toss 0 to 35% of their answers and see differences more or less well."""
-    lapses = 0.35 * np.random.default_rng([seed, 1]).beta(1, 2, size=n_people)
+def people_who_vary(seed, n_people=39, per_person=300, n_objects=30, slope=1.0, uneven=False):
+    """Return answers of people who toss 0 to 35% of their answers and see differences more or less well.
+
+    Uneven are those of whom some gave a tenth as many answers as others, and two toss 60% of them.
+    """
+    rng = np.random.default_rng([seed, 1])
+    lapses = 0.35 * rng.beta(1, 2, size=n_people)
+    if uneven:
+        lapses[:2] = 0.6
     study = simulate(seed, n_objects=n_objects, n_people=n_people, per_person=per_person, slope=slope, lapse=lapses)
+    if uneven:
+        shares = np.append([1.0, 1.0], rng.uniform(0.1, 1.0, size=n_people - 2))
+        number = np.char.lstrip(study.annotators, "p").astype(int)
+        study = study[rng.random(len(study.shown)) < shares[number]]
     return study.answers()
 
 
@@ -87,27 +98,30 @@ def line(study, n_coins, per_coin, found, before=frozenset()):
     usual = np.mean([counts["typical_error"] for *_, counts in found])
     enough = np.median([counts["answers_to_tell"] or np.inf for *_, counts in found])
     return (
-        f"{study:<18} {n_coins:>5} {per_coin:>7} {coins:>4} of {n_coins * len(found):<4} {turned:>6} "
+        f"{study:<17} {n_coins:>5} {per_coin:>7} {coins:>4} of {n_coins * len(found):<4} {turned:>6} "
         f"{sum(map(len, others)):>6} {len(found):>8} {usual:>7.3f} {enough:>7.0f}"
     )
 
 
-def main(n_studies):
-    print("study              coins answers      named  turned others  studies   usual  enough")
-    for n_coins, per_coin in ((0, 300), (1, 300), (4, 300), (8, 300), (20, 300), (8, 100), (8, 50)):
-        studies = (with_coins(people_who_vary(seed), n_coins, per_coin, seed) for seed in range(n_studies))
-        found = [named(answers, seed) for seed, answers in enumerate(studies)]
-        print(line("simulated", n_coins, per_coin, found), flush=True)
-    for name in REAL:
+def main(n_studies=20, n_real=2):
+    print("study             coins answers      named  turned others  studies   usual  enough")
+    for study, options in SIMULATED.items():
+        for n_coins, per_coin in ((8, 300), (0, 300), (1, 300), (4, 300), (20, 300), (8, 100), (8, 50)):
+            studies = (
+                with_coins(people_who_vary(seed, **options), n_coins, per_coin, seed) for seed in range(n_studies)
+            )
+            found = [named(answers, seed) for seed, answers in enumerate(studies)]
+            print(line(study, n_coins, per_coin, found), flush=True)
+    for name in REAL if n_real else ():
         if (answers := real_answers(name)) is None:
             print(f"{name}: neither $NEARER_DATA nor ../shared/data holds it")
             continue
         chance, reverse, _ = named(answers)
         print(f"{name}: {len(chance)} at chance and {len(reverse)} reversed of {len(set(answers.annotators))}")
         for n_coins, per_coin in ((1, 300), (4, 300), (8, 300), (20, 300), (8, 100), (8, 50)):
-            found = [named(with_coins(answers, n_coins, per_coin, seed), seed) for seed in range(2)]
+            found = [named(with_coins(answers, n_coins, per_coin, seed), seed) for seed in range(n_real)]
             print(line(name, n_coins, per_coin, found, chance | reverse), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    main(*map(int, sys.argv[1:]))

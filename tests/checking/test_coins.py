@@ -1,5 +1,7 @@
 """Coins among people are named, people are not, and where that cannot be known it is said."""
 
+import re
+
 import numpy as np
 import pytest
 from planted_coins import is_coin, named, people_who_vary, real_answers, with_coins
@@ -21,7 +23,7 @@ def counts(rng, errors, answers):
 def test_coins_among_people_who_differ_are_told_by_their_counts(n_coins):
     rng = np.random.default_rng(n_coins)
     missed = wrongly = 0
-    for _ in range(20):
+    for _ in range(12):
         errors = np.append(rng.uniform(0.1, 0.3, 39), np.full(n_coins, 0.5))
         found = Verdicts.of(*counts(rng, errors, 300))
         missed += (~found.chance[39:]).sum()
@@ -32,22 +34,25 @@ def test_coins_among_people_who_differ_are_told_by_their_counts(n_coins):
 
 def test_many_coins_leave_what_is_usual_where_it_is():
     rng = np.random.default_rng(0)
-    wrong, answers = counts(rng, rng.beta(8, 32, 39), 200)  # mean 0.2, four of five below 0.25
+    wrong, answers = counts(rng, rng.beta(8, 32, 39), 200)  # mean 0.2, three of four below 0.24
     tossed, tosses = counts(rng, np.full(20, 0.5), 300)
     alone = Usual.of(wrong, answers)
     among = Usual.of(np.append(wrong, tossed), np.append(answers, tosses))
     assert alone.error == pytest.approx(0.2, abs=0.02)
-    assert alone.reached == pytest.approx(0.25, abs=0.025)
-    assert (among.error, among.reached) == pytest.approx((alone.error, alone.reached), abs=0.003)
-    assert np.exp(among.log_shares) == pytest.approx([39 / 59, 20 / 59, 0], abs=0.02)
+    assert alone.reached == pytest.approx(0.24, abs=0.025)
+    assert (among.error, among.reached) == pytest.approx((alone.error, alone.reached), abs=0.005)
+    assert np.exp(among.log_shares) == pytest.approx([39 / 59, 20 / 59, 0], abs=0.03)
 
 
 @pytest.mark.parametrize(("n_people", "n_answers"), [(5, 100), (40, 20), (400, 50)])
 def test_people_without_a_coin_among_them_are_not_named(n_people, n_answers):
     rng = np.random.default_rng(n_people)
-    for _ in range(10):
-        found = Verdicts.of(*counts(rng, np.minimum(rng.beta(4.7, 18.8, n_people), 0.4), n_answers))
-        assert not (found.chance | found.reverse).any()
+    n_named = 0
+    for _ in range(12):
+        errors = np.minimum(rng.beta(5.8, 23.2, n_people), 0.4)  # mean 0.2, standard deviation 0.073
+        found = Verdicts.of(*counts(rng, errors, n_answers))
+        n_named += (found.chance | found.reverse).sum()
+    assert n_named == 0
 
 
 def test_a_noisy_person_is_no_coin_once_there_are_answers_enough():
@@ -103,7 +108,7 @@ def test_the_finding_says_how_many_answers_it_takes():
     (finding,) = check_chance(Study(answers, 2, np.random.default_rng(0))).findings
     assert (finding.level, finding.code, finding.title) == ("warning", "at-chance", "2 people answer at chance")
     assert finding.people == {"coin 0": "answers at chance", "coin 1": "answers at chance"}
-    assert finding.text.endswith("0 answers on, every coin is told from the others, and they gave as many.")
+    assert re.search(r"From about \d+ answers on, every coin is told from the others, and they gave as many", finding.text)
 
 
 def test_hard_questions_leave_nobody_to_be_told():
