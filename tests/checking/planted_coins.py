@@ -103,24 +103,29 @@ def line(study, n_coins, per_coin, found, before=frozenset()):
     )
 
 
+def say(text):
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def main(n_studies=20, n_real=2):
-    print("study             coins answers      named  turned others  studies   usual  enough")
+    say("study             coins answers      named  turned others  studies   usual  enough")
     for study, options in SIMULATED.items():
         for n_coins, per_coin in ((8, 300), (0, 300), (1, 300), (4, 300), (20, 300), (8, 100), (8, 50)):
             studies = (
                 with_coins(people_who_vary(seed, **options), n_coins, per_coin, seed) for seed in range(n_studies)
             )
             found = [named(answers, seed) for seed, answers in enumerate(studies)]
-            print(line(study, n_coins, per_coin, found), flush=True)
+            say(line(study, n_coins, per_coin, found))
     for name in REAL if n_real else ():
         if (answers := real_answers(name)) is None:
-            print(f"{name}: neither $NEARER_DATA nor ../shared/data holds it")
+            say(f"{name}: neither $NEARER_DATA nor ../shared/data holds it")
             continue
         chance, reverse, _ = named(answers)
-        print(f"{name}: {len(chance)} at chance and {len(reverse)} reversed of {len(set(answers.annotators))}")
+        say(f"{name}: {len(chance)} at chance and {len(reverse)} reversed of {len(set(answers.annotators))}")
         for n_coins, per_coin in ((1, 300), (4, 300), (8, 300), (20, 300), (8, 100), (8, 50)):
             found = [named(with_coins(answers, n_coins, per_coin, seed), seed) for seed in range(n_real)]
-            print(line(name, n_coins, per_coin, found, chance | reverse), flush=True)
+            say(line(name, n_coins, per_coin, found, chance | reverse))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ probability e_a, the person's error. True errors are of three kinds:
     1 - e_a ~ Beta(mean, size)    people who took near for far.
 
 The shares of the three kinds and the Beta distribution are those that make all counts likeliest, so that one coin or
-many leave what is usual where it is. Coins spoil the maps as well: whoever is likelier of the second or third kind is
-left out of the maps of a second round, which judges everybody anew.
+many leave what is usual where it is. How much people differ has a prior, as a few of them cannot show it. Coins spoil
+the maps as well: whoever is likelier of the second or third kind is left out of the maps of a second round, which
+judges everybody anew.
 
 *What others reach*, R, is the error that three of four people of the first kind stay below. With N people judged and
 K ~ Binomial(n_a, e), person a
@@ -48,8 +49,8 @@ _UNLIKE = 1e-5  # in a whole study
 _OVERLOOKED = 1e-3  # of coins
 _TURNED = 1e-4  # of coins that are taken for people who took near for far
 _REACHED_BY = 0.75  # of people
-# Standard deviations of people's true errors; those of five real studies were 0.04 to 0.07. A few people cannot show how
-# much they differ: the logarithm of theirs has a normal prior that is worth as much as eight people.
+# Standard deviations of people's true errors; those of five real studies were 0.04 to 0.07. A few people cannot show
+# how much they differ: the logarithm of theirs has a normal prior that is worth as much as eight people.
 _LEAST_SPREAD, _USUAL_SPREAD, _LARGEST_SPREAD = 0.02, 0.07, 0.25
 _PRIOR_PEOPLE = 8
 
@@ -144,7 +145,8 @@ class Verdicts:
         >>> answers = np.full(20, 300.0)
         >>> wrong = np.append(np.linspace(40.0, 90.0, 18), [120, 150])
         >>> found = Verdicts.of(wrong, answers)
-        >>> found.chance.nonzero()[0], found.reverse.any(), found.enough
+        >>> found.chance.nonzero()[0].tolist(), bool(found.reverse.any()), 100 < found.enough < 300
+        ([19], False, True)
         """
         usual = Usual.of(wrong, answers)
         joint = usual.log_likelihoods(wrong, answers)

@@ -43,7 +43,7 @@ def check_chance(study: Study) -> Outcome:
     sure = ~torn(part)  # who cannot tell is not careless
     if part.annotators is None or len(factorize(part.annotators[sure])[0]) < 3:
         return Outcome()
-    people = _judge_twice(study, part[sure])
+    people = _judge_twice(study, part[sure], *factorize(part.annotators[sure]))
     if people is None:
         return Outcome()
     counts = {"typical_error": people.typical, "n_judged": len(people.names), "answers_to_tell": people.enough}
@@ -77,15 +77,14 @@ class _People:
         )
 
 
-def _judge_twice(study: Study, part: Comparisons) -> _People | None:
+def _judge_twice(study: Study, part: Comparisons, names: Labels, person: NDArray[np.intp]) -> _People | None:
     """Judge people by maps of the others, and again by maps without those who look like coins."""
-    person = factorize(part.annotators)[1]
     learned = study.rng.random(len(part)) < _MOST_LEARNED / len(part)
-    people = _judge(part, _agreement(study, part, learned))
+    people = _judge(part, names, person, _agreement(study, part, learned))
     if people is None or not people.found.doubtful.any():
         return people
     doubtful = np.isin(person, people.numbers[people.found.doubtful])
-    return _judge(part, _agreement(study, part, learned & ~doubtful))
+    return _judge(part, names, person, _agreement(study, part, learned & ~doubtful))
 
 
 def _agreement(study: Study, part: Comparisons, learned: NDArray[np.bool_]) -> FloatArray:
@@ -99,8 +98,8 @@ def _agreement(study: Study, part: Comparisons, learned: NDArray[np.bool_]) -> F
     return agreement * answers
 
 
-def _judge(part: Comparisons, agreement: FloatArray) -> _People | None:
-    names, person = factorize(part.annotators)
+def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement: FloatArray) -> _People | None:
+    """Judge people by what they agree to, if at least three gave enough answers."""
     wrong, weights = np.where(agreement == 0, 0.5, agreement < 0), part.sample_weight
     clear = weights * np.maximum(np.abs(agreement), 1e-9)  # somebody's questions may all be undecided
     n_answers, worth = acts_of(part, person)[0], acts_of(replace(part, weights=clear), person)[1]
@@ -155,7 +154,8 @@ def _untold(people: _People) -> tuple[Finding, ...]:
     takes = f"from about {counted(people.enough, 'answer')} on it can" if people.enough else "no number of answers can"
     maybe = people.found.maybe & (people.n_answers < enough)
     if maybe.any():
-        title = f"{counted(int(maybe.sum()), 'person', 'people')} may answer at chance, but gave too few answers to tell"
+        who = counted(int(maybe.sum()), "person", "people")
+        title = f"{who} may answer at chance, but gave too few answers to tell"
         text = f"They look more like a coin than like the others, which may be bad luck; {takes} be told for sure."
         return (Finding("note", "maybe-at-chance", title, text, people.errors_of(maybe)),)
     if people.typical > _HARD and people.n_answers.max() < enough:
