@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, ndtri
 
-from nearer._intervals import check_level, effective_number, wilson
+from nearer._intervals import check_level, wilson
 from nearer._rows import Labels, factorize
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.embedding.base import OrdinalEmbedding
@@ -128,21 +128,36 @@ def annotator_reliability(
     wrong = in_order(found, [test for _, test in folds]).predictions
     weights = judged.sample_weight
     errors = np.bincount(person, weights * wrong) / np.bincount(person, weights)
-    owner, weight_of_trial = _trials(judged, person)
+    answers, numbers = acts_of(judged, person)
     quantile = float(ndtri(0.5 + level / 2))
-    numbers = [effective_number(weight_of_trial[owner == a]) for a in range(len(names))]
     lows, highs = np.array([wilson(*each, quantile) for each in zip(errors, numbers, strict=True)]).T
-    return AnnotatorReliability(names, np.bincount(owner), errors, lows, highs)
+    return AnnotatorReliability(names, answers, errors, lows, highs)
 
 
-def _trials(judged: Comparisons, person: NDArray[np.intp]) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return who each act of judgment is of, and its weight."""
-    if judged.trials is None:
-        return person, judged.sample_weight
-    # Some number their trials anew for each person.
-    pairs = person * (len(judged) + 1) + factorize(judged.trials)[1]
-    _, first, act = np.unique(pairs, return_index=True, return_inverse=True)
-    return person[first], np.bincount(act, judged.sample_weight).astype(np.float64)
+def acts_of(judged: Comparisons, person: NDArray[np.intp]) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return how many acts of judgment each person has given, and how many of equal weight theirs are worth.
+
+    Acts are trials, or rows where no trials are known. With weights w they are worth (sum w)^2 / sum w^2.
+
+    Parameters
+    ----------
+    judged : Comparisons
+    person : ndarray of int >= 0, shape (m,)
+        Who gave each row; everybody up to the largest gave one of some weight.
+
+    Examples
+    --------
+    >>> judged = Comparisons.from_triplets([[0, 1, 2], [1, 2, 0], [2, 0, 1]], trials=[5, 5, 6])
+    >>> acts_of(judged, np.array([0, 0, 0]))
+    (array([2]), array([1.8]))
+    """
+    owner, weights = person, judged.sample_weight
+    if judged.trials is not None:
+        # Some number their trials anew for each person.
+        pairs = person * (len(judged) + 1) + factorize(judged.trials)[1]
+        _, first, act = np.unique(pairs, return_index=True, return_inverse=True)
+        owner, weights = person[first], np.bincount(act, weights).astype(np.float64)
+    return np.bincount(owner), np.bincount(owner, weights) ** 2 / np.bincount(owner, weights**2)
 
 
 def reliability_weights(reliability: AnnotatorReliability, comparisons: Any) -> FloatArray:

@@ -54,7 +54,10 @@ class Columns:
 def simulate(
     seed=0, n_objects=30, n_people=12, per_person=150, n_components=2, slope=1.0, repeated=0.1, lapse=0.03, labels=None
 ):
-    """Simulate people of differing care, speed and side bias who answer random triplets, some of them asked again."""
+    """Simulate people of differing care, speed and side bias who answer random triplets, some of them asked again.
+
+    ``lapse``, the share of answers that are tossed, may differ between people: shape (n_people,).
+    """
     rng = np.random.default_rng([seed, 77])
     points = rng.normal(size=(n_objects, n_components))
     n_answers = n_people * per_person
@@ -69,7 +72,8 @@ def simulate(
     bias = rng.normal(scale=0.15, size=n_people)[people]
     anchor, left, right = (points[shown[:, column]] for column in range(3))
     margin = ((anchor - right) ** 2).sum(axis=1) - ((anchor - left) ** 2).sum(axis=1)
-    chance_left = (1 - lapse) * expit(care * margin + bias) + lapse / 2
+    lapses = np.broadcast_to(lapse, n_people)[people]
+    chance_left = (1 - lapses) * expit(care * margin + bias) + lapses / 2
     places = (rng.random(n_answers) >= chance_left).astype(np.int64)
     speed = rng.normal(np.log(2.5), 0.3, size=n_people)[people]
     seconds = np.round(np.exp(rng.normal(speed, 0.45)) + 0.3, 3)

@@ -11,8 +11,8 @@ from studies import Columns, simulate
 
 from nearer import Comparisons
 from nearer.checking import check, doctor
+from nearer.checking.coins import check_chance
 from nearer.checking.enough import check_curve, worth_of_repeats
-from nearer.checking.people import check_chance
 from nearer.formats import read_answers
 from nearer.formats.answers import Answers, BadRow
 

@@ -163,3 +163,17 @@ def test_ticks_are_few_and_within(low, high):
     places = ticks(low, high)
     assert len(places) <= 7
     assert all(low - 1e-9 <= place <= high + 1e-9 for place in places)
+
+
+def test_nobody_is_flagged_only_where_somebody_looked(tmp_path):
+    results = color_results()
+    for person in results["annotators"]:
+        person["flags"] = []
+    assert "Nobody is flagged." in written(tmp_path, results)
+    maybe = {"level": "note", "code": "maybe-at-chance", "title": "3 people may answer at chance", "text": "Ask more."}
+    assert "Nobody is flagged. 3 people may answer at chance." in written(
+        tmp_path, results | {"findings": [*results["findings"], maybe]}
+    )
+    page = written(tmp_path, results | {"findings": None})
+    assert "Nobody is flagged." not in page
+    assert "Whether somebody answers at chance was not looked at in this run." in page

@@ -8,12 +8,13 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
+from nearer.checking.coins import check_chance
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
 from nearer.checking.distances import check_distances
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
 from nearer.checking.labels import check_missing_labels, check_misspelt, check_numbering, check_spellings
-from nearer.checking.people import check_chance, check_speed
+from nearer.checking.people import check_speed
 from nearer.checking.places import check_order, check_places, check_runs, check_sides
 from nearer.checking.records import check_blocks, check_columns, check_double
 from nearer.checking.structure import check_counts, check_groups, check_hardly, check_uneven, check_unseen
@@ -49,6 +50,9 @@ CHECKS: tuple[Check, ...] = (
     check_distances,
 )
 
+#: The quick ones among them that can find an error.
+ERRORS: tuple[Check, ...] = (check_unseen, check_groups)
+
 
 def check(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
     """Look for everything that can be wrong with answers, before a map is made of them.
@@ -82,13 +86,43 @@ def check(answers: Answers, *, n_components: int = 2, random_state: RandomState 
     """
     if n_components < 1:
         raise ValueError(f"n_components={n_components!r} must be at least 1")
-    study = Study(answers, n_components, stream(random_state, "folds"))
+    return _run(CHECKS, Study(answers, n_components, stream(random_state, "folds")))
+
+
+def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
+    """Look only for errors, which leave no map that could be right; that takes no fit.
+
+    Parameters
+    ----------
+    answers : Answers
+    n_components : int
+        Dimension of the map that they are for.
+
+    Returns
+    -------
+    Findings
+        The errors that `check` finds, and nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer import Comparisons
+    >>> rows = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c")], objects=["a", "b", "c", "d"])
+    >>> answers = Answers(rows, np.arange(2), "triplet", "answers.csv", np.arange(2, 4))
+    >>> [finding.title for finding in check_errors(answers)]
+    ['1 object is in no comparison']
+    """
+    found = _run(ERRORS, Study(answers, n_components, stream(None, "folds")))
+    return Findings(found.source, tuple(finding for finding in found if finding.level == "error"))
+
+
+def _run(checks: tuple[Check, ...], study: Study) -> Findings:
     findings: list[Finding] = []
-    counts: dict[str, Any] = {"n_components": n_components}
+    counts: dict[str, Any] = {"n_components": study.n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the quick maps; nobody sees those
-        for each in tqdm(CHECKS, desc="checking", unit="check", delay=1, leave=False, disable=None):
+        for each in tqdm(checks, desc="checking", unit="check", delay=1, leave=False, disable=None):
             outcome = each(study)
             findings += outcome.findings
             counts |= outcome.counts
-    return agreed(Findings(answers.source, tuple(findings), counts))
+    return agreed(Findings(study.answers.source, tuple(findings), counts))

@@ -50,7 +50,7 @@ def check_rule(study: Study) -> Outcome:
     every_question = worth_of_repeats(3) * n * (n - 1) * (n - 2) / 2
     plenty = min(PLENTY * unit, every_question)
     worth, fresh = _worth(study)
-    missing = 0 if worth >= plenty * (1 - 1e-9) else _rounded(math.ceil((plenty - worth) / fresh))
+    missing = 0 if worth >= plenty * (1 - 1e-9) else rounded(math.ceil((plenty - worth) / fresh))
     counts = {"rule_constant": worth / unit, "worth": worth, "rule_unit": unit, "rule_missing": missing}
     counts["rule_all_questions"] = every_question < PLENTY * unit
     title = (
@@ -110,7 +110,7 @@ def _short(number: float) -> str:
     return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
 
-def _rounded(number: int) -> int:
+def rounded(number: int) -> int:
     """Return a number with two digits that count: the rule is no more exact than that."""
     return int(float(f"{number:.1e}"))
 

@@ -16,6 +16,7 @@ from nearer.commands.parsing import Commands, add_command, add_file, fail, read_
 from nearer.commands.values import dimensions, pairs, resamples, seed, share
 
 if TYPE_CHECKING:
+    from nearer.checking import Finding, Findings
     from nearer.report.verdict import Verdict
     from nearer.runs import Study
 
@@ -26,7 +27,10 @@ Learn a map from a file of answers, and find out how far to trust it.
 Left to itself it chooses the number of dimensions and the method by held-out answers. DIR gets embedding.csv (the map,
 with labels), model.json and model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and
 settings) and results.json, from which `nearer report DIR` makes a page. The same file, seed and versions give the same
-map. Ctrl-C keeps what was found until then."""
+map. Ctrl-C keeps what was found until then.
+
+Where `nearer check` would find an error, so that no map of the answers can be right, it says so and stops with status
+1; with --anyway it goes on, and the results say so."""
 
 
 def add(commands: Commands) -> None:
@@ -46,6 +50,7 @@ def add(commands: Commands) -> None:
     group.add_argument(
         "--weigh-annotators", action="store_true", help="people who disagree with everybody else count less"
     )
+    group.add_argument("--anyway", action="store_true", help="make a map even if the answers have errors")
     trust = parser.add_argument_group("how far to trust it")
     trust.add_argument("--quick", action="store_true", help="no ellipses, learning curve or reliability of people")
     trust.add_argument("--resamples", type=resamples, default=100, metavar="N", help="maps behind the ellipses (100)")
@@ -58,6 +63,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from nearer.checking import check_errors
     from nearer.report.verdict import verdict
     from nearer.runs import RunSettings, begin_study, end_study, fit_study, keep_study, read_results
     from nearer.runs.folder import refuse_input
@@ -76,6 +82,9 @@ def run(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     refuse_input(options.file, options.out)
     answers = read_file(options)
+    errors = check_errors(answers, n_components=options.dimensions or 2)
+    if errors and not options.anyway:
+        return _stop(options, errors)
     about = _about(options)
     kept: list[Study] = []
 
@@ -85,8 +94,9 @@ def run(options: argparse.Namespace) -> int:
         kept.append(study)
 
     replaced = (options.out / "results.json").exists()
+    anyway = tuple(f"a map was asked for with --anyway, in spite of an error: {error.title}" for error in errors)
     try:
-        study = fit_study(answers, settings, keep, tell)
+        study = fit_study(answers, settings, keep, tell, anyway)
         files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
     except KeyboardInterrupt:
         what = f"{options.out} holds what was found until then" if kept else "there was no map yet"
@@ -97,6 +107,13 @@ def run(options: argparse.Namespace) -> int:
         sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
     say(options, _text(study, options.out, found), figures)
     return INTERRUPTED if study.interrupted else 0
+
+
+def _stop(options: argparse.Namespace, errors: Findings) -> int:
+    """Repeat the errors in place of making a map."""
+    advice = "No map was made. See to this first, or use nearer fit --anyway to make a map all the same."
+    say(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.as_dicts()})
+    return 1
 
 
 def summary(study: Study, judged: Verdict) -> dict[str, Any]:
@@ -151,11 +168,19 @@ def _text(study: Study, folder: Path, found: dict[str, Any]) -> str:
         if study.curve is not None:
             lines += [finding.text for finding in study.findings if finding.code in CURVE_CODES]
         grave = [finding for finding in study.findings if finding.level in ("error", "warning")]
-        lines += [f"{finding.level}: {finding.title}" for finding in grave]
+        lines += [_line(finding) for finding in grave]
     lines += [f"note: {note}" for note in study.notes]
     lines.append(found["verdict"])
     lines += [f"written to {folder}; for a page to look at: nearer report {shlex.quote(str(folder))}"]
     return "\n".join(lines)
+
+
+def _line(finding: Finding) -> str:
+    """Write a finding on one line, with the people that it names."""
+    from nearer._words import listed
+
+    said = f"{finding.level}: {finding.title}"
+    return f"{said}: {listed(list(finding.people), 10)}. {finding.text}" if finding.people else said
 
 
 def _about(options: argparse.Namespace) -> dict[str, Any]:

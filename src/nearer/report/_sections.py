@@ -256,13 +256,18 @@ def annotators(results: Results) -> str:
             "against the map of the others."
         )
     flagged = sum(bool(person.get("flags")) for person in found)
+    looked_at = results["findings"] is not None
+    untold = [each["title"] + "." for each in results["findings"] or [] if each.get("code") == "maybe-at-chance"]
     return (
         paragraph(
             f"The error of {'one person' if len(found) == 1 else f'each of {digits(len(found))} people'} against a map "
             f"fitted without them, with {level_of(results['level'] or 0.95)} intervals.",
             f"{counted(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
             if flagged
-            else "Nobody is flagged.",
+            else "Nobody is flagged."
+            if looked_at
+            else "Whether somebody answers at chance was not looked at in this run.",
+            *untold,
         )
         + '<div id="annotators-table" class="table"></div>'
     )

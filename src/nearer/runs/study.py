@@ -102,6 +102,7 @@ def fit_study(
     settings: RunSettings,
     keep: Callable[[Study], None] = lambda study: None,
     tell: Callable[[str], None] = lambda step: None,
+    notes: tuple[str, ...] = (),
 ) -> Study:
     """Fit a map to answers and find out how far to trust it.
 
@@ -113,6 +114,8 @@ def fit_study(
         Called with the study as soon as there is a map, and again with each part that was found out.
     tell : callable, optional
         Called with the name of each step before it begins.
+    notes : tuple of str, optional
+        What to say of the run before what it says itself.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def fit_study(
         After Ctrl-C, what was found until then; before there is a map, the interrupt goes on.
     """
     _check_people(answers.comparisons, settings)
-    dimension, notes = None, answers.notes
+    dimension, notes = None, (*notes, *answers.notes)
     n_components = settings.n_components
     if n_components is None:
         tell("number of dimensions")
