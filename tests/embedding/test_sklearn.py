@@ -72,7 +72,12 @@ ROWS_ARE_OBJECTS = dict.fromkeys(
 )
 # They expect a refusal of whatever is sparse, or a fit to it as features.
 READS_GRAPHS = dict.fromkeys(
-    ["check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix"],
+    [
+        "check_estimator_sparse_tag",
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+        "check_sample_weight_equivalence_on_sparse_data",  # only in scikit-learn 1.6
+    ],
     "a sparse matrix is the adjacency matrix of a graph",
 )
 # Weights and repeated rows are the same problem, but not always the same minimum of it, or the same folds.

@@ -47,3 +47,22 @@ def test_no_error_is_below_the_noise_of_the_answers():
     comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
     found = held_out_error(Weighed(2, methods=[CKL()], random_state=0), comparisons, random_state=0)
     assert found.error > 0.23
+
+
+def test_where_nobody_can_be_told_apart_all_count_alike():
+    rows, people = answers_of([0.5] * 4, each=6)
+    comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
+    model = Weighed(2, methods=[CKL()], random_state=0).fit(comparisons)
+    assert not model.weighs_
+    np.testing.assert_array_equal(model.embedding_, CKL(2).fit(comparisons).embedding_)
+    table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
+    study = fit_study(read_answers(table), RunSettings("CKL", 2, quick=True, weigh_annotators=True))
+    assert any("count alike" in note for note in study.notes)
+    assert not any("count less" in note for note in study.notes)
+
+
+def test_a_learning_curve_with_people_weighed_begins_where_nobody_can_be_told_apart():
+    rows, people = answers_of([0.3] * 12, each=12)
+    table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
+    study = fit_study(read_answers(table), RunSettings("CKL", 2, n_resamples=0, weigh_annotators=True))
+    assert study.curve is not None, study.notes

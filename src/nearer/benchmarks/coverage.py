@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -25,7 +26,7 @@ from nearer import Comparisons, __version__
 from nearer._resampling import aligned, mean_squares
 from nearer.benchmarks.measure import machine
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
+from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, PosteriorEmbedding
 from nearer.experiments.runner import Interrupted
 from nearer.experiments.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.experiments.tuning import Record
@@ -33,7 +34,10 @@ from nearer.margins import FloatArray
 from nearer.report._checks import Check, record
 from nearer.uncertainty import Bootstrap, bootstrap
 
-METHODS: dict[str, Any] = {"STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE}
+METHODS: dict[str, Any] = {
+    "STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE,
+    "Posterior": partial(PosteriorEmbedding, random_state=0),
+}  # fmt: skip
 LEVELS = (0.5, 0.8, 0.95)
 DEFAULTS = ("flips", "logistic")
 

@@ -135,7 +135,7 @@ def _how_sure(people: _People) -> str:
     if fewer == 0:
         return f"{needed}, and they gave as many."
     few = "they gave fewer" if fewer == people.found.chance.sum() else f"{fewer} of them gave fewer"
-    return f"{needed}; {few}, but so far off is nobody else by accident."
+    return f"{needed}; {few}, but an error this large is no accident."
 
 
 def _reversed(people: _People) -> tuple[Finding, ...]:

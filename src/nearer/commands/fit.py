@@ -121,6 +121,7 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
     from nearer.runs.results import size_of_ellipses
 
     error, ceiling = study.error, study.ceiling
+    restarts = getattr(study.model, "restarts_", (1, 1))  # of a posterior, chains tell
     return {
         "n_objects": study.model.n_objects_,
         "n_answers": len(study.answers),
@@ -128,6 +129,7 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
         "n_bad": study.answers.n_bad,
         "dimensions": study.model.embedding_.shape[1],
         "method": type(study.chosen).__name__,
+        "restarts": list(restarts) if restarts[0] > 1 else None,
         "error": None if error is None else error.error,
         "error_interval": None if error is None else [error.low, error.high],
         "map_error": None if error is None else error.map_error,
@@ -151,6 +153,8 @@ def _text(study: Study, folder: Path, found: dict[str, Any]) -> str:
         f"({counted(found['n_comparisons'], 'comparison')})",
         f"a map of {counted(found['dimensions'], 'dimension')}, by {found['method']}",
     ]
+    if found["restarts"] is not None:
+        lines.append(f"{found['restarts'][1]} of {counted(found['restarts'][0], 'start')} led to this map")
     if answers.n_bad:
         lines.append(f"{counted(answers.n_bad, 'row')} skipped because they could not be used")
     if study.error is not None:

@@ -132,8 +132,9 @@ def fit_study(
     tell("map")
     model = _estimator(settings, settings.estimator(n_components)).fit(answers.comparisons)
     if isinstance(model, Weighed):
-        model = model.best_
-        notes = (*notes, "people whose answers disagree with everybody else's count less")
+        less = "people whose answers disagree with everybody else's count less"
+        alike = "nobody answers better than chance against a map of the others, so that all people count alike"
+        model, notes = model.best_, (*notes, less if model.weighs_ else alike)
     study = Study(answers, settings, model, dimension=dimension, notes=notes)
     if isinstance(study.chosen, PosteriorEmbedding):
         others = "" if settings.quick else ", reliability of people and learning curve"

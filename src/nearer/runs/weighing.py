@@ -1,7 +1,8 @@
 """An estimator that lets people whose answers disagree with everybody else's count less.
 
 How far each person can be relied on is worked out from the answers that it is fitted to, and from no others: with
-weights from all answers, those held out would have told how much they count.
+weights from all answers, those held out would have told how much they count. Where the answers are so few that nobody
+is better than chance against a map of the others, all count alike.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from nearer.streaming import ComparisonsFile
 
 class Weighed(BestOf):
     """One method (the first of ``methods``), fitted to answers that are weighted by reliability.
+
+    Attributes
+    ----------
+    weighs_ : bool
+        Whether some people count more than others.
 
     Examples
     --------
@@ -41,5 +47,9 @@ class Weighed(BestOf):
         assert isinstance(comparisons, Comparisons)
         quick = CKL(self.n_components, random_state=0)
         found = annotator_reliability(quick, comparisons, random_state=0)
-        weights = reliability_weights(found, comparisons)
-        return super()._fit(replace(comparisons, weights=weights), callback, start)
+        try:
+            comparisons = replace(comparisons, weights=reliability_weights(found, comparisons))
+            self.weighs_ = True
+        except ValueError:  # nobody is better than chance
+            self.weighs_ = False
+        return super()._fit(comparisons, callback, start)
