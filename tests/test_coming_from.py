@@ -1,5 +1,6 @@
 """docs/coming-from.md: what it says about this side is so."""
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_all_defaults_are_looked_at():
 @pytest.mark.parametrize(("method", "name", "value"), OF_A_METHOD)
 def test_defaults_are_those_of_the_table(method, name, value):
     default = inspect.signature(getattr(embedding, method)).parameters[name].default
-    assert repr(default) == value
+    assert default == ast.literal_eval(value)
 
 
 def test_iterations_and_starts_are_those_of_the_tables():

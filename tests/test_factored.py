@@ -1,5 +1,7 @@
 """The problem over points against the problem over Gram matrices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawn_rows import random_quadruplets
@@ -172,6 +174,7 @@ def test_a_sample_is_spread_over_all_rows_with_their_answers_and_weights():
 
 def test_rows_are_not_copied():
     judgments = comparisons("quadruplets")
+    judgments = replace(judgments, rows=judgments.rows.astype(np.int32))
     assert np.shares_memory(InMemory(judgments).rows.objects, judgments.rows)
     assert InMemory(judgments).n_objects == N
     assert len(InMemory(judgments)) == M

@@ -47,7 +47,7 @@ def _run(arguments: list[str], interrupts: Interrupts) -> int:
     options = _parser().parse_args(arguments)
     options.arguments = arguments
     try:
-        with warnings_told():
+        with warnings_told(lambda: interrupts.seen):
             status: int = options.command(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has seen enough

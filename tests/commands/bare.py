@@ -21,17 +21,22 @@ class NotInstalled:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-sys.meta_path.insert(0, NotInstalled())
+def run(commands):
+    """Return how each command ended."""
+    sys.meta_path.insert(0, NotInstalled())
+    from nearer.cli import main
 
-from nearer.cli import main  # noqa: E402
+    ended = []
+    for command in commands:
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+            try:
+                status = main(command)
+            except SystemExit as stop:
+                status = stop.code
+        ended.append((status, out.getvalue(), err.getvalue()))
+    assert not EXTRAS & set(sys.modules)
+    return ended
 
-ended = []
-for command in json.loads(sys.argv[1]):
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        try:
-            status = main(command)
-        except SystemExit as stop:
-            status = stop.code
-    ended.append((status, out.getvalue(), err.getvalue()))
-assert not EXTRAS & set(sys.modules)
-sys.stdout.write(json.dumps(ended))
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run(json.loads(sys.argv[1]))))

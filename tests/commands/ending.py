@@ -53,4 +53,5 @@ def main():
     sys.stdout.write(json.dumps(statuses))
 
 
-main()
+if __name__ == "__main__":
+    main()

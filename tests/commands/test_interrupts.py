@@ -71,7 +71,7 @@ def run(options):
 THREADS_ARE_WAITED_FOR = """
 def run(options):
     threading.Thread(target=time.sleep, args=(60,)).start()
-    threading.Timer(0.3, press).start()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     press()
 """
 POINTS = {
@@ -111,7 +111,7 @@ def test_what_is_finished_stays_finished():
     done = ended("""
 def run(options):
     threading.Thread(target=time.sleep, args=(60,)).start()
-    threading.Timer(0.3, press).start()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     print("the result")
     return 1
 """)

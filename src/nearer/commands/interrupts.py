@@ -17,7 +17,6 @@ import os
 import signal
 import sys
 import threading
-import warnings
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
@@ -54,7 +53,6 @@ class Interrupts:
         sys.excepthook, self._show = self._uncaught, sys.excepthook
         sys.unraisablehook, self._show_unraisable = self._unraisable, sys.unraisablehook
         threading.excepthook, self._show_of_thread = self._of_thread, threading.excepthook
-        warnings.showwarning, self._show_warning = self._warning, warnings.showwarning
 
     def stop(self) -> int:
         """Say that the program was stopped, and return its exit status."""
@@ -105,7 +103,3 @@ class Interrupts:
     def _of_thread(self, what: threading.ExceptHookArgs) -> None:
         if not self.seen:
             self._show_of_thread(what)
-
-    def _warning(self, *what: Any, **more: Any) -> None:
-        if not self.seen:  # a fit that was stopped warns of it, and the sentence tells it already
-            self._show_warning(*what, **more)

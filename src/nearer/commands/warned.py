@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,8 +12,10 @@ _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning,
 
 
 @contextmanager
-def warnings_told() -> Iterator[None]:
+def warnings_told(silent: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Show warnings as sentences on stderr, those for developers of libraries left out.
+
+    ``silent`` says that no more is to be told: a fit that was stopped warns of it, and the program says so already.
 
     Examples
     --------
@@ -30,7 +32,7 @@ def warnings_told() -> Iterator[None]:
         sentence = " ".join(str(message).split())
         if issubclass(category, RuntimeWarning):  # of NumPy, in a few words that name no subject
             sentence = f"while computing: {sentence}; look at what was found with care"
-        if sentence not in told and not issubclass(category, _FOR_DEVELOPERS):
+        if not (sentence in told or issubclass(category, _FOR_DEVELOPERS) or silent()):
             sys.stderr.write(f"nearer: {sentence}\n")
         told.add(sentence)
 

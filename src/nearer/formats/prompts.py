@@ -2,7 +2,8 @@
 
 A text that is the same in every row, and that no other column holds, is what people were asked, not what they were
 asked about. So is HTML without a picture or a sound where other columns hold pictures, sounds or plain names. What was
-found nearer or farther follows from answers and is no prompt. A column that the caller names is always believed.
+found nearer or farther follows from answers and is no prompt. A column that the caller names is always believed, and
+so is plain text under the very name of its role, such as the one object that a column "anchor" holds.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter
 
 import numpy as np
 
+from nearer._names import plain
 from nearer.formats.columns import ANSWERS, LISTS, NEAR_FAR, Found
 from nearer.formats.table import Column, Loaded, shortened
 
@@ -29,6 +31,7 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
     """
     names = {name for role in found.layout.roles if role not in ANSWERS for name in found.roles[role]}
     lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
+    roles = {plain(role) for role in found.layout.roles}
     reasons: dict[str, str] = {}
     html = {name for name in names if _share(loaded.columns[name], _TAG) > _MOSTLY}
     media = {name for name in html if _share(loaded.columns[name], _MEDIA) > _MOSTLY}
@@ -37,8 +40,10 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
         if name in lists:
             if lists_too and len(_cells(column)) == 1 and len(column.codes) > 1:
                 reasons[name] = "holds the same list in every row"
-        elif (constant := _constant(column, name in html)) is not None and not any(
-            constant in _cells(loaded.columns[other]) for other in names - {name}
+        elif (
+            (constant := _constant(column, name in html)) is not None
+            and (name in html or plain(name) not in roles)
+            and not any(constant in _cells(loaded.columns[other]) for other in names - {name})
         ):
             reasons[name] = f"holds the same text in every row ({shortened(constant, 40)})"
         elif name in html and name not in media and (html != names or media):
