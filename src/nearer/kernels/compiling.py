@@ -65,6 +65,12 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
+def part_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put a piece into loops whose sums stay in order: its own must, too."""
+    compiled: Callable[..., Any] = numba.njit(forceinline=True, **_SETTINGS)(function)
+    return compiled
+
+
 def default_threads() -> int:
     """Return how many threads the loops use: what NUMBA_NUM_THREADS says, or the number of cores.
 

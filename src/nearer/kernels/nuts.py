@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.kernels.compiling import in_order, part
+from nearer.kernels.compiling import in_order, part_in_order
 from nearer.kernels.posterior import density
 
 _DIVERGED = 1000.0  # of log-density lost on the way
 
 
-@part
+@part_in_order
 def _log_sum(a, b):
     """Return log(exp(a) + exp(b))."""
     most = max(a, b)
@@ -25,13 +25,19 @@ def _log_sum(a, b):
 # as long as all the rest.
 
 
-@part
+@part_in_order
 def _copy(source, target):
     for a in range(target.size):
         target[a] = source[a]
 
 
-@part
+@part_in_order
+def _add(source, target):
+    for a in range(target.size):
+        target[a] += source[a]
+
+
+@part_in_order
 def _turns(inverse_mass, left, right, total):
     """Say whether a trajectory with these momenta at its ends, and this sum of all momenta, begins to come back."""
     at_left = 0.0
@@ -114,7 +120,7 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
     drawn_q, drawn_g, drawn_value = q.copy(), gradient.copy(), value
     weight = 0.0
     sub_q, sub_g, sub_value = np.empty(size), np.empty(size), 0.0
-    sub_total, room = np.empty(size), np.empty(size)
+    room = np.empty(size)
     kept = np.empty((max_depth + 1, size))
     kept_total = np.empty((max_depth + 1, size))
     acceptance = 0.0
@@ -122,13 +128,11 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
     for depth in range(max_depth):
         side = 1 if rng.random() < 0.5 else 0
         at, r, g = ends_q[side], ends_r[side], ends_g[side]
-        for a in range(size):
-            sub_total[a] = 0.0
+        sub_total = np.zeros(size)
         sub_weight = -np.inf
         for leaf in range(1 << depth):
             here, energy = _leap(at, r, g, step if side else -step, inverse_mass, model)
-            for a in range(size):
-                sub_total[a] += r[a]
+            _add(r, sub_total)
             n_steps += 1
             gain = here - 0.5 * energy - start
             if not gain > -_DIVERGED:
@@ -146,8 +150,7 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
             _copy(sub_g, drawn_g)
             drawn_value = sub_value
         weight = _log_sum(weight, sub_weight)
-        for a in range(size):
-            total[a] += sub_total[a]
+        _add(sub_total, total)
         if _turns(inverse_mass, ends_r[0], ends_r[1], total):
             break
     return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, False

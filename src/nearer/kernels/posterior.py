@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.kernels.compiling import in_order, loop
+from nearer.kernels.compiling import in_order, loop, part_in_order
 from nearer.kernels.points import near_far, pairs, push
 
 N_NUMBERS = 7
 _TINY = 1e-12  # of squared length, so that an object at the origin has a direction
 _SMALL = 1e-200  # product of probabilities of which the logarithm is taken; the next one is above 1e-100
 _DOUBTLESS = 30.0  # log-odds
+_near_far = part_in_order(near_far.py_func)  # type: ignore[attr-defined]
 
 
 @in_order
@@ -194,7 +195,7 @@ def predict(points, slopes, offsets, lapses, objects, start, stop, chances):
         share = 0.5 * (1 - lapses[draw]) / points.shape[0]
         for q in range(start, stop):
             i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-            near, far = near_far(points[draw], i, j, l, k)
+            near, far = _near_far(points[draw], i, j, l, k)
             t = slopes[draw] * np.log((min(near, far) + offsets[draw]) / (max(near, far) + offsets[draw]))
             t = np.exp(t)
             away = share * (1 - t) / (1 + t)

@@ -22,7 +22,11 @@ def add(commands: Commands) -> None:
     parser = add_benchmark(commands, "coverage", "what ellipses cover", _ABOUT, run, out="results/coverage")
     parser.add_argument("--conditions", type=words, default=(), metavar="NAME,...", help="kinds of data")
     parser.add_argument(
-        "--methods", type=names, default=("STE",), metavar="NAME,...", help="STE,TSTE,CKL,SOE,GNMDS,DMOE (STE)"
+        "--methods",
+        type=names,
+        default=("STE",),
+        metavar="NAME,...",
+        help="STE,TSTE,CKL,SOE,GNMDS,DMOE,Posterior (STE)",
     )
     parser.add_argument("--replications", type=positive, default=100, metavar="N", help="maps of each (100)")
 
