@@ -12,24 +12,27 @@ many leave what is usual where it is. How much people differ has a prior, as a f
 the maps as well: whoever is likelier of the second or third kind is left out of the maps of a second round, which
 judges everybody anew.
 
-*What others reach*, R, is the error that three of four people of the first kind stay below. With N people judged and
-K ~ Binomial(n_a, e), person a
+How many times likelier the count of person a is for a coin than for one of the people are the *odds*, shares of both
+kinds included. *What others reach*, R, is the error that three of four people of the first kind stay below. With N
+people judged and K ~ Binomial(n_a, e), person a
 
-    is unlike the others      if  P(K >= k_a | e = R) < 0.00001 / N;
+    is unlike the others      if  N >= 10 and the odds are above 5, or above 50 where n_a is less than it
+                                  takes (see below); or
+                                  P(K >= k_a | e = R) < 0.00001 / N and the odds are above 0.1;
     is better than a coin     if  P(K <= k_a | e = 1/2) < 0.001;
     is worse than a coin      if  P(K >= k_a | e = 1/2) < 0.0001.
 
 Who is unlike the others and neither better nor worse than a coin answers at chance: an exact interval of their error
-holds 1/2 and leaves out what others reach. Who is unlike the others and worse answers the wrong way round. The first
-bound is this strict because one person in four is above R: with it, in studies of 5 to 400 people whose true errors had
-a mean of 0.2, a standard deviation of 0.08 and reached up to 0.4, about one study in fifty had a false alarm where
-people gave 50 or 100 answers. The second is how often a coin is overlooked. Who errs in 40% of cases where others err
-in 20% is no coin, but looks like one until there are answers enough, some five hundred, for 1/2 to leave the interval.
+holds 1/2 and leaves out what others reach. Who is unlike the others and worse answers the wrong way round. The second
+way of being unlike is for people who differ so much that a Beta distribution of their errors reaches 1/2.
 
-A coin is told for sure, but for once in a thousand, when no k lies between the first two bounds. With z_1 and z_2 the
-normal quantiles of 1 - 0.00001 / N and 1 - 0.001, that takes
+Drawn counts of 39 people and 1 to 20 coins with 300 answers each, 24 studies: with true errors of 0.1 to 0.35, 99% of
+the coins were named, and nobody else; with errors of 0.25 to 0.35, 90 to 98%, and nobody else; with errors that reach
+0.4 (mean 0.2, standard deviation 0.08), all coins, and in one study of four somebody who errs in 40% of cases: no coin,
+but like one until there are answers enough, some five hundred, for 1/2 to leave the interval.
 
-    n = ((z_1 sqrt(R (1 - R)) + z_2 / 2) / (1/2 - R))^2  answers.
+*What it takes* is the number of answers n at which nine of ten coins have odds above 5: one that is luckier than nine
+of ten has n / 2 - 0.64 sqrt(n) answers against the map.
 """
 
 from __future__ import annotations
@@ -41,11 +44,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import betainc, betaincinv, betaln, expit, log_softmax, logit, logsumexp, ndtri
+from scipy.special import betainc, betaincinv, betaln, expit, log_softmax, logit, logsumexp
 
 from nearer.margins import FloatArray
 
 _UNLIKE = 1e-5  # in a whole study
+_ODDS, _ODDS_OF_FEW, _LEAST_ODDS = math.log(5.0), math.log(50.0), math.log(0.1)
+_FEW_PEOPLE = 10  # cannot show how often people err as much as a coin
+_LUCKY = 1.2816  # standard deviations: one coin in ten
+_MOST_ANSWERS = 10_000  # that are worth telling
 _OVERLOOKED = 1e-3  # of coins
 _TURNED = 1e-4  # of coins that are taken for people who took near for far
 _REACHED_BY = 0.75  # of people
@@ -126,7 +133,7 @@ class Verdicts:
     maybe : ndarray of bool, shape (a,)
         Who of them may be a coin, and may as well be like the others.
     enough : int or None
-        From how many answers on a coin is told for sure; None if it never is.
+        From how many answers on nine of ten coins are told; None if they never are.
     """
 
     usual: Usual
@@ -150,12 +157,16 @@ class Verdicts:
         """
         usual = Usual.of(wrong, answers)
         joint = usual.log_likelihoods(wrong, answers)
-        doubtful = joint[:, 1:].max(axis=1) > joint[:, 0]
-        unlike = _at_least(wrong, answers, usual.reached) < _UNLIKE / len(wrong)
+        odds = joint[:, 1:].max(axis=1) - joint[:, 0]
+        doubtful = odds > 0
+        far_off = _at_least(wrong, answers, usual.reached) < _UNLIKE / len(wrong)
+        enough = _enough(usual)
+        needed = np.where(answers >= (enough or np.inf), _ODDS, _ODDS_OF_FEW)
+        likely = (odds > needed) & (len(wrong) >= _FEW_PEOPLE)
+        unlike = likely | (far_off & (odds > _LEAST_ODDS))
         below = _at_least(answers - wrong, answers, 0.5) < _OVERLOOKED
         above = _at_least(wrong, answers, 0.5) < _TURNED
         coin = ~below & ~above
-        enough = _enough(usual.reached, len(wrong))
         return cls(usual, unlike & coin, unlike & above, doubtful, doubtful & coin & ~unlike, enough)
 
 
@@ -165,8 +176,9 @@ def _at_least(wrong: FloatArray, answers: FloatArray, error: float) -> FloatArra
     return tail
 
 
-def _enough(reached: float, n_people: int) -> int | None:
-    if reached >= 0.5:
-        return None
-    unlike, coin = -ndtri(_UNLIKE / n_people), -ndtri(_OVERLOOKED)
-    return math.ceil(((unlike * math.sqrt(reached * (1 - reached)) + coin / 2) / (0.5 - reached)) ** 2)
+def _enough(usual: Usual) -> int | None:
+    """Return from how many answers on nine of ten coins are told from people."""
+    answers = np.unique(np.geomspace(10, _MOST_ANSWERS, 200).round())
+    joint = usual.log_likelihoods(answers / 2 - _LUCKY * np.sqrt(answers) / 2, answers)
+    told = joint[:, 1] - joint[:, 0] > _ODDS
+    return int(answers[told.argmax()]) if told.any() else None

@@ -3,8 +3,15 @@
 An answer to a clear question tells more about a person than one to a question that anybody may answer either way. With
 P the probability that the map of the others gives it, an answer therefore counts 2 P - 1, or 1 - 2 P where it goes
 against that map. The share of weights w that goes against it is as well known as that among (sum w)^2 / sum w^2 answers
-of equal weight, where w is the sum over one act of judgment; a coin's is 1/2 whatever the weights. What follows from
-these shares is in `nearer.checking.chance`. What people read are plain shares, each answer counting the same.
+of equal weight, where w is the sum over one act of judgment; a coin's is 1/2 whatever the weights.
+
+Some people are asked harder questions than others. Of answers that are as good as the map says, the sum of w^2 over
+that of w, the *clarity* of the questions, is how far beyond one half they agree with it. A person's share e is brought
+to questions of usual clarity: 1/2 - (1/2 - e) / r, known as well as among r^2 times as many answers, where r is the
+clarity of theirs over the usual one. Whoever was asked close calls alone so has hardly an answer that tells.
+
+What follows from these shares is in `nearer.checking.chance`. What people read are plain shares, each answer counting
+the same.
 """
 
 from __future__ import annotations
@@ -34,7 +41,6 @@ _FEWEST = 10
 _MOST_JUDGED = 2_000_000  # comparisons: each person needs enough of them, and judging is quick
 _MOST_LEARNED = 200_000
 _N_GROUPS = 10
-_HARD = 0.4  # usual errors above this leave little room below a coin's
 
 
 def check_chance(study: Study) -> Outcome:
@@ -107,7 +113,10 @@ def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement
     if judged.sum() < 3:
         return None
     errors, clear_errors = (np.bincount(person, w * wrong) / np.bincount(person, w) for w in (weights, clear))
-    found = Verdicts.of((clear_errors * worth)[judged], worth[judged])
+    clarity = np.bincount(person, clear * np.abs(agreement)) / np.bincount(person, clear)
+    ratio = np.maximum(clarity / np.median(clarity[judged]), 1e-3)
+    worth = worth * ratio**2
+    found = Verdicts.of(((0.5 - (0.5 - clear_errors) / ratio).clip(0, 1) * worth)[judged], worth[judged])
     enough = found.enough
     if enough is not None:
         enough = rounded(math.ceil(enough * float(np.median((n_answers / worth)[judged]))))
@@ -120,8 +129,8 @@ def _at_chance(people: _People) -> tuple[Finding, ...]:
         return ()
     title = f"{counted(int(chance.sum()), 'person answers', 'people answer')} at chance"
     text = (
-        "The map of all others predicts them no better than a coin; look at them, leave them out, or give them less "
-        f"weight. {_how_sure(people)}"
+        "The map of all others predicts them no better than a coin: they are careless, or see the objects quite "
+        f"otherwise. Look at them, leave them out, or give them less weight. {_how_sure(people)}"
     )
     flags = dict.fromkeys(people.names[chance].tolist(), "answers at chance")
     return (Finding("warning", "at-chance", title, text, people.errors_of(chance), flags),)
@@ -129,13 +138,20 @@ def _at_chance(people: _People) -> tuple[Finding, ...]:
 
 def _how_sure(people: _People) -> str:
     """Say how many answers it takes to tell a coin, beside those that the people at chance have given."""
-    assert people.enough is not None  # or nobody would be told from the others
-    fewer = int((people.n_answers[people.found.chance] < people.enough).sum())
-    needed = f"From about {counted(people.enough, 'answer')} on, every coin is told from the others"
+    needed = f"{_takes(people)} nine of ten coins are told from the others"
+    fewer = int((people.n_answers[people.found.chance] < (people.enough or np.inf)).sum())
+    if people.enough is None:
+        return f"Some people err so often that {needed}; these ones are."
     if fewer == 0:
         return f"{needed}, and they gave as many."
     few = "they gave fewer" if fewer == people.found.chance.sum() else f"{fewer} of them gave fewer"
     return f"{needed}; {few}, but an error this large is no accident."
+
+
+def _takes(people: _People) -> str:
+    return (
+        f"From about {counted(people.enough, 'answer')} on" if people.enough else "no number of answers makes sure that"
+    )
 
 
 def _reversed(people: _People) -> tuple[Finding, ...]:
@@ -149,17 +165,16 @@ def _reversed(people: _People) -> tuple[Finding, ...]:
 
 
 def _untold(people: _People) -> tuple[Finding, ...]:
-    """Say who may be a coin, where that cannot be known."""
-    enough = people.enough or np.inf
-    takes = f"from about {counted(people.enough, 'answer')} on it can" if people.enough else "no number of answers can"
-    maybe = people.found.maybe & (people.n_answers < enough)
+    """Say who may be a coin, where that cannot be known, and where coins would not be found."""
+    takes = f"{_takes(people)} nine of ten coins are told from careful people."
+    maybe, few = people.found.maybe, np.median(people.n_answers) < (people.enough or np.inf)
     if maybe.any():
         who = counted(int(maybe.sum()), "person", "people")
-        title = f"{who} may answer at chance, but gave too few answers to tell"
-        text = f"They look more like a coin than like the others, which may be bad luck; {takes} be told for sure."
+        title = f"{who} may answer at chance, which their answers are too few to tell"
+        text = f"They look more like a coin than like the others, which may be bad luck. {takes}"
         return (Finding("note", "maybe-at-chance", title, text, people.errors_of(maybe)),)
-    if people.typical > _HARD and people.n_answers.max() < enough:
-        title = f"Nobody can be told from a coin: {percent(people.typical)} of answers are usually against the map"
-        text = f"With so hard questions, or so few answers, the careful look like the careless; {takes} be told."
-        return (Finding("note", "maybe-at-chance", title, text),)
+    if few:
+        title = "Whether somebody answers at chance cannot be told for sure from so few answers of each person"
+        text = f"{percent(people.typical)} of answers are usually against the map of the others. {takes}"
+        return (Finding("note", "maybe-at-chance", title, f"{text[0].upper()}{text[1:]}"),)
     return ()
