@@ -1,12 +1,17 @@
 """Whether distances can be trusted, as the doctor sees it, and that no two findings contradict each other."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from studies import simulate
 
-from nearer.checking import check
+from nearer import Comparisons
+from nearer.checking import Finding, Findings, check
 from nearer.checking.distances import check_distances, distances_finding, with_distances
-from nearer.checking.enough import CURVE_CODES
+from nearer.checking.enough import CURVE_CODES, agreed
 from nearer.checking.study import Study
+from nearer.formats.answers import Answers
 from nearer.reproducibility import SplitHalf
 from nearer.streams import stream
 
