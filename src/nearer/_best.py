@@ -47,3 +47,9 @@ class Best(NamedTuple):
             return None
         low, high = (figures.get(f"ceiling_{end}") for end in ("low", "high"))
         return cls(error, error if low is None else low, error if high is None else high)
+
+    @classmethod
+    def known(cls, figures: Mapping[str, Any]) -> Best | None:
+        """Return the ceiling among figures, if there is one and it is not vague."""
+        found = cls.read(figures)
+        return None if found is None or found.vague else found

@@ -100,7 +100,7 @@ def grade_predictions(results: Mapping[str, Any]) -> Grade:
     if measured is None:
         return "unknown"
     error, low, high = measured
-    best, chance = _best(results), _chance(results)
+    best, chance = Best.known(results["error"]), _chance(results)
     if high >= chance - (0.5 - NEAR_CHANCE):
         return "poor" if low > chance - (0.5 - SURELY_CHANCE) else "unknown"
     sure = share_of_way(high, None if best is None else best.low, chance)
@@ -189,7 +189,7 @@ def _about_predictions(results: Mapping[str, Any]) -> str:
     if measured is None:
         return "How good the map is was not measured"
     error, low, high = measured
-    best, chance = _best(results), _chance(results)
+    best, chance = Best.known(results["error"]), _chance(results)
     known = f", the best possible: {percent(best.error)}" if best is not None else ""
     said = f"The map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{known})"
     if grade_predictions(results) == "unknown":
@@ -236,12 +236,6 @@ def _measured(results: Mapping[str, Any]) -> tuple[float, float, float] | None:
         return None
     error, low, high = found
     return error, error if low is None else low, error if high is None else high
-
-
-def _best(results: Mapping[str, Any]) -> Best | None:
-    """Return the ceiling, where it is known and not vague."""
-    found = Best.read(results["error"])
-    return None if found is None or found.vague else found
 
 
 def _chance(results: Mapping[str, Any]) -> float:
