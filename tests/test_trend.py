@@ -25,7 +25,9 @@ from nearer._trend import trend
         (0.3, 0.15, 0.2, {"best": Best(0.149, 0.13, 0.17)}, "falls"),  # an error that may be anywhere
         (0.165, 0.15, 0.04, {"falls_by": [0.005, 0.0]}, "falls"),
         (0.165, 0.15, 0.04, {"falls_by": [0.012, 0.0]}, "unknown"),
-        (0.165, 0.15, 0.04, {"falls_by": [0.04, 0.0]}, "settled"),
+        (0.165, 0.15, 0.04, {"falls_by": [0.04, 0.0]}, "unknown"),
+        (0.155, 0.15, 0.04, {"falls_by": [0.004, 0.0]}, "settled"),
+        (0.155, 0.15, 0.04, {"falls_by": [0.008, 0.0]}, "unknown"),  # it may have fallen by a tenth
         (0.5, 0.49, 0.08, {}, "guessing"),
         (0.5, 0.42, 0.3, {}, "unknown"),
     ],

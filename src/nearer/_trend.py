@@ -9,12 +9,12 @@ with the standard error s of that difference: both are judged by the same answer
 Where s was not kept, that of e_k, (high - low) / (2 z) with the z of the interval's level, stands in.
 
 The error still *falls* if the fall is more than a twentieth of the error and more than 1.64 s. It has *settled* if the
-fall is less than a twentieth of the error or half of s, the interval is narrow enough to know, and the answers are not
-so few that the curve may be flat because it has not begun to fall. It counts as settled as well once it lies within an
-interval of the noise ceiling that is informative (`nearer._best`) and whose lower end is near: what is left to gain is
-then small, whether the error falls or not. An error whose interval holds one half is that of *guessing*, unless it is
-so wide that nothing is known. That speaks of predictions. Distances, which `nearer.reproducibility` is about, may need
-more answers than predictions do.
+fall is less than a twentieth of the error or half of s, and with 1.64 s more not above a tenth of it, the interval is
+narrow enough to know, and the answers are not so few that the curve may be flat because it has not begun to fall. It
+counts as settled as well once it lies within an interval of the noise ceiling that is informative (`nearer._best`) and
+whose lower end is near: what is left to gain is then small, whether the error falls or not. An error whose interval
+holds one half is that of *guessing*, unless it is so wide that nothing is known. That speaks of predictions. Distances,
+which `nearer.reproducibility` is about, may need more answers than predictions do.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Kind: TypeAlias = Literal["guessing", "unknown", "falls", "settled"]
 CHANCE = 0.5
 _FALL = 0.05  # of the error, from half of the answers to all
 _WIDE = 0.1  # an interval beyond this does not tell whether the error still falls
-_SURE = 1.64  # standard errors: one fall in twenty that is none is taken for one
+_SURE = 1.64  # standard errors: a fall is taken for one by chance once in twenty
 _SMALL = 0.04  # of all comparisons: what is left to gain at most, where it is no longer worth the asking
 
 
@@ -96,10 +96,10 @@ still make predictions better.')
             "the answers.",
         )
     half = min(range(len(sizes) - 1), key=lambda place: abs(sizes[place] - sizes[-1] / 2), default=None)
-    fall, standard_error = 0.0, (high - low) / (2 * NormalDist().inv_cdf(0.5 + level / 2))
-    if half is not None:
-        fall, paired = errors[half] - last, None if falls_by is None else falls_by[half]
-        standard_error = standard_error if paired is None else paired
+    fall, paired = 0.0 if half is None else errors[half] - last, None
+    if half is not None and falls_by is not None:
+        paired = falls_by[half]
+    standard_error = (high - low) / (2 * NormalDist().inv_cdf(0.5 + level / 2)) if paired is None else paired
     falls = fall > max(_FALL * last, _SURE * standard_error)
     if half is None or high >= CHANCE or (high - low > _WIDE and not falls):
         return Trend(
@@ -126,7 +126,8 @@ still make predictions better.')
         )
     if falls:
         return Trend("falls", f"{fell}: more answers would still make predictions better.")
-    if fall > max(_FALL * last, standard_error / 2):
+    open_yet = fall > max(_FALL * last, standard_error / 2)
+    if open_yet or (paired is not None and fall + _SURE * paired > 2 * _FALL * last):
         return Trend("unknown", f"{fell}, which may be chance: whether more answers would help cannot be told yet.")
     return Trend(
         "settled",
