@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, ndtri
 
+from nearer._best import Best
 from nearer._intervals import check_level
 from nearer._rows import factorize
 from nearer._votes import torn
@@ -73,9 +74,15 @@ class NoiseCeiling:
     n_answers: int
     level: float = 0.95
 
+    @property
+    def best(self) -> Best:
+        """The error with its interval, which may be vague."""
+        return Best(self.error, self.low, self.high)
+
     def __str__(self) -> str:
+        least = "the least possible error is hardly known:" if self.best.vague else "no predictor can err less than"
         return (
-            f"no predictor can err less than {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to "
+            f"{least} {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to "
             f"{self.high:.3f}), judging by {counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
         )
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import combinations
 from unittest import mock
 
 import numpy as np
@@ -80,6 +81,9 @@ def test_object_hardly_compared():
     finding = only_alarm(study.answers(), "hardly-compared")
     assert finding.level == "warning"
     assert finding.examples == ("'thing 7': 3",)
+    more = found(CLEAN[np.delete(np.arange(len(CLEAN.shown)), everywhere[6:])].answers(), "hardly-compared")
+    assert more.level == "note"
+    assert more.text != finding.text
 
 
 def test_unevenly_compared():
@@ -271,7 +275,25 @@ def test_circle_in_words():
 
 def test_contradiction_alone_is_no_circle():
     rows = [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "d"]]
+    finding = found(as_answers(rows), "cycles")
+    assert finding.level == "note"
+    assert (
+        finding.text == "But 1 question was answered both ways, so that no order of distances agrees with all answers."
+    )
+
+
+def test_no_circle_is_a_good_sign_only_where_there_could_be_many():
+    rows = [["a", *pair] for pair in combinations("bcdefgh", 2)]
     assert found(as_answers(rows), "cycles").level == "good"
+    few = found(as_answers(rows[:3]), "cycles")
+    assert few.level == "note"
+    assert "says little" in few.text
+
+
+@pytest.mark.parametrize(("n_repeated", "level"), [(1, "note"), (29, "note"), (30, "good")])
+def test_questions_that_were_repeated_agree_only_if_there_are_enough_of_them(n_repeated, level):
+    rows = [["a", *pair] for pair in combinations("bcdefghijk", 2)]
+    assert found(as_answers(rows + rows[:n_repeated]), "contradictions").level == level
 
 
 def test_person_at_chance():

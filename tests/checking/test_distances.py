@@ -1,12 +1,17 @@
 """Whether distances can be trusted, as the doctor sees it, and that no two findings contradict each other."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from studies import simulate
 
-from nearer.checking import check
+from nearer import Comparisons
+from nearer.checking import Finding, Findings, check
 from nearer.checking.distances import check_distances, distances_finding, with_distances
-from nearer.checking.enough import CURVE_CODES
+from nearer.checking.enough import CURVE_CODES, agreed
 from nearer.checking.study import Study
+from nearer.formats.answers import Answers
 from nearer.reproducibility import SplitHalf
 from nearer.streams import stream
 
@@ -63,13 +68,59 @@ def test_what_the_map_itself_shows_takes_the_place_of_the_quick_map():
 
 
 @pytest.mark.parametrize(
-    ("seed", "n_objects", "per_person", "code"),
-    [(0, 50, 110, "learned"), (1, 60, 150, "learned"), (2, 40, 60, "still-learning"), (1, 30, 60, "still-learning")],
+    ("seed", "n_objects", "per_person", "repeated", "code"),
+    [
+        (1, 60, 200, 0.4, "learned"),
+        (0, 50, 110, 0.1, "still-learning"),  # at a ceiling of 15% to 31%, which is none
+        (1, 60, 150, 0.1, "still-learning"),
+        (2, 40, 60, 0.1, "still-learning"),
+        (1, 30, 60, 0.1, "still-learning"),
+    ],
 )
-def test_the_rule_of_thumb_asks_for_more_answers_unless_the_error_has_settled(seed, n_objects, per_person, code):
-    study = simulate(seed, n_objects=n_objects, per_person=per_person)
+def test_the_rule_of_thumb_asks_for_more_answers_unless_they_would_not_help(
+    seed, n_objects, per_person, repeated, code
+):
+    study = simulate(seed, n_objects=n_objects, per_person=per_person, repeated=repeated)
     findings = check(study.answers(), random_state=seed)
     codes = {finding.code: finding for finding in findings}
     assert CURVE_CODES & codes.keys() == {code}
     assert "rather-few" in codes
     assert any("more make 4 n p log n" in finding.text for finding in findings) == (code != "learned")
+
+
+def test_a_settled_error_is_no_good_sign_while_distances_take_more_answers():
+    settled = Finding("good", "learned", "A map errs in 15%", "More would hardly help.")
+    split = SplitHalf(0.5, 0.7, 0.6, 0.8, 5, 30, "trials")
+    both = agreed(agreed(Findings("study.csv", (settled, distances_finding(split)))))
+    (finding,) = (each for each in both if each.code == "learned")
+    assert (finding.level, finding.text) == ("note", "More would hardly help. Distances take more.")
+    alone = agreed(with_distances(both, replace(split, reliability=0.95, low=0.9)))
+    assert settled in alone
+
+
+def test_distances_that_differ_from_split_to_split_are_no_good_sign():
+    assert distances_finding(SplitHalf(0.9, 0.95, 0.3, 0.99, 5, 30, "trials")).level == "note"
+
+
+def test_a_handful_of_answers_is_not_praised():
+    """Thirty odd-one-out answers of three people: nothing that rests on wide intervals is called good, or a bound."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(8, 2))
+    rows, trials = [], []
+    for trial in range(30):
+        shown = rng.choice(8, 4, replace=False)
+        away = np.linalg.norm(points[shown][:, None] - points[shown], axis=2).sum(axis=1)
+        odd = shown[np.argmax(away + rng.normal(scale=2.0, size=4))]
+        rest = shown[shown != odd]
+        rows += [[a, b, odd] for a in rest for b in rest if a != b]
+        trials += [trial] * 6
+    people = np.array(list("ABC"))[np.array(trials) % 3]
+    comparisons = Comparisons.from_triplets(rows, n_objects=8, annotators=people, trials=trials)
+    lines = np.arange(2, 32)
+    answers = Answers(comparisons, np.array(trials), "odd-one-out", "few.csv", lines, annotators=people[::6])
+    findings = check(answers, random_state=0)
+    codes = {finding.code: finding for finding in findings}
+    assert "vague-ceiling" in codes
+    assert "ceiling" not in codes
+    assert {finding.code for finding in findings if finding.level == "good"} <= {"connected", "enough"}
+    assert not any("no map can err" in finding.title for finding in findings)

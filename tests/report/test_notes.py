@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sample import color_results, empty_results
 
+from nearer._best import Best
 from nearer.checking.enough import curve_finding
 from nearer.model_selection import LearningCurve
 from nearer.report._results import checked
@@ -112,7 +113,7 @@ def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
         dict(zip(("n_comparisons", "error", "low", "high"), row, strict=True))
         for row in zip(*_columns(curve), strict=True)
     ]
-    finding = curve_finding(curve, "A map", few=False, best=0.074)
+    finding = curve_finding(curve, "A map", few=False, best=Best(0.074, 0.074, 0.074))
     assert finding.code == "learned"
     assert finding.text in unescape(section(page_of(color_results(learning_curve=step)), "learning"))
 

@@ -7,12 +7,14 @@ from nearer.report._words import share_of_way
 from nearer.report.verdict import verdict
 
 GOOD, FAIR, POOR = 0.08, 0.2, 0.3  # errors of maps, where chance is 0.5 and the ceiling 0.074
+VAGUE = {"ceiling": 0.39, "ceiling_low": 0.177, "ceiling_high": 0.5}
+ELLIPSES = ", as the place of a typical object is known only to within {}% of the typical distance between two objects."
 
 
-def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), **error):
+def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), reliability_low=None, **error):
     results = color_results(findings=[{"level": level} for level in findings], ellipse_size=ellipses)
     results["error"] |= {"map": map, "map_low": map, "map_high": map} | error
-    results["reproducibility"] = None if reliability is None else {"reliability": reliability}
+    results["reproducibility"] = None if reliability is None else {"reliability": reliability, "low": reliability_low}
     results["annotators"] = [{"name": "A", "flags": list(flags)}, {"name": "B", "flags": None}]
     return verdict(results)
 
@@ -23,25 +25,46 @@ def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), **er
         ({}, "good", "you can trust it."),
         ({"ellipses": None}, "good", "you can trust it."),
         ({"findings": ["note", "good"]}, "good", "you can trust it."),
-        ({"findings": ["warning"]}, "fair", "you can trust it once you have read the warning below."),
+        ({"findings": ["warning"]}, "fair", "you can trust it once you have read the warning."),
         ({"flags": ["answers at chance"]}, "fair", "once you have seen to the person who is flagged."),
         (
             {"findings": ["warning", "warning"], "flags": ["answers at chance"]},
             "fair",
-            "once you have read the 2 warnings below and seen to the person who is flagged.",
+            "once you have read the 2 warnings and seen to the person who is flagged.",
         ),
         ({"reliability": 0.89}, "fair", "its predictions can be trusted, its distances only roughly."),
-        ({"ellipses": 0.5}, "fair", "its predictions can be trusted, its distances only roughly."),
+        ({"ellipses": 0.5}, "fair", f"its predictions can be trusted, its distances only roughly{ELLIPSES.format(50)}"),
+        ({"reliability_low": 0.4}, "fair", "its predictions can be trusted, its distances only roughly."),
         ({"reliability": 0.5}, "fair", "its predictions can be trusted, its distances cannot yet."),
-        ({"ellipses": 0.9}, "fair", "its predictions can be trusted, its distances cannot yet."),
+        ({"ellipses": 0.9}, "fair", f"its predictions can be trusted, its distances cannot yet{ELLIPSES.format(90)}"),
+        (
+            {"reliability": 0.5, "findings": ["warning", "warning"], "flags": ["answers at chance"]},
+            "fair",
+            "its distances cannot yet; also read the 2 warnings and see to the person who is flagged.",
+        ),
         ({"reliability": None}, "fair", "but whether its distances can is not known."),
         ({"map": FAIR}, "fair", "you can trust its broad layout, but not who is the nearest neighbour of whom."),
         ({"map": FAIR, "reliability": 0.5}, "poor", "neither its layout nor its distances can be trusted yet."),
         ({"map": POOR}, "poor", "you should read it with caution: it is wrong too often."),
         ({"map": 0.45}, "poor", "you should read it with caution: it is wrong too often."),
-        ({"map": POOR, "map_high": 0.5}, "poor", "you should not trust it."),
-        ({"findings": ["error", "error"]}, "poor", "before you have seen to the 2 errors below."),
-        ({"findings": ["error"], "reliability": 0.99}, "poor", "before you have seen to the error below."),
+        ({"map": POOR, "findings": ["warning"]}, "poor", "it is wrong too often; also read the warning."),
+        ({"map": 0.46, "map_low": 0.42, "map_high": 0.5}, "poor", "you should not trust it."),
+        ({"map": 0.44, "map_low": 0.42, "map_high": 0.46, "ceiling": 0.45}, "poor", "it is wrong too often."),
+        # Intervals decide, not the figures inside them.
+        ({"map": POOR, "map_high": 0.5}, "unknown", "you should not rely on it yet."),
+        ({"map": 0.31, "map_low": 0.16, "map_high": 0.54} | VAGUE, "unknown", "you should not rely on it yet."),
+        ({"map": 0.23, "map_low": 0.14, "map_high": 0.34} | VAGUE, "unknown", "you should not rely on it yet."),
+        ({"map": 0.2, "map_low": 0.1, "map_high": 0.46}, "unknown", "you should not rely on it yet."),
+        ({"map": 0.31, "map_low": 0.28, "map_high": 0.34} | VAGUE, "poor", "it is wrong too often."),
+        ({"map": GOOD, "map_high": 0.23}, "fair", "who is the nearest neighbour of whom."),
+        ({"map": 0.16, "ceiling": 0.16, "ceiling_low": 0.03, "ceiling_high": 0.17}, "good", "you can trust it."),
+        (
+            {"map": 0.18, "ceiling": 0.16, "ceiling_low": 0.03, "ceiling_high": 0.17},
+            "fair",
+            "nearest neighbour of whom.",
+        ),
+        ({"findings": ["error", "error"]}, "poor", "before you have seen to the 2 errors."),
+        ({"findings": ["error"], "reliability": 0.99}, "poor", "before you have seen to the error."),
     ],
 )
 def test_the_map_is_trusted_if_predictions_and_distances_are_good_and_nothing_contradicts(case, trust, advice):
@@ -77,6 +100,22 @@ def test_after_placing_the_verdict_is_about_the_map_before():
 
 def test_a_map_better_than_the_ceiling_is_as_good_as_the_answers_allow():
     assert "as good as the answers allow" in judged(map=0.05).sentence
+    assert "as good as the answers allow" not in judged(map=0.05, map_low=0.0, map_high=0.2).sentence
+
+
+def test_a_vague_ceiling_or_a_wide_error_promises_nothing():
+    vague = judged(map=0.31, map_low=0.29, map_high=0.33, **VAGUE).sentence
+    assert "best possible error not known" in vague
+    wide = judged(map=0.31, map_low=0.16, map_high=0.54, **VAGUE).sentence
+    assert "it may be anything from 16% to 54%: too few answers to tell how good it is" in wide
+    for sentence in (vague, wide):
+        assert "as good as" not in sentence
+        assert "of the way" not in sentence
+        assert "can be trusted" not in sentence
+
+
+def test_what_is_too_few_is_what_was_held_out():
+    assert "too few people to tell" in judged(map=0.31, map_low=0.16, map_high=0.54, unit="annotators").sentence
 
 
 def test_without_a_ceiling_the_best_possible_is_not_known():

@@ -33,9 +33,11 @@ def check_repeats(study: Study) -> Outcome:
     counts["disagreement"] = disagreement
     if n_both == 0:
         title = f"{counted(n_repeated, 'question was', 'questions were')} repeated, none was answered both ways"
-        return Outcome(
-            (Finding("good", "contradictions", title, "People agree with each other and themselves."),), counts
-        )
+        if n_repeated < _FEWEST:
+            text = f"So few say little: from {_FEWEST} on it would be a sign that answers agree."
+            return Outcome((Finding("note", "contradictions", title, text),), counts)
+        text = "Answers to the same question agree."
+        return Outcome((Finding("good", "contradictions", title, text),), counts)
     level, text = _verdict(disagreement, n_repeated)
     title = (
         f"{counted(n_both, 'question was', 'questions were')} answered both ways, {percent(n_both / n_repeated)} of "
@@ -140,8 +142,7 @@ def check_cycles(study: Study) -> Outcome:
         "share_cyclic": found.share_cyclic,
     }
     if inside == 0:
-        title = "No answers go in a circle"
-        return Outcome((Finding("good", "cycles", title, "Some order of all distances agrees with them."),), counts)
+        return Outcome((_no_circle(study, found.n_closed),), counts)
     cycle = shortest_cycle(near, far, knot, study.n_pairs) if found.example is None else found.example
     words = tuple(
         study.comparison_name(first, second) for first, second in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
@@ -160,6 +161,20 @@ def check_cycles(study: Study) -> Outcome:
         "warning": "These answers follow no order of distances; check how they were recorded and what was asked.",
     }[level]
     return Outcome((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
+
+
+def _no_circle(study: Study, n_triads: int) -> Finding:
+    """Say that there is no circle, which is a good sign only where many could be and no two answers disagree."""
+    if n_both := int((study.votes.min(axis=1) > 0).sum()):
+        title = "What most answers to each question say does not go in a circle"
+        differ = counted(n_both, "question was", "questions were")
+        text = f"But {differ} answered both ways, so that no order of distances agrees with all answers."
+        return Finding("note", "cycles", title, text)
+    title, text = "No answers go in a circle", "Some order of all distances agrees with them."
+    if n_triads < _FEWEST:
+        where = counted(n_triads, "case") if n_triads else "no case"
+        return Finding("note", "cycles", title, f"{text} That says little, as three of them could in {where} only.")
+    return Finding("good", "cycles", title, text)
 
 
 def _level_of_cycles(share: float, n_triads: int) -> Level:

@@ -31,6 +31,11 @@ def check_distances(study: Study) -> Outcome:
 def distances_finding(found: SplitHalf, what: str = "the map") -> Finding:
     """Return what halves of the answers say of the distances on a map of all of them."""
     title = f"Distances on {what} {reproduced(found.reliability)} (reliability {found.reliability:.2f})"
+    if found.reliability >= DISTANCES_GOOD and found.low < DISTANCES_FAIR:
+        text = (
+            f"From one split of the answers to another it goes from {found.low:.2f} to {found.high:.2f}: ask for more."
+        )
+        return Finding("note", "distances-roughly", title, text)
     if found.reliability >= DISTANCES_GOOD:
         return Finding("good", "distances", title, "Maps of two halves of the answers agree in their distances.")
     more = more_answers(found.reliability)

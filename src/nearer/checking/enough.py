@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._best import Best
 from nearer._trend import Kind, trend
 from nearer._words import counted, percent
 from nearer.checking.findings import Finding, Findings, Level
@@ -71,7 +72,7 @@ def _rule(title: str, counts: Mapping[str, Any], *, settled: bool) -> Finding:
     more = f"about {missing} more make 4 n p log n, where nine of ten are right."
     more = "ask every question about them three times." if few_objects else more
     if code == "rather-few" and settled:
-        text = "As a rule of thumb one would ask for more, but the error on answers not seen has settled."
+        text = "As a rule of thumb one would ask for more, but they would hardly make predictions better."
         return Finding("note", code, title, text)
     if code == "rather-few":
         text = f"As a rule of thumb, maps of so many noisy answers get 7 to 9 of ten comparisons right; {more}"
@@ -129,7 +130,7 @@ def check_curve(study: Study) -> Outcome:
     counts["held_out_half"] = float(half)
     part_of = "" if m == len(study.comparisons) else f" of {counted(m, 'comparison')}"
     worth = _worth(study)[0] / (study.n_objects * study.n_components * math.log(study.n_objects))
-    best = None if study.ceiling is None else study.ceiling.error
+    best = None if study.ceiling is None else study.ceiling.best
     return Outcome((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW, best=best),), counts)
 
 
@@ -140,33 +141,49 @@ _CURVE: dict[Kind, tuple[Level, str]] = {
     "settled": ("good", "learned"),
 }
 
+_FOR_DISTANCES = " Distances take more."
 CURVE_CODES = frozenset(code for _, code in _CURVE.values())
 
 
-def curve_finding(curve: LearningCurve, what: str, *, few: bool, best: float | None, level: float = 0.95) -> Finding:
+def curve_finding(
+    curve: LearningCurve, what: str, *, few: bool, best: Best | None, level: float = 0.95, unit: str = "answers"
+) -> Finding:
     """Return what a learning curve says: how often maps err, and whether more answers would help."""
     sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
-    found = trend(sizes, errors, lows, highs, level, few=few, best=best)
+    falls_by = None if curve.falls_by is None else curve.falls_by.tolist()
+    found = trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)
     title = f"{what} errs in {percent(float(curve.errors[-1]))} of answers it has not seen (chance: 50%)"
     return Finding(*_CURVE[found.kind], title, found.sentence)
 
 
-def with_curve(findings: Findings, curve: LearningCurve, level: float = 0.95) -> Findings:
+def with_curve(findings: Findings, curve: LearningCurve, level: float = 0.95, unit: str = "answers") -> Findings:
     """Return findings in which a learning curve takes the place of that of a quick map, wherever they speak of it."""
     few = any(finding.code == "too-few" for finding in findings)
-    told = curve_finding(curve, "A map of fewer answers", few=few, best=findings.counts.get("ceiling"), level=level)
+    best = Best.read(findings.counts)
+    told = curve_finding(curve, "A map of fewer answers", few=few, best=best, level=level, unit=unit)
     others = (finding for finding in findings if finding.code not in CURVE_CODES)
     return agreed(replace(findings, items=(*others, told)))
 
 
 def agreed(findings: Findings) -> Findings:
-    """Return findings in which the rule of thumb does not ask for more answers once the learning curve has settled."""
+    """Return findings of which none says that more answers help and another that they do not.
+
+    The rule of thumb does not ask for more once the learning curve has settled; and that is no good sign as long as
+    distances take more.
+    """
     settled = any(finding.code == "learned" for finding in findings)
-    items = (
-        _rule(finding.title, findings.counts, settled=settled) if finding.code == "rather-few" else finding
-        for finding in findings
-    )
+    distances = any(finding.code in ("distances-roughly", "distances-differ") for finding in findings)
+    items = (_agreeing(finding, findings.counts, settled=settled, distances=distances) for finding in findings)
     return replace(findings, items=tuple(items))
+
+
+def _agreeing(finding: Finding, counts: Mapping[str, Any], *, settled: bool, distances: bool) -> Finding:
+    if finding.code == "rather-few":
+        return _rule(finding.title, counts, settled=settled)
+    if finding.code == "learned":
+        text = finding.text.removesuffix(_FOR_DISTANCES) + (_FOR_DISTANCES if distances else "")
+        return replace(finding, level="note" if distances else "good", text=text)
+    return finding
 
 
 def check_ceiling(study: Study) -> Outcome:
@@ -177,7 +194,12 @@ def check_ceiling(study: Study) -> Outcome:
         text = "Too few questions were asked more than once; next time ask some of several people."
         return Outcome((Finding("note", "no-ceiling", title, text),), {"ceiling": None})
     counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
-    interval = f"({percent(found.low)} to {percent(found.high)})"
+    if found.best.vague:
+        title = f"How well a map could do at best is hardly known: an error of {found.best.within}"
+        asked = counted(found.n_questions, "question")
+        text = f"The {asked} that several answered are too few, or were asked too few times, to tell."
+        return Outcome((Finding("note", "vague-ceiling", title, text),), counts)
+    interval = f"({found.best.within})"
     title = f"Judging by repeated questions, no map can err in less than {percent(found.error)} of answers {interval}"
     text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered"
     text += ", and of what they cannot tell half is wrong in any case." if study.n_split else "."

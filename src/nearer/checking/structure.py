@@ -141,11 +141,13 @@ def check_hardly(study: Study) -> Outcome:
     labels = study.object_names(hardly[:10])
     examples = tuple(f"{name(label)}: {seen[index]}" for label, index in zip(labels, hardly, strict=False))
     title = f"{counted(len(hardly), 'object is', 'objects are')} in fewer than {wanted} different questions"
-    text = (
-        f"In {counted(p, 'dimension')} their place may stay open on some side; "
-        "ask more about them, or do not rely on their place."
-    )
     level: Level = "warning" if seen[hardly[0]] <= 2 * p else "note"  # where open is likelier than not
+    there = f"In {counted(p, 'dimension')}"
+    text = {
+        "warning": f"{there} so few leave the place of the rarest likelier open on some side than not; ask more about "
+        "them, or do not rely on their place.",
+        "note": f"{there} their place may stay open on some side; a few questions more about them would settle it.",
+    }[level]
     return Outcome((Finding(level, "hardly-compared", title, text, examples),), counts)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer._intervals import check_level, error_interval
+from nearer._intervals import check_level, clustered_variance, error_interval
 from nearer.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.margins import FloatArray
 from nearer.model_selection.folds import By, units_of
-from nearer.model_selection.judging import Judged, Task, judge_all, read_counted
+from nearer.model_selection.judging import Task, judge_all, read_counted
 from nearer.streams import RandomState, stream
 
 TEST_SHARE = 0.2
@@ -30,6 +30,8 @@ class LearningCurve:
         Training comparisons, on average over the repeats: trials stay whole.
     errors, lows, highs : ndarray, shape (k,)
         Error of what `predict` uses, with its confidence interval.
+    falls_by : ndarray, shape (k,), or None
+        Standard error of the difference of each error from the last, which the same answers were judged by.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class LearningCurve:
     errors: FloatArray
     lows: FloatArray
     highs: FloatArray
+    falls_by: FloatArray | None = None
 
     def __str__(self) -> str:
         rows = zip(self.sizes, self.errors, self.lows, self.highs, strict=True)
@@ -109,12 +112,22 @@ def learning_curve(
         for end in row
     ]
     found = judge_all(tasks, judged, n_jobs, "learning curve")
-    intervals = [
-        _interval([found[repeat * len(wanted) + number] for repeat in range(n_repeats)], orders, judged, units, level)
-        for number in range(len(wanted))
-    ]
-    errors, lows, highs = np.array(intervals).T
-    return LearningCurve(np.rint(ends.mean(axis=0)).astype(np.int64), errors, lows, highs)
+    tested = np.concatenate([order.test for order in orders])
+    repeats = np.repeat(np.arange(n_repeats), [len(order.test) for order in orders])
+    weights, clusters = judged.sample_weight[tested], units[tested]
+    wrong = [np.concatenate([each.predictions for each in found[size :: len(wanted)]]) for size in range(len(wanted))]
+    errors, lows, highs = np.array([error_interval(each, weights, clusters, level, repeats) for each in wrong]).T
+    falls_by = np.array([_standard_error(each - wrong[-1], weights, clusters, repeats) for each in wrong])
+    return LearningCurve(np.rint(ends.mean(axis=0)).astype(np.int64), errors, lows, highs, falls_by)
+
+
+def _standard_error(
+    differences: FloatArray, weights: FloatArray, clusters: NDArray[np.intp], repeats: NDArray[np.intp]
+) -> float:
+    """Return that of a mean of differences between maps: of the answers tested, and of what varies between repeats."""
+    variance = clustered_variance(differences, weights, clusters)
+    between = clustered_variance(differences, weights, repeats) if repeats[-1] > 0 else 0.0
+    return float(np.sqrt(variance + between))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +174,3 @@ def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int)
             "beside the test part; ask for fewer, or leave sizes out"
         )
     return np.unique(wanted).astype(np.int64)
-
-
-def _interval(
-    found: list[Judged], orders: list[_Order], judged: Comparisons, units: NDArray[np.intp], level: float
-) -> tuple[float, float, float]:
-    tested = np.concatenate([order.test for order in orders])
-    repeats = np.repeat(np.arange(len(orders)), [len(order.test) for order in orders])
-    wrong = np.concatenate([each.predictions for each in found])
-    return error_interval(wrong, judged.sample_weight[tested], units[tested], level, repeats)

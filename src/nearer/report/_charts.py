@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nearer._best import Best
 from nearer._curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer._trend import CHANCE
 from nearer._words import counted, percent
@@ -21,7 +22,8 @@ def predicts_otherwise(error: Mapping[str, Any]) -> bool:
 
 def error_chart(error: Mapping[str, Any]) -> str:
     """Draw the held-out errors with their intervals, between the ceiling and chance."""
-    chance, ceiling = error.get("chance") or 0.5, error.get("ceiling")
+    chance, best = error.get("chance") or 0.5, Best.known(error)
+    ceiling = None if best is None else best.error
     rows = [
         (name, error[value], error.get(low), error.get(high), kind)
         for name, value, low, high, kind in (
@@ -107,7 +109,8 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
     band = [(x, axes.at_y(high)) for x, high in zip(at_x, highs, strict=True)]
     band += [(x, axes.at_y(low)) for x, low in reversed(list(zip(at_x, lows, strict=True)))]
     parts.append(path(band, "accent band", closed=True))
-    references = {GUESSING: (error or {}).get("chance") or CHANCE, BEST_POSSIBLE: (error or {}).get("ceiling")}
+    best = Best.known(error or {})
+    references = {GUESSING: (error or {}).get("chance") or CHANCE, BEST_POSSIBLE: best and best.error}
     for name, height in references.items():
         if height is not None:
             y = axes.at_y(height)

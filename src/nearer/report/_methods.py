@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nearer._best import Best
 from nearer._words import counted, level_of
 from nearer.report._making import copyable
 from nearer.report._sections import Results, paragraph
@@ -73,8 +74,9 @@ def _error(results: Results) -> str:
     beside = [f"guessing: {figure(error.get('chance') or 0.5)}"]
     if interval(low, high):
         beside.insert(0, f"{_level(results)} interval {interval(low, high)}")
-    if error.get("ceiling") is not None:
-        beside.append(f"the least that contradictions among the answers allow: {figure(error['ceiling'])}")
+    if best := Best.read(error):
+        within = f" ({interval(best.low, best.high)})" if best.low < best.high else ""
+        beside.append(f"the least that contradictions among the answers allow: {figure(best.error)}{within}")
     return f"{folds} had an error of {figure(value)} on held-out comparisons ({'; '.join(beside)})."
 
 

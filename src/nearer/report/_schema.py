@@ -44,7 +44,7 @@ SCHEMA: dict[str, Check] = {
     "error": maybe(
         record(
             {},
-            dict.fromkeys(("held_out", "map", "ceiling", "chance"), _share)
+            dict.fromkeys(("held_out", "map", "ceiling", "ceiling_low", "ceiling_high", "chance"), _share)
             | dict.fromkeys(("low", "high", "map_low", "map_high"), _number)
             | {"n_folds": whole(), "unit": string},
         )
@@ -52,7 +52,9 @@ SCHEMA: dict[str, Check] = {
     "margins": maybe(
         record({"edges": list_of(_number), "counts": list_of(_amount, least=1)}, {"share_negative": _share})
     ),
-    "learning_curve": maybe(list_of(record({"n_comparisons": _amount, "error": _share}, _ends))),
+    "learning_curve": maybe(
+        list_of(record({"n_comparisons": _amount, "error": _share}, _ends | {"falls_by": _amount}))
+    ),
     "dimension": maybe(
         record(
             {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nearer._best import Best
 from nearer._reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
 from nearer._trend import trend
 from nearer._words import counted, digits, level_of, percent
 from nearer.report import _charts
 from nearer.report._escaping import text
 from nearer.report._results import N_NEIGHBOURS
-from nearer.report._words import figure, interval, map_error, share_of_way
+from nearer.report._words import figure, held_out_unit, interval, map_error, share_of_way
+from nearer.report.verdict import grade_predictions
 
 Results = Mapping[str, Any]
 _LEVELS = {"error": "Error", "warning": "Warning", "note": "Note", "good": "Good"}
@@ -113,18 +115,24 @@ def _about_whole(error: Mapping[str, Any]) -> str:
 
 
 def _about_ceiling(value: float, results: Results) -> str:
-    ceiling, chance = results["error"].get("ceiling"), results["error"].get("chance") or 0.5
-    if ceiling is None:
+    best, chance = Best.read(results["error"]), results["error"].get("chance") or 0.5
+    if best is None:
         return "How well any map could do is not known. " + left_out(
             results,
             "noise ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
-    share = share_of_way(value, ceiling, chance)
-    return (
-        "Answers to the same question disagree, so that no map could have an error much below "
-        f"{figure(ceiling)}; of the way from guessing to there, this one has come {percent(max(share, 0.0))}."
-    )
+    within = f"{figure(best.error)} ({interval(best.low, best.high)})" if best.low < best.high else figure(best.error)
+    if best.vague:
+        return (
+            f"Answers to the same question disagree, but how well any map could do is hardly known: {within}; too few "
+            "questions were asked more than once."
+        )
+    said = f"Answers to the same question disagree, so that no map could have an error much below {within}"
+    if grade_predictions(results) == "unknown":
+        return f"{said}."
+    share = share_of_way(value, best.error, chance)
+    return f"{said}; of the way from guessing to there, this one has come {percent(max(share, 0.0))}."
 
 
 def findings(results: Results) -> str:
@@ -194,8 +202,9 @@ def _about_curve(results: Results) -> list[str]:
     lows, highs = ([step["error"] if step.get(end) is None else step[end] for step in curve] for end in ("low", "high"))
     few = any(finding.get("code") == "too-few" for finding in results["findings"] or [])
     sizes, errors = [step["n_comparisons"] for step in curve], [step["error"] for step in curve]
-    best = (results["error"] or {}).get("ceiling")
-    words = [trend(sizes, errors, lows, highs, results["level"] or 0.95, few=few, best=best).sentence]
+    best, falls_by = Best.read(results["error"] or {}), [step.get("falls_by") for step in curve]
+    level, unit = results["level"] or 0.95, held_out_unit(results)
+    words = [trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit).sentence]
     reliability = (results.get("reproducibility") or {}).get("reliability")
     if reliability is not None and reliability < DISTANCES_GOOD:
         words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")

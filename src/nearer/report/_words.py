@@ -32,6 +32,11 @@ def share_of_way(error: float, ceiling: float | None, chance: float) -> float:
     return min((chance - error) / (chance - floor), 1.0)
 
 
+def held_out_unit(results: Mapping[str, Any]) -> str:
+    """Return what was held out whole, which there may be too few of: answers or people."""
+    return "people" if (results["error"] or {}).get("unit") == "annotators" else "answers"
+
+
 def basis(results: Mapping[str, Any]) -> str:
     """Return what the map rests on: how many answers, of how many people, about how many objects."""
     summary, source = results["summary"] or {}, results["source"] or {}

@@ -5,7 +5,15 @@ that of the answers themselves, which contradict each other where a question was
 
     share of the way = (chance - error) / (chance - ceiling),
 
-with zero for a ceiling that is not known, which makes the share a lower bound. **Distances.** They are judged by their
+with zero for a ceiling that is not known, or whose interval is vague (`nearer._best`), which makes the share a lower
+bound. Errors have intervals, and what is said must hold at their far ends: the share is *sure* when it is that of the
+upper end of the error, on the way to the lower end of the ceiling. Predictions are
+
+    good        from a share of 0.85 on that is surely 0.7;     fair        from 0.6 on that is surely 0.4;
+
+where no ceiling is known the sure share alone decides. They are not known if the interval of the error reaches near
+chance from an error that is markedly better, or if it is wider than 0.15 and not even fair for sure: then the answers,
+or the people where these are held out whole, are too few to tell. **Distances.** They are judged by their
 split-half reliability and by the size of the ellipses; the bounds come from simulations, see `nearer.reproducibility`.
 Each is good, fair, poor or not known, and the map can be trusted if both are good and nothing speaks against it:
 
@@ -23,6 +31,8 @@ Each is good, fair, poor or not known, and the map can be trusted if both are go
     good           not known                    its predictions; of its distances nothing is known
     good           good                         it can be trusted; once warnings are read and flagged people seen to
     =============  ===========================  ===================================================================
+
+Warnings and flagged people are named in every verdict.
 """
 
 from __future__ import annotations
@@ -31,15 +41,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from nearer._best import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
 from nearer._reliability import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, reproduced
 from nearer._words import counted, digits, percent
-from nearer.report._words import basis, map_error, n_fitted, placed, share_of_way
+from nearer.report._words import basis, held_out_unit, map_error, n_fitted, placed, share_of_way
 
 Grade: TypeAlias = Literal["good", "fair", "poor", "unknown"]
 
-# Of the way from chance to the ceiling. Without one the way is measured to an error of zero, which nobody reaches.
+# Of the way from chance to the ceiling, or to an error of zero, which nobody reaches, where there is none.
 _GOOD, _FAIR = 0.85, 0.6
-_GOOD_UNKNOWN, _FAIR_UNKNOWN = 0.7, 0.4
+_SURELY_GOOD, _SURELY_FAIR = 0.7, 0.4
 
 
 @dataclass(frozen=True)
@@ -84,75 +95,109 @@ it rests on 7097 answers about 2 objects, and you can trust it.'
 
 
 def grade_predictions(results: Mapping[str, Any]) -> Grade:
-    """Return how good the map's predictions are; poor at chance."""
-    measured = map_error(results)
+    """Return how good the map's predictions are; poor at chance, and unknown where intervals leave it open."""
+    measured = _measured(results)
     if measured is None:
         return "unknown"
-    ceiling, chance = _ceiling_and_chance(results)
-    good, fair = (_GOOD, _FAIR) if ceiling is not None else (_GOOD_UNKNOWN, _FAIR_UNKNOWN)
-    share = share_of_way(measured[0], ceiling, chance)
-    if share < fair or _at_chance(results):
+    error, low, high = measured
+    best, chance = Best.known(results["error"]), _chance(results)
+    if high >= chance - (0.5 - NEAR_CHANCE):
+        return "poor" if low > chance - (0.5 - SURELY_CHANCE) else "unknown"
+    sure = share_of_way(high, None if best is None else best.low, chance)
+    share = 1.0 if best is None else share_of_way(error, best.error, chance)
+    if sure < _SURELY_FAIR and high - low > WIDE:
+        return "unknown"
+    if share < _FAIR or sure < _SURELY_FAIR:
         return "poor"
-    return "fair" if share < good else "good"
+    return "fair" if share < _GOOD or sure < _SURELY_GOOD else "good"
 
 
 def grade_distances(results: Mapping[str, Any]) -> Grade:
     """Return how far the map's distances can be trusted: as far as the worse of reliability and ellipses says."""
-    reliability = (results.get("reproducibility") or {}).get("reliability")
+    found = results.get("reproducibility") or {}
+    reliability, low = found.get("reliability"), found.get("low")
     if reliability is None:
         return "unknown"
     size = results.get("ellipse_size") or 0.0
     if reliability < DISTANCES_FAIR or size > ELLIPSES_FAIR:
         return "poor"
-    return "fair" if reliability < DISTANCES_GOOD or size > ELLIPSES_GOOD else "good"
+    roughly = reliability < DISTANCES_GOOD or size > ELLIPSES_GOOD or (low is not None and low < DISTANCES_FAIR)
+    return "fair" if roughly else "good"
 
 
 def _advice(results: Mapping[str, Any], predictions: Grade, distances: Grade) -> tuple[Grade, str]:
     """Return whether to trust the map, and what to do, which ends the verdict."""
-    levels = [finding["level"] for finding in results["findings"] or []]
+    n_errors = sum(finding["level"] == "error" for finding in results["findings"] or [])
+    if (predictions, distances) == ("good", "good") and not n_errors:
+        done = _reading(results, "seen")
+        return ("fair", f"you can trust it once you have {done}") if done else ("good", "you can trust it")
+    trust, advice = _limited(results, predictions, distances, n_errors)
+    to_do = _reading(results, "see")
+    return trust, f"{advice}; also {to_do}" if to_do else advice
+
+
+def _limited(results: Mapping[str, Any], predictions: Grade, distances: Grade, n_errors: int) -> tuple[Grade, str]:
+    """Return the advice on a map that something speaks against."""
+    why = _because_of_ellipses(results)
     if predictions == "unknown":
         return "unknown", "you should not rely on it yet"
     if _at_chance(results):
         return "poor", "you should not trust it"
-    if "error" in levels:
-        return "poor", f"you should not rely on it before you have seen to {_the(levels.count('error'), 'error')} below"
+    if n_errors:
+        return "poor", f"you should not rely on it before you have seen to {_the(n_errors, 'error')}"
     if predictions == "poor":
         return "poor", "you should read it with caution: it is wrong too often"
     if predictions == "fair":
         if distances == "poor":
-            return "poor", "you should read it with caution: neither its layout nor its distances can be trusted yet"
+            return (
+                "poor",
+                f"you should read it with caution: neither its layout nor its distances can be trusted yet{why}",
+            )
         return "fair", "you can trust its broad layout, but not who is the nearest neighbour of whom"
     if distances == "poor":
-        return "fair", "its predictions can be trusted, its distances cannot yet"
+        return "fair", f"its predictions can be trusted, its distances cannot yet{why}"
     if distances == "fair":
-        return "fair", "its predictions can be trusted, its distances only roughly"
-    if distances == "unknown":
-        return "fair", "its predictions can be trusted, but whether its distances can is not known"
-    return _after_reading(results, levels.count("warning"))
+        return "fair", f"its predictions can be trusted, its distances only roughly{why}"
+    return "fair", "its predictions can be trusted, but whether its distances can is not known"
 
 
-def _after_reading(results: Mapping[str, Any], n_warnings: int) -> tuple[Grade, str]:
-    """Return the advice on a map that is good in itself."""
+def _because_of_ellipses(results: Mapping[str, Any]) -> str:
+    """Say that the ellipses are too large, where the reliability of the distances does not tell."""
+    reliability = (results.get("reproducibility") or {}).get("reliability") or 0.0
+    size = results.get("ellipse_size") or 0.0
+    if size > ELLIPSES_FAIR or (size > ELLIPSES_GOOD and reliability >= DISTANCES_GOOD):
+        return (
+            f", as the place of a typical object is known only to within {percent(size)} of the typical distance "
+            "between two objects"
+        )
+    return ""
+
+
+def _reading(results: Mapping[str, Any], see: str) -> str:
+    """Return what a reader has to do, or to have done: read the warnings, and see (or have seen) to flagged people."""
+    n_warnings = sum(finding["level"] == "warning" for finding in results["findings"] or [])
     flagged = sum(bool(person.get("flags")) for person in results["annotators"] or [])
-    reasons = [f"read {_the(n_warnings, 'warning')} below"] if n_warnings else []
+    found = [f"read {_the(n_warnings, 'warning')}"] if n_warnings else []
     if flagged:
         people = "the person who is" if flagged == 1 else f"the {digits(flagged)} people who are"
-        reasons.append(f"seen to {people} flagged")
-    if not reasons:
-        return "good", "you can trust it"
-    return "fair", f"you can trust it once you have {' and '.join(reasons)}"
+        found.append(f"{see} to {people} flagged")
+    return " and ".join(found)
 
 
 def _about_predictions(results: Mapping[str, Any]) -> str:
-    measured = map_error(results)
+    measured = _measured(results)
     if measured is None:
         return "How good the map is was not measured"
-    ceiling, chance = _ceiling_and_chance(results)
-    known = f", the best possible: {percent(ceiling)}" if ceiling is not None else ""
-    way = _way(measured[0], share_of_way(measured[0], ceiling, chance), ceiling)
-    return (
-        f"The map gets {percent(measured[0])} of unseen comparisons wrong (guessing: {percent(chance)}{known}), {way}"
-    )
+    error, low, high = measured
+    best, chance = Best.known(results["error"]), _chance(results)
+    known = f", the best possible: {percent(best.error)}" if best is not None else ""
+    said = f"The map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{known})"
+    if grade_predictions(results) == "unknown":
+        return (
+            f"{said}, but it may be anything from {percent(low)} to {percent(high)}: too few "
+            f"{held_out_unit(results)} to tell how good it is"
+        )
+    return f"{said}, {_way(measured, best, chance)}"
 
 
 def _about_distances(results: Mapping[str, Any]) -> str:
@@ -172,25 +217,36 @@ def _about_placing(results: Mapping[str, Any]) -> str:
     )
 
 
-def _way(error: float, share: float, ceiling: float | None) -> str:
-    if share <= 0:
+def _way(measured: tuple[float, float, float], best: Best | None, chance: float) -> str:
+    error, low, high = measured
+    if error >= chance:
         return "which is no better than guessing"
-    if ceiling is None:
+    if best is None:
         return "with the best possible error not known"
-    if error <= ceiling:
+    if error <= best.error and high - low <= WIDE and high < chance - (0.5 - NEAR_CHANCE):
         return "which is as good as the answers allow"
+    share = share_of_way(error, best.error, chance)
     return f"which is {percent(share)} of the way from guessing to the best possible"
 
 
-def _ceiling_and_chance(results: Mapping[str, Any]) -> tuple[float | None, float]:
-    return results["error"].get("ceiling"), results["error"].get("chance") or 0.5
+def _measured(results: Mapping[str, Any]) -> tuple[float, float, float] | None:
+    """Return the error of the map with its interval; one without an interval is taken as exact."""
+    found = map_error(results)
+    if found is None:
+        return None
+    error, low, high = found
+    return error, error if low is None else low, error if high is None else high
+
+
+def _chance(results: Mapping[str, Any]) -> float:
+    return results["error"].get("chance") or 0.5
 
 
 def _at_chance(results: Mapping[str, Any]) -> bool:
     """Whether the error's interval reaches up to chance."""
-    measured = map_error(results)
+    measured = _measured(results)
     assert measured is not None
-    return (measured[0] if measured[2] is None else measured[2]) >= _ceiling_and_chance(results)[1]
+    return measured[2] >= _chance(results)
 
 
 def _the(number: int, noun: str) -> str:

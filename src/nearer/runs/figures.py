@@ -91,7 +91,8 @@ def draw_curve(study: Study) -> Axes:
     curve, ax = study.curve, new_figure(5, 3.5).add_subplot()
     ax.fill_between(curve.sizes, curve.lows, curve.highs, color=INK, alpha=0.12, linewidth=0)
     ax.plot(curve.sizes, curve.errors, "o-", color=INK, markersize=4, linewidth=1.4)
-    levels = {GUESSING: CHANCE} | ({} if study.ceiling is None else {BEST_POSSIBLE: study.ceiling.error})
+    known = study.ceiling is not None and not study.ceiling.best.vague
+    levels = {GUESSING: CHANCE} | ({BEST_POSSIBLE: study.ceiling.error} if study.ceiling and known else {})
     for name, height in levels.items():
         ax.axhline(height, color=FAINT, linewidth=1, linestyle="--")
         ax.annotate(

@@ -145,9 +145,15 @@ def _error(study: Study) -> dict[str, Any] | None:
     return {
         "held_out": found.error, "low": found.low, "high": found.high,
         "map": found.map_error, "map_low": found.map_low, "map_high": found.map_high,
-        "ceiling": None if study.ceiling is None else study.ceiling.error,
+        **_ceiling(study),
         "chance": 0.5, "n_folds": found.n_splits, "unit": found.by,
     }  # fmt: skip
+
+
+def _ceiling(study: Study) -> dict[str, float | None]:
+    found = study.ceiling
+    error, low, high = (None, None, None) if found is None else (found.error, found.low, found.high)
+    return {"ceiling": error, "ceiling_low": low, "ceiling_high": high}
 
 
 def _margins(study: Study) -> dict[str, Any]:
@@ -164,10 +170,12 @@ def _margins(study: Study) -> dict[str, Any]:
 def _curve(study: Study) -> list[dict[str, Any]] | None:
     if study.curve is None:
         return None
-    columns = (study.curve.sizes, study.curve.errors, study.curve.lows, study.curve.highs)
-    return [
-        dict(zip(("n_comparisons", "error", "low", "high"), row, strict=True)) for row in zip(*columns, strict=True)
-    ]
+    curve = study.curve
+    columns: list[Any] = [curve.sizes, curve.errors, curve.lows, curve.highs]
+    if curve.falls_by is not None:
+        columns.append([each if np.isfinite(each) else None for each in curve.falls_by])
+    names = ("n_comparisons", "error", "low", "high", "falls_by")[: len(columns)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _dimension(study: Study) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from nearer.annotators import AnnotatorReliability, annotator_reliability
 from nearer.ceiling import NoiseCeiling, noise_ceiling
 from nearer.checking import Findings, check
 from nearer.checking.distances import with_distances
-from nearer.checking.enough import with_curve
+from nearer.checking.enough import agreed, with_curve
 from nearer.comparisons import Comparisons
 from nearer.embedding import CKL, SOE, BestOf, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
@@ -180,10 +180,11 @@ def _agreed(study: Study, found: dict[str, Any]) -> dict[str, Any]:
     findings = found.get("findings", study.findings)
     curve, distances = found.get("curve", study.curve), found.get("distances", study.distances)
     if findings is not None and curve is not None:
-        findings = with_curve(findings, curve, study.settings.level)
+        unit = "people" if study.settings.by == "annotators" else "answers"
+        findings = with_curve(findings, curve, study.settings.level, unit)
     if findings is not None and distances is not None:
         findings = with_distances(findings, distances)
-    return found | {"findings": findings}
+    return found | {"findings": None if findings is None else agreed(findings)}
 
 
 def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
