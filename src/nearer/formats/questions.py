@@ -132,6 +132,7 @@ def _items(question: Question) -> Asked:
         faults,
         question.source,
         question.coding,
+        wanted=role,
     )
     expansion = kinds.one_of_items(items, places, faults, question.split, central=role == "central")
     return Asked(kind, objects, expansion, _seen(objects, list(items.T), faults))
