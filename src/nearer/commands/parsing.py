@@ -84,9 +84,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--weight-by-confidence", action="store_true", help="sure answers count more")
 
 
-def read_file(options: argparse.Namespace) -> Answers:
-    """Return the answers in the file that the options name."""
+def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
+    """Return the answers in the file that the options name; ``told``: say what was noticed on the way."""
     from nearer.formats import read_answers
+    from nearer.formats.unused import told_columns
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # each is among the notes
@@ -100,7 +101,9 @@ def read_file(options: argparse.Namespace) -> Answers:
             weight_by_confidence=options.weight_by_confidence,
             first_is=options.first_is,
         )
-    for note in answers.notes:
+    read = told_columns(answers)
+    unexpected = read is not None and (answers.unused or " = " in read)
+    for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():
         sys.stderr.write(f"nearer: {note}\n")
     return answers
 

@@ -197,9 +197,10 @@ def _two_readings(
         for (first, _), place in zip(readings, places, strict=True):
             said += f"; if {first} means the first option, then {value} chooses {shown[place]} from {', '.join(shown)}"
         break
-    names = f"the name of the {wanted} item" if n_options > 2 else "left and right" + (", or the objects" * (not titles))
     if not readings:  # true and false name none of three
         return f"{said}. Write the name or the position of the {wanted} item"
+    names = f"the name of the {wanted} item" if n_options > 2 else "left and right"
+    names += ", or the objects" if n_options == 2 and not titles else ""
     return f"{said}. Say {of_first([first for first, _ in readings])}, or write {names}"
 
 

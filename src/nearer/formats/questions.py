@@ -12,11 +12,11 @@ from nearer.formats import kinds
 from nearer.formats.advice import of_first, without
 from nearer.formats.answers import Kind
 from nearer.formats.coding import Coding, UnclearCoding, spelled
-from nearer.formats.columns import NEAR_FAR, PAIRS, TWO, Found
 from nearer.formats.faults import Faults
 from nearer.formats.grids import read_grid, read_ranking
 from nearer.formats.items import read_items
 from nearer.formats.kinds import Expansion
+from nearer.formats.layouts import NEAR_FAR, PAIRS, TWO, Found
 from nearer.formats.objects import Objects
 from nearer.formats.places import read_places
 from nearer.formats.table import Codes, Column
