@@ -247,8 +247,8 @@ def test_one_column_alone_may_be_of_several_kinds():
 
 def test_answers_tell_which_columns_were_read_and_which_were_not():
     german = {
-        "VPNr": [1, 1], "Durchgang": [1, 2], "Bild1": ["a", "b"], "Bild2": ["b", "c"], "Bild3": ["c", "a"],
-        "Antwort": ["a", "c"], "Reaktionszeit": [800, 900],
+        "VPNr": [1, 1], "Durchgang": [1, 2], "Bild1": ["cat", "cow"], "Bild2": ["cow", "dog"], "Bild3": ["dog", "cat"],
+        "Antwort": ["cat", "dog"], "Reaktionszeit": [800, 900],
     }  # fmt: skip
     answers = read_answers(german, columns={"items": "Bild1+Bild2+Bild3", "odd": "Antwort"})
     assert answers.columns == {"items": ("Bild1", "Bild2", "Bild3"), "odd": ("Antwort",)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import re
 import sys
@@ -28,6 +29,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with the usage and a short sentence."""
         super().error(short(message, 60))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and name the one that may be meant."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            alike = difflib.get_close_matches(str(value)[:60], [str(choice) for choice in action.choices or ()], n=1)
+            if alike:
+                error.message = f"{error.message}; perhaps {alike[0]!r} is meant"
+            raise
 
 
 def short(message: str, most: int = 300) -> str:

@@ -32,6 +32,8 @@ from nearer.formats.layouts import (
 )
 from nearer.formats.names import SYNONYMS, by_plain, families, numbered
 
+_NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
+
 
 class Unclear(ValueError):
     """Columns that make no kind of question, or several ``kinds``."""
@@ -239,12 +241,13 @@ def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], sour
     if understood:
         lacking = ", or ".join(" + ".join(roles) for roles in missing)
         advice = " or ".join(map(with_columns, missing[:2]))
-        return f"{found}, {what}. Found: {described(understood)}; missing: {lacking}. If it is there, say {advice}"
+        said = f"{found}, {what}. Found: {described(understood)}; missing: {lacking}. If it is there, say {advice}"
+        return said if len(missing[0]) == 1 else f"{said}. {_NO_HEADER}"
     wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
     example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
     return (
         f"{found}, {what}. Needed are {', or '.join(wanted)}; say which they are with {with_column(example)}. "
-        "If the file has no line of column names, put one at its top, for example anchor,near,far"
+        f"{_NO_HEADER}"
     )
 
 
