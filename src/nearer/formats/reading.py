@@ -225,8 +225,8 @@ def _read_once(
         notes += _strange_anchors(asked, question)
     if not own and not table.positional:
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
-        note = told(table, found, asked.objects.labels, candidates)
-        notes += [note] if note else []
+        if note := told(table, found, asked.objects.labels, candidates):
+            notes.append(note)
     answers = assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
     return with_columns(answers, table.names, found, loaded.columns)
 
