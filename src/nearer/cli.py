@@ -41,10 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str], interrupts: Interrupts) -> int:
     """Run the program and say, in a sentence, what goes wrong."""
-    from nearer.commands.parsing import fail, sentence
+    from nearer.commands.parsing import FAILED, fail, sentence
     from nearer.commands.warned import warnings_told
 
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return FAILED
+    options = parser.parse_args(arguments)
     options.arguments = arguments
     try:
         with warnings_told(lambda: interrupts.seen):

@@ -1,10 +1,13 @@
 """Columns are found by their names or by what the caller says; what comes with answers is kept."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from nearer.formats import read_answers, write_answers
 from nearer.formats.columns import find_columns
+from nearer.formats.unused import told_columns
 
 TRIPLET = {"anchor": ["a", "b", "c", "a"], "near": ["b", "c", "a", "c"], "far": ["c", "a", "b", "b"]}
 
@@ -47,7 +50,7 @@ def test_what_is_unclear_is_listed():
         find_columns(["anchor", "near", "far", "shown", "chosen"], None, None, "file")
     with pytest.raises(ValueError, match="no column 'Referenz'; it has 'x'"):
         find_columns(["x"], None, {"anchor": "Referenz"}, "file")
-    with pytest.raises(ValueError, match="'ankor' is no role"):
+    with pytest.raises(ValueError, match=r"'ankor' is no role .*weight; and object_1, object_2, "):
         find_columns(["x"], None, {"ankor": "x"}, "file")
     with pytest.raises(ValueError, match="must be one of triplet"):
         find_columns(["x"], "pairs", None, "file")
@@ -206,3 +209,70 @@ def test_roles_that_no_layout_takes_are_not_ignored():
     with pytest.raises(ValueError, match="those of no kind"):
         find_columns(["anchor", "left", "right", "answer"], None, {"answer": None}, "file")
     assert read_answers(TRIPLET | {"side": [0, 1, 1, -1]}, columns={"place": "side"}).places.tolist() == [0, 1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("names", "found", "missing", "hint"),
+    [
+        ("subject,anchor,left,right,key", "anchor, left, right", "answer", "--columns answer=NAME"),
+        ("Stim1,Stim2,Stim3,OddPosition", "items = Stim1 + Stim2 + Stim3", "odd, or central", "--columns odd=NAME"),
+        ("S1,S2,S3,S4,Pos", "items = S1 + S2 + S3 + S4", "odd, or central, or answer", "--columns odd=NAME"),
+        ("item1,item2,choice,rt", "left = item1, right = item2, answer = choice", "anchor", "--columns anchor=NAME"),
+        ("near,far,rt", "near, far", "anchor", "--columns anchor=NAME"),
+        ("anchor,options,clicked", "anchor, shown = options", "chosen", "--columns chosen=NAME"),
+        ("left1,left2,right1,right2,key", "left_1, left_2, right_1, right_2", "answer", "--columns answer=NAME"),
+    ],
+)
+def test_columns_that_make_no_question_are_told_with_what_is_missing(names, found, missing, hint):
+    with pytest.raises(ValueError, match="those of no kind of question") as caught:
+        find_columns(names.split(","), None, None, "file")
+    message = str(caught.value)
+    assert f". Found: {found}; missing: {missing}. If it is there, say {hint} (columns=" in message
+    assert "Needed are" not in message
+    assert "anchor=" not in message or missing == "anchor"
+
+
+def test_one_column_alone_may_be_of_several_kinds():
+    with pytest.raises(
+        ValueError, match=r"Found: anchor = reference; missing: left \+ right \+ answer, or near \+ far"
+    ):
+        find_columns(["reference", "foo"], None, None, "file")
+    with pytest.raises(ValueError, match="Needed are anchor"):  # an answer says nothing of the kind
+        find_columns(["foo", "response"], None, None, "file")
+    with pytest.raises(ValueError, match="Found: odd = key; missing: items"):
+        find_columns(["foo", "key"], None, {"odd": "key"}, "file")
+    with pytest.raises(ValueError, match="left_1=NAME"):
+        find_columns(["foo", "bar"], "quadruplet", None, "file")
+
+
+def test_answers_tell_which_columns_were_read_and_which_were_not():
+    german = {
+        "VPNr": [1, 1], "Durchgang": [1, 2], "Bild1": ["cat", "cow"], "Bild2": ["cow", "dog"], "Bild3": ["dog", "cat"],
+        "Antwort": ["cat", "dog"], "Reaktionszeit": [800, 900],
+    }  # fmt: skip
+    answers = read_answers(german, columns={"items": "Bild1+Bild2+Bild3", "odd": "Antwort"})
+    assert answers.columns == {"items": ("Bild1", "Bild2", "Bild3"), "odd": ("Antwort",)}
+    assert answers.unused == ("VPNr", "Durchgang", "Reaktionszeit")
+    assert told_columns(answers) == (
+        "read: items = Bild1 + Bild2 + Bild3, odd = Antwort; not used: VPNr, Durchgang, Reaktionszeit"
+    )
+    assert answers.notes == ()
+    plain = read_answers(TRIPLET)
+    assert plain.unused == ()
+    assert told_columns(plain) == "read: anchor, near, far"
+
+
+def test_columns_that_turn_out_to_say_nothing_are_not_used():
+    table = TRIPLET | {"answer": ["x", "y", "z", "x"], "rt": ["", "", "", ""], "participant": [""] * 4}
+    with pytest.warns(UserWarning, match="'answer' was not used"):
+        answers = read_answers(table)
+    assert set(answers.columns) == {"anchor", "near", "far"}
+    assert answers.unused == ("answer", "rt", "participant")
+
+
+def test_many_columns_that_are_not_used_are_counted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = read_answers(TRIPLET | {f"question {at}": ["x"] * 4 for at in range(300)})
+    assert len(answers.unused) == 300
+    assert told_columns(answers).endswith("question 8, question 9 and 290 more")

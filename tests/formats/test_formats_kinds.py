@@ -103,7 +103,7 @@ def test_first_is_must_fit_the_answers():
     with pytest.raises(ValueError, match="must be a number where there are more than two options"):
         read_answers(items, first_is="x")
     counted = {"o1": ["a", "b"], "o2": ["b", "c"], "o3": ["c", "a"], "odd": [1, 2]}
-    with pytest.raises(ValueError, match="from 0 or from 1"):
+    with pytest.raises(ValueError, match=r"from 0 or from 1.*--first-is 1 .*, or write the name of the odd item$"):
         read_answers(counted)
     assert read_answers(counted, first_is=1).places.tolist() == [0, 1]
     assert read_answers(counted, first_is=0).places.tolist() == [1, 2]
@@ -327,3 +327,19 @@ def test_the_result_is_what_comparisons_would_check():
     checked = Comparisons.from_triplets(rows)
     assert read.objects.tolist() == checked.objects.tolist()
     assert read.rows.tolist() == checked.rows.tolist()
+
+
+@pytest.mark.parametrize("role", ["odd", "central"])
+def test_truth_values_name_none_of_three_items(role):
+    table = {"item1": ["a", "b"], "item2": ["b", "c"], "item3": ["c", "a"], role: ["True", "False"]}
+    with pytest.raises(ValueError, match="are false and true, whose meaning") as caught:
+        read_answers(table)
+    assert str(caught.value).endswith(f"cannot be told. Write the name or the position of the {role} item")
+    with pytest.raises(ValueError, match="if the answers are no numbers, write the name or the position"):
+        read_answers(table, first_is="true")
+
+
+def test_answers_about_pairs_are_not_said_to_be_objects():
+    table = {"left_1": ["a", "a"], "left_2": ["b", "c"], "right_1": ["c", "b"], "right_2": ["d", "d"], "answer": [0, 1]}
+    with pytest.raises(ValueError, match=r"--first-is 0 .*, or write left and right$"):
+        read_answers(table)

@@ -52,3 +52,22 @@ def test_cannot_tell_is_decided_for_the_whole_column_too():
     assert (sides.n_undecided, sides.places.tolist()) == (1, [0, 1])
     with pytest.raises(BadAnswers, match="table:2: the answer 'same'"):
         read_answers(table(rows, ["same", "same", "x"]))
+
+
+def test_an_answer_that_was_not_shown_is_told_with_what_was():
+    shown = {"item1": ["daisy"] * 3, "item2": ["pyne", "pine", "pine"], "item3": ["rose"] * 3, "item4": ["fern"] * 3}
+    with pytest.raises(BadAnswers) as caught:
+        read_answers({**shown, "odd": ["pine", "elm", "rose"]})
+    misspelt, other = (row.reason for row in caught.value.bad_rows)
+    listed = "shown were 'daisy', 'pyne', 'rose' and 'fern'"
+    assert misspelt == (
+        f"the answer 'pine' is none of the objects shown; {listed}; perhaps 'pyne' or the answer is misspelt"
+    )
+    assert other.endswith("shown were 'daisy', 'pine', 'rose' and 'fern'")
+
+
+def test_only_a_few_of_many_objects_shown_are_listed():
+    shown = {f"item{at}": [f"object{at}"] * 2 for at in range(1, 13)}
+    with pytest.raises(BadAnswers, match=r"'object8' and 4 more") as caught:
+        read_answers({**shown, "odd": ["object1", "xyz"]})
+    assert "object9" not in str(caught.value)

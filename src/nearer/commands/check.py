@@ -26,12 +26,16 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.checking import check
+    from nearer.formats.unused import told_columns
 
-    answers = read_file(options)
+    answers = read_file(options, told=False)  # the notes are among the findings
     findings = check(answers, n_components=options.dimensions, random_state=options.seed)
     figures = {
-        "file": answers.source, "kind": answers.kind, "worst": findings.worst, "findings": findings.as_dicts(),
+        "file": answers.source, "kind": answers.kind, "columns": answers.columns,
+        "unused": list(answers.unused), "worst": findings.worst, "findings": findings.as_dicts(),
         "counts": dict(findings.counts), "bad_rows": [str(row) for row in answers.bad_rows],
     }  # fmt: skip
-    say(options, str(findings), figures)
+    heading, *rest = str(findings).split("\n\n")
+    read = told_columns(answers)
+    say(options, "\n\n".join([f"{heading}\n{read}" if read else heading, *rest]), figures)
     return 1 if findings.worst == "error" else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import re
 import sys
@@ -28,6 +29,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with the usage and a short sentence."""
         super().error(short(message, 60))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and name the one that may be meant."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            alike = difflib.get_close_matches(str(value)[:60], [str(choice) for choice in action.choices or ()], n=1)
+            if alike:
+                error.message = f"{error.message}; perhaps {alike[0]!r} is meant"
+            raise
 
 
 def short(message: str, most: int = 300) -> str:
@@ -84,9 +95,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--weight-by-confidence", action="store_true", help="sure answers count more")
 
 
-def read_file(options: argparse.Namespace) -> Answers:
-    """Return the answers in the file that the options name."""
+def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
+    """Return the answers in the file that the options name; ``told``: say what was noticed on the way."""
     from nearer.formats import read_answers
+    from nearer.formats.unused import told_columns
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # each is among the notes
@@ -100,7 +112,9 @@ def read_file(options: argparse.Namespace) -> Answers:
             weight_by_confidence=options.weight_by_confidence,
             first_is=options.first_is,
         )
-    for note in answers.notes:
+    read = told_columns(answers)
+    unexpected = read is not None and (answers.unused or " = " in read)
+    for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():
         sys.stderr.write(f"nearer: {note}\n")
     return answers
 

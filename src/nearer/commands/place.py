@@ -26,6 +26,7 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from nearer._words import counted, name
+    from nearer.formats.answers import matched
     from nearer.runs.folder import refuse_input
     from nearer.runs.placing import place_objects, results_for, write_placed
     from nearer.storage import load_model
@@ -33,6 +34,12 @@ def run(options: argparse.Namespace) -> int:
     refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options)
     results = results_for(model, options.folder)
+    if set(matched(answers.comparisons, model.objects_).objects.tolist()) <= set(model.objects_.tolist()):
+        raise ValueError(
+            f"{answers.source}: all objects of these answers are on the map of {options.folder} already, so that there "
+            "is nothing to place. `nearer score` judges the map by them; `nearer fit` makes a map of all answers in "
+            "one file"
+        )
     known = results.get("covariances")
     new = place_objects(model, answers, None if known is None else np.array(known), random_state=0)
     write_placed(model, results, new, options.out, shlex.join(["nearer", *options.arguments]))

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nearer._words import counted, level_of
+from nearer._words import counted, level_of, listed
 from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
 from nearer.commands.values import share
+
+if TYPE_CHECKING:
+    from nearer.comparisons import Comparisons
+    from nearer.embedding.base import OrdinalEmbedding
+    from nearer.formats import Answers
 
 _ABOUT = """\
 Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, with its confidence
@@ -33,7 +40,9 @@ def run(options: argparse.Namespace) -> int:
     from nearer.storage import load_model
 
     model, answers = load_model(options.folder), read_file(options)
-    judged = read_counted(matched(answers.comparisons, model.objects_).over(model.objects_))
+    comparisons = matched(answers.comparisons, model.objects_)
+    _refuse_new(answers, comparisons, model, options)
+    judged = read_counted(comparisons.over(model.objects_))
     units = units_of(judged, "trials")[1]
     error, of_map = (
         error_interval(wrong, judged.sample_weight, units, options.level) for wrong in judge(model, judged)
@@ -59,3 +68,22 @@ def run(options: argparse.Namespace) -> int:
         )
     say(options, text, figures)
     return 0
+
+
+def _refuse_new(
+    answers: Answers, comparisons: Comparisons, model: OrdinalEmbedding, options: argparse.Namespace
+) -> None:
+    """Refuse answers about objects that are not on the map, by their lines."""
+    import numpy as np
+
+    known = set(model.objects_.tolist())
+    new = np.array([label not in known for label in comparisons.objects.tolist()])
+    about = np.unique(answers.answer_of[new[comparisons.rows].any(axis=1)])
+    if len(about):
+        labels = comparisons.objects[np.unique(comparisons.rows[new[comparisons.rows]])].tolist()
+        command = f"nearer place {shlex.quote(str(options.folder))} {shlex.quote(str(options.file))} -o OUT"
+        raise ValueError(
+            f"{answers.source}: {len(about)} of {counted(len(answers), 'answer')}, the first on line "
+            f"{answers.lines[about[0]]}, {'is' if len(about) == 1 else 'are'} about objects that are not on the map: "
+            f"{listed(labels, 10)}. Put them on it first ({command}), or leave these answers out"
+        )

@@ -27,6 +27,18 @@ def with_column(role: str) -> str:
     return f"--columns {role}=NAME,... (columns={{{role!r}: 'NAME', ...}})"
 
 
+def with_columns(roles: Iterable[str]) -> str:
+    """Return how to say which columns have some roles.
+
+    Examples
+    --------
+    >>> with_columns(["near", "far"])
+    "--columns near=NAME,far=NAME (columns={'near': 'NAME', 'far': 'NAME'})"
+    """
+    named = dict.fromkeys(roles, "NAME")
+    return f"--columns {','.join(f'{role}={name}' for role, name in named.items())} (columns={named})"
+
+
 def as_column(role: str, name: str) -> str:
     """Return how to say that a column has a role.
 

@@ -8,7 +8,7 @@ as a trial.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -101,6 +101,11 @@ class Answers:
         How many were skipped in all.
     notes : tuple of str
         What a reader of the file should know, such as that it was not in UTF-8; the same sentences are warnings.
+    columns : dict from str to tuple of str
+        Names of the columns that were read, by what they hold: ``{"anchor": ("Referenz",), ...}``. Empty for answers
+        that do not come from a table, and for files that `write_answers` wrote.
+    unused : tuple of str
+        Columns of the table that were not read.
 
     Examples
     --------
@@ -125,6 +130,8 @@ class Answers:
     bad_rows: tuple[BadRow, ...] = ()
     n_bad: int = 0
     notes: tuple[str, ...] = ()
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.lines)

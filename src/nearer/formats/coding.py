@@ -89,7 +89,10 @@ class Coding:
         """Return the number that means the first of many options."""
         number = None if self.first is None else integer(self.first)
         if number is None:
-            raise ValueError(f"first_is={self.first!r}: it must be a number where there are more than two options")
+            raise ValueError(
+                f"first_is={self.first!r}: it must be a number where there are more than two options; if the answers "
+                "are no numbers, write the name or the position of what was chosen"
+            )
         return number
 
     def places(self, values: Iterable[Any], n_options: int) -> dict[str, int] | None:

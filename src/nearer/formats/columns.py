@@ -1,94 +1,38 @@
 """Which column holds what, found by the names people give to columns.
 
-A *role* is what a column means; a *layout* is a set of roles that makes a kind of question complete. Where columns make
-several layouts, one that explains all the columns of another goes before it. Several items and an answer without a word
-on whether it is the odd or the central one make two kinds of question, and are never guessed.
+Where columns make several layouts (see `nearer.formats.layouts`), one that explains all the columns of another goes
+before it. Several items and an answer without a word on whether it is the odd or the central one make two kinds of
+question, and are never guessed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearer._names import QUADRUPLET, plain
-from nearer.formats.advice import of_kind, with_column
-from nearer.formats.answers import KINDS, Kind
-from nearer.formats.names import STEMS, SYNONYMS, by_plain, families, numbered
-
-_TWO = [
-    ("left", "right"),
-    ("leftobject", "rightobject"),
-    ("leftitem", "rightitem"),
-    ("leftimage", "rightimage"),
-    ("objectleft", "objectright"),
-    ("itemleft", "itemright"),
-    ("stimulusleft", "stimulusright"),
-    ("imageleft", "imageright"),
-    *((stem + "1", stem + "2") for stem in [*STEMS, "comparison", "test"]),
-    *((stem + "a", stem + "b") for stem in [*STEMS, "comparison", "test"]),
-    ("first", "second"),
-    ("a", "b"),
-    ("b", "c"),
-]
-_PAIRS = [
-    ("left1", "left2", "right1", "right2"),
-    ("lefta", "leftb", "righta", "rightb"),
-    ("pair11", "pair12", "pair21", "pair22"),
-    ("pair1a", "pair1b", "pair2a", "pair2b"),
-    ("a1", "a2", "b1", "b2"),
-    ("first1", "first2", "second1", "second2"),
-    *((stem + "1", stem + "2", stem + "3", stem + "4") for stem in STEMS),
-    ("a", "b", "c", "d"),
-]
-TWO = ("left", "right")
-NEAR_FAR, PAIRS = ("near_1", "near_2", "far_1", "far_2"), ("left_1", "left_2", "right_1", "right_2")
-_FAMILIES: dict[tuple[str, ...], list[Any]] = {TWO: _TWO, NEAR_FAR: list(QUADRUPLET), PAIRS: _PAIRS}
-LISTS = ("items", "shown", "chosen", "ranking")
-_EXTRAS = ("annotator", "trial", "seconds", "confidence", "weight")
-
-Roles = dict[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A kind of question, and the roles that it takes."""
-
-    kind: Kind
-    roles: tuple[str, ...]
-
-
-LAYOUTS = (
-    Layout("triplet", ("anchor", *TWO, "answer")),
-    Layout("triplet", ("anchor", "near", "far")),
-    Layout("quadruplet", (*PAIRS, "answer")),
-    Layout("quadruplet", NEAR_FAR),
-    Layout("odd-one-out", ("items", "odd")),
-    Layout("most-central", ("items", "central")),
-    Layout("grid", ("anchor", "shown", "chosen")),
-    Layout("ranking", ("anchor", "ranking")),
+from nearer._names import plain
+from nearer.formats.advice import of_kind, with_column, with_columns
+from nearer.formats.answers import KINDS
+from nearer.formats.layouts import (
+    ANSWERS,
+    EXTRAS,
+    FAMILIES,
+    LAYOUTS,
+    LISTS,
+    OF_ITEMS,
+    ROLES,
+    TWO,
+    Found,
+    Layout,
+    Roles,
+    described,
+    listing,
 )
-ROLES = tuple(dict.fromkeys([*(role for layout in LAYOUTS for role in layout.roles), *_EXTRAS, "place"]))
-ANSWERS = ("answer", "chosen", "odd", "central")
-_OF_ITEMS = LAYOUTS[4], LAYOUTS[5]
+from nearer.formats.names import SYNONYMS, by_plain, families, numbered
 
-
-@dataclass(frozen=True)
-class Found:
-    """A layout, and the columns of its roles and of those that go with any kind."""
-
-    layout: Layout
-    roles: Roles
-
-    @property
-    def names(self) -> list[str]:
-        """All columns to read."""
-        return list(dict.fromkeys(name for names in self.roles.values() for name in names))
-
-    def columns_of(self, roles: Iterable[str]) -> set[str]:
-        """Return the columns of those of some roles that there are."""
-        return {name for role in roles for name in self.roles.get(role, ())}
+_NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
 
 
 class Unclear(ValueError):
@@ -139,7 +83,7 @@ def find_columns(
         found += finder.in_doubt(found)
     kinds = [each.layout.kind for each in found]
     if len(set(kinds)) != 1:
-        raise Unclear(_sentence(names, kind, kinds, source), kinds)
+        raise Unclear(_sentence(names, kind, kinds, source, finder), kinds)
     return found[0]
 
 
@@ -157,32 +101,36 @@ class _Finder:
 
         With a ``kind``, an answer without a name of its own is the odd or the central one.
         """
-        allowed = {*layout.roles, *_EXTRAS, "place"}
+        roles = self.some(layout, kind)
+        if not set(layout.roles) <= roles.keys():
+            return None
+        return Found(layout, roles | self.extras(layout, roles))
+
+    def some(self, layout: Layout, kind: str | None) -> Roles:
+        """Return the columns of those roles of a layout that there are; none if it cannot be what the caller says."""
+        allowed = {*layout.roles, *EXTRAS, "place"}
         if "near" in layout.roles or "near_1" in layout.roles:
             allowed |= {*TWO, "answer"}
         if not set(self.given) <= allowed or self.none & set(layout.roles):
-            return None
+            return {}
         roles = {role: self.given[role] for role in layout.roles if role in self.given}
         spelled = self._spelled()
-        for family, spellings in _FAMILIES.items():
+        for family, spellings in FAMILIES.items():
             if family[0] not in layout.roles or any(role in roles for role in family):
                 continue
             spelling = next((each for each in spellings if all(name in spelled for name in each)), None)
             if spelling is not None:
                 roles |= {role: (spelled[name],) for role, name in zip(family, spelling, strict=True)}
         for role in layout.roles:
-            if role not in roles:
-                found = self._find(role, roles, kind is not None)
-                if found is None:
-                    return None
+            if role not in roles and (found := self._find(role, roles, kind is not None)):
                 roles[role] = found
-        return Found(layout, roles | self.extras(layout, roles))
+        return roles
 
     def in_doubt(self, found: list[Found]) -> list[Found]:
         """Return readings of several items and an answer that the columns allow as well as those found."""
-        if any(each.layout in _OF_ITEMS for each in found):
+        if any(each.layout in OF_ITEMS for each in found):
             return []  # the name of a column says which of the two it is
-        loose = [each for layout in _OF_ITEMS if (each := self.match(layout, layout.kind))]
+        loose = [each for layout in OF_ITEMS if (each := self.match(layout, layout.kind))]
         return [each for each in loose if not any(_explains(other, each) for other in found)]
 
     def _spelled(self) -> dict[str, str]:
@@ -216,7 +164,7 @@ class _Finder:
         spelled = self._spelled()
         taken = {name for found in roles.values() for name in found}
         also: Roles = {"place": self.given["place"]} if "place" in self.given else {}
-        for role in _EXTRAS:
+        for role in EXTRAS:
             found = self.given.get(role) or (None if role in self.none else self._find(role, roles, False))
             if found:
                 also[role] = found
@@ -242,7 +190,11 @@ def _given(names: Sequence[str], columns: Mapping[str, Any] | None, source: str)
     given: Roles = {}
     for role, column in _with_items(columns or {}).items():
         if role not in ROLES:
-            raise ValueError(f"columns: {role!r} is no role of a column; roles are {', '.join(ROLES)}")
+            roles = ", ".join(each for each in ROLES if each != "place")  # that is of our own files
+            raise ValueError(
+                f"columns: {role!r} is no role of a column; roles are {roles}; and object_1, object_2, object_3, ... "
+                "for items in columns of their own"
+            )
         listed = _listed(role, column, names)
         if len(listed) > 1 and role not in LISTS:
             raise ValueError(f"columns: {role!r} is one column, and {len(listed)} are named")
@@ -280,20 +232,40 @@ def _listed(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
     return (column,) if column.strip() else ()
 
 
-def listing(names: Sequence[str]) -> str:
-    """Return names for a message."""
-    listed = ", ".join(repr(name if len(name) <= 40 else name[:37] + "...") for name in names[:30])
-    return listed + (f" and {len(names) - 30} more" if len(names) > 30 else "")
-
-
-def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str) -> str:
+def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str, finder: _Finder) -> str:
     found = f"{source} has the columns {listing(names)}"
     if kinds:
         return f"{found}, which can be read in several ways; say {of_kind(dict.fromkeys(kinds))}"
-    wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
     what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
-    example = "object_1" if kind in ("odd-one-out", "most-central") else "anchor"
+    understood, missing = _missing(kind, finder)
+    if understood:
+        lacking = ", or ".join(" + ".join(roles) for roles in missing)
+        advice = " or ".join(map(with_columns, missing[:2]))
+        said = f"{found}, {what}. Found: {described(understood)}; missing: {lacking}. If it is there, say {advice}"
+        return said if len(missing[0]) == 1 else f"{said}. {_NO_HEADER}"
+    wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
+    example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
     return (
         f"{found}, {what}. Needed are {', or '.join(wanted)}; say which they are with {with_column(example)}. "
-        "If the file has no line of column names, put one at its top, for example anchor,near,far"
+        f"{_NO_HEADER}"
     )
+
+
+def _missing(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, ...]]]:
+    """Return the roles found of the layouts that explain most columns, and what each of these layouts lacks.
+
+    An answer alone tells nothing. Of layouts that explain the same columns, two or more, those that lack least count.
+    """
+    found = [(layout, finder.some(layout, kind)) for layout in LAYOUTS if kind in (None, layout.kind)]
+    found = [(layout, roles) for layout, roles in found if roles.keys() - (set() if finder.given else set(ANSWERS))]
+    if not found:
+        return {}, []
+    used = [{name for names in roles.values() for name in names} for _, roles in found]
+    most = max(used, key=len)
+    best = [each for each, names in zip(found, used, strict=True) if names == most]
+    best.sort(key=lambda each: each[0] not in OF_ITEMS)  # numbered columns are items sooner than two pairs
+    lacks = [tuple(role for role in layout.roles if role not in roles) for layout, roles in best]
+    least = min(map(len, lacks))
+    layout, roles = best[0]
+    in_order = {role: roles[role] for role in layout.roles if role in roles}
+    return in_order, list(dict.fromkeys(each for each in lacks if len(most) == 1 or len(each) == least))

@@ -10,7 +10,8 @@ import numpy as np
 from nearer.formats.advice import of_kind
 from nearer.formats.answers import Answers
 from nearer.formats.coding import UnclearCoding
-from nearer.formats.columns import Unclear, listing
+from nearer.formats.columns import Unclear
+from nearer.formats.layouts import listing
 from nearer.formats.table import shortened
 
 

@@ -17,9 +17,9 @@ from nearer._columns import refuse_all_zero
 from nearer.comparisons import Comparisons
 from nearer.formats.answers import KINDS, Answers, Kind
 from nearer.formats.coding import Coding
-from nearer.formats.columns import LAYOUTS, NEAR_FAR, Found, Roles
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.inert import restored
+from nearer.formats.layouts import LAYOUTS, NEAR_FAR, Found, Roles
 from nearer.formats.numbers import in_proportion, read_numbers
 from nearer.formats.objects import spread
 from nearer.formats.questions import Asked, Question, read_question

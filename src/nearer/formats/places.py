@@ -7,6 +7,7 @@ is, is a property of the whole column and never guessed row by row.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,9 @@ from nearer.formats.table import Codes, Column, shortened
 
 UNDECIDED = -2
 _UNKNOWN = -1
+_SHOWN = 8  # objects that a message lists
+_SHORT = 100  # characters of labels that are compared
+_ALIKE = 0.7  # difflib's ratio of two spellings of a word: one letter of four is wrong, or two of seven
 _MISTAKES = 0.05  # share of answers that may be mistakes; a reading that leaves more unexplained is not the right one
 
 _UNDECIDED = (
@@ -65,6 +69,7 @@ def read_places(
     source: str,
     coding: Coding,
     titles: Sequence[str] = (),
+    wanted: str = "chosen",
 ) -> NDArray[np.int8]:
     """Return the place, (n,), of the option chosen, or UNDECIDED, or -1 in rows that are bad.
 
@@ -84,6 +89,8 @@ def read_places(
         What numbers and truth values are known to mean.
     titles : sequence of str
         What options that are no objects are called in messages.
+    wanted : str
+        Which of more than two items is asked for: the chosen, odd or central one.
     """
     usable = ~faults.bad & (answer.codes >= 0)
     position = {str(label): index for index, label in enumerate(labels)}
@@ -102,7 +109,8 @@ def read_places(
     if _by_labels(by_label, by_code, usable, answer, source, known=coding.known):
         by_code[:] = _UNKNOWN
     elif known is None and (by_code[usable] >= 0).any():
-        raise UnclearCoding(_two_readings(answer, labels, options, usable & (by_code >= 0), coded, source, titles))
+        rows = usable & (by_code >= 0)
+        raise UnclearCoding(_two_readings(answer, labels, options, rows, coded, source, titles, wanted))
     else:
         by_label[answer.mapped(is_coded, False, bool)] = _UNKNOWN
     undecided = answer.mapped(is_undecided, False, bool) & (by_word < 0) & (by_code < 0)
@@ -117,12 +125,27 @@ def read_places(
     if len(options) == 2 and coding.first is None and not (usable & (places >= 0)).any():
         words = [answer.values[code] for code in np.unique(answer.codes[unknown]).tolist()]
         if len(words) == 2:  # two keys, or yes and no
-            raise UnclearCoding(_two_readings(answer, labels, options, unknown, words, source, titles))
+            raise UnclearCoding(_two_readings(answer, labels, options, unknown, words, source, titles, wanted))
     faults.add(answer.codes < 0, "there is no answer")
     if not titles:
         _mark_gaps(options, (by_label < 0) & (by_word < 0), places, answer, faults)
-    faults.add(places == _UNKNOWN, lambda row: f"the answer {answer.text(row)} is none of the objects shown")
+    faults.add(places == _UNKNOWN, lambda row: _none_of(answer.values[answer.codes[row]], labels, options, row))
     return places
+
+
+def _none_of(answer: Any, labels: list[Any], options: Sequence[Codes], row: int) -> str:
+    """Return that an answer is none of the objects shown, with what was shown and what may be misspelt."""
+    said = f"the answer {shortened(answer)} is none of the objects shown"
+    shown = [str(labels[codes[row]]) for codes in options if codes[row] >= 0]
+    if not shown:  # a pair has no name
+        return said
+    listed = [shortened(label) for label in shown[:_SHOWN]]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else f" and {listed.pop()}"
+    said += f"; shown were {', '.join(listed)}{more}"
+    text = str(answer)[:_SHORT]
+    words = [label for label in shown if len(label) <= _SHORT and not (label.isdigit() or text.isdigit())]
+    alike = get_close_matches(text, words, n=1, cutoff=_ALIKE)
+    return f"{said}; perhaps {shortened(alike[0])} or the answer is misspelt" if alike else said
 
 
 def _coded(answer: Column, usable: NDArray[np.bool_], coding: Coding) -> list[Any]:
@@ -149,6 +172,7 @@ def _two_readings(
     coded: list[Any],
     source: str,
     titles: Sequence[str],
+    wanted: str,
 ) -> str:
     """Return what a coding that cannot be told may be, with both readings of the first row that they differ in."""
     values = sorted({spelled(value) for value in coded})
@@ -173,7 +197,11 @@ def _two_readings(
         for (first, _), place in zip(readings, places, strict=True):
             said += f"; if {first} means the first option, then {value} chooses {shown[place]} from {', '.join(shown)}"
         break
-    return f"{said}. Say {of_first([first for first, _ in readings])}, or write left and right, or the objects"
+    if not readings:  # true and false name none of three
+        return f"{said}. Write the name or the position of the {wanted} item"
+    names = f"the name of the {wanted} item" if n_options > 2 else "left and right"
+    names += ", or the objects" if n_options == 2 and not titles else ""
+    return f"{said}. Say {of_first([first for first, _ in readings])}, or write {names}"
 
 
 def _listed(values: list[str]) -> str:

@@ -14,7 +14,7 @@ from collections import Counter
 import numpy as np
 
 from nearer._names import plain
-from nearer.formats.columns import ANSWERS, LISTS, NEAR_FAR, Found
+from nearer.formats.layouts import ANSWERS, LISTS, NEAR_FAR, Found
 from nearer.formats.table import Column, Loaded, shortened
 
 _FEW_ROWS = 5  # in fewer rows than these, plain names may well be the same by chance

@@ -12,11 +12,11 @@ from nearer.formats import kinds
 from nearer.formats.advice import of_first, without
 from nearer.formats.answers import Kind
 from nearer.formats.coding import Coding, UnclearCoding, spelled
-from nearer.formats.columns import NEAR_FAR, PAIRS, TWO, Found
 from nearer.formats.faults import Faults
 from nearer.formats.grids import read_grid, read_ranking
 from nearer.formats.items import read_items
 from nearer.formats.kinds import Expansion
+from nearer.formats.layouts import NEAR_FAR, PAIRS, TWO, Found
 from nearer.formats.objects import Objects
 from nearer.formats.places import read_places
 from nearer.formats.table import Codes, Column
@@ -132,6 +132,7 @@ def _items(question: Question) -> Asked:
         faults,
         question.source,
         question.coding,
+        wanted=role,
     )
     expansion = kinds.one_of_items(items, places, faults, question.split, central=role == "central")
     return Asked(kind, objects, expansion, _seen(objects, list(items.T), faults))

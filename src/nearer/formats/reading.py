@@ -17,12 +17,13 @@ from nearer.formats.advice import as_column, of_kind
 from nearer.formats.answers import Answers, Kind
 from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.columns import Found, Unclear, find_columns
+from nearer.formats.columns import Unclear, find_columns
 from nearer.formats.delimited import delimited_table
 from nearer.formats.doubt import settled
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored
+from nearer.formats.layouts import Found
 from nearer.formats.passing import passed_over, without_headers
 from nearer.formats.presets import PRESETS, Reading, detected, experimenters, reading_of
 from nearer.formats.prompts import no_objects
@@ -31,7 +32,7 @@ from nearer.formats.records import json_table
 from nearer.formats.salmon import with_names
 from nearer.formats.table import Loaded, Table
 from nearer.formats.text import as_utf8, read_bytes
-from nearer.formats.unused import told
+from nearer.formats.unused import told, with_columns
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _FEW = 5  # answers in which anchors and options may well differ by chance
@@ -224,9 +225,10 @@ def _read_once(
         notes += _strange_anchors(asked, question)
     if not own and not table.positional:
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
-        note = told(table, found, asked.objects.labels, candidates)
-        notes += [note] if note else []
-    return assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
+        if note := told(table, found, asked.objects.labels, candidates):
+            notes.append(note)
+    answers = assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
+    return with_columns(answers, table.names, found, loaded.columns)
 
 
 def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool]:

@@ -1,16 +1,22 @@
-"""Columns that hold objects and take no part in a reading: always told, because an object may be missing."""
+"""Columns that take no part in a reading.
+
+All are listed with the answers. Those that hold objects are told in a note, because an object may be missing.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from nearer.formats.columns import Found, listing
+from nearer.formats.answers import Answers
+from nearer.formats.layouts import Found, described, listing
 from nearer.formats.lists import readings
 from nearer.formats.names import STEMS, by_plain, families
 from nearer.formats.table import Column, Table
 
 _MOSTLY = 0.5
 _ENOUGH = 1000  # rows that show what a column holds
+_LISTED, _LONG = 10, 40  # columns in a message, and characters of each
 _MEMBER = re.compile(rf"({'|'.join(STEMS)})(\d{{1,4}}|[a-z])")
 
 
@@ -36,6 +42,38 @@ def told(table: Table, found: Found, objects: list[object], candidates: list[str
     if len(holding) == 1:
         return f"{table.source}: column {listing(holding)} holds objects and was not used"
     return f"{table.source}: columns {listing(holding)} hold objects and were not used"
+
+
+def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: dict[str, Column]) -> Answers:
+    """Return answers that tell which columns they were read from, and which they were not.
+
+    Columns that go with any kind of question may turn out to say nothing: empty ones, times that are no numbers, and
+    answers beside near and far.
+    """
+    nothing = {
+        "seconds": answers.seconds is None,
+        "confidence": answers.confidences is None,
+        "answer": "answer" not in found.layout.roles and answers.comparisons.answers is None,
+    }
+    columns = {
+        role: taken
+        for role, taken in found.roles.items()
+        if not nothing.get(role) and any((cells[name].codes >= 0).any() for name in taken)
+    }
+    used = {name for taken in columns.values() for name in taken}
+    return replace(answers, columns=columns, unused=tuple(dict.fromkeys(name for name in names if name not in used)))
+
+
+def told_columns(answers: Answers) -> str | None:
+    """Return in a line which columns were read and which were not; None if the answers come from no table."""
+    if not answers.columns:
+        return None
+    said = f"read: {described(answers.columns)}"
+    if not answers.unused:
+        return said
+    short = [name if len(name) <= _LONG else name[: _LONG - 3] + "..." for name in answers.unused[:_LISTED]]
+    more = f" and {len(answers.unused) - _LISTED} more" if len(answers.unused) > _LISTED else ""
+    return f"{said}; not used: {', '.join(short)}{more}"
 
 
 def _by_name(names: tuple[str, ...], used: set[str]) -> set[str]:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.formats.answers import Answers
-from nearer.formats.columns import NEAR_FAR
 from nearer.formats.inert import inert
+from nearer.formats.layouts import NEAR_FAR
 from nearer.formats.native import TRIPLET
 
 _SUFFIXES = {

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path, PurePosixPath
+
+from nearer._words import counted, listed
 
 TYPES = {
     ".png": "image/png",
@@ -32,7 +35,7 @@ def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> d
     Returns
     -------
     dict from int to str
-        Data URIs by the number of the object.
+        Data URIs by the number of the object. Pictures and objects without each other are warned of.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -50,6 +53,7 @@ def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> d
             f"no picture in {place} is named after an object: the first object is {objects[0]!r}, "
             + (f"the first picture {files[0].name!r}" if files else f"and no file ends in {', '.join(TYPES)}")
         )
+    _warn_of_others(place.name, files, found, objects)
     total = sum(file.stat().st_size for file in set(found.values()))
     if total > LARGEST_TOTAL:
         raise ValueError(
@@ -57,6 +61,20 @@ def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> d
             f"{LARGEST_TOTAL / 1e6:.0f} MB; make them smaller (200 pixels wide is plenty)"
         )
     return {number: _data_uri(file) for number, file in found.items()}
+
+
+def _warn_of_others(folder: str, files: list[Path], found: dict[int, Path], objects: Sequence[object]) -> None:
+    """Warn of pictures that belong to no object, and of objects without a picture."""
+    taken = {_key(file.stem) for file in found.values()}  # cat.png is passed over beside cat.jpg
+    strange = [file.name for file in files if _key(file.stem) not in taken]
+    bare = [label for number, label in enumerate(objects) if number not in found]
+    said = []
+    if strange:
+        said.append(f"{counted(len(strange), 'picture is', 'pictures are')} of no object: {listed(strange, 10)}")
+    if bare:
+        said.append(f"{counted(len(bare), 'object has', 'objects have')} no picture: {listed(bare, 10)}")
+    if said:
+        warnings.warn(f"{folder}: {'; '.join(said)}", UserWarning, stacklevel=3)
 
 
 def _name_of(label: object, by_name: dict[str, Path]) -> str | None:

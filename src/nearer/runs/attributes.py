@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from nearer._words import counted, listed
 from nearer.formats.delimited import delimited_table
 from nearer.formats.inert import original
 from nearer.formats.text import as_utf8, read_bytes
@@ -17,7 +19,7 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
     """Return the columns of a table, ordered as the objects are; None where an object or a value is missing.
 
     The column of labels is the one called object, label, name, item, stimulus or id, or else the first. A column whose
-    values are all numbers is one of numbers.
+    values are all numbers is one of numbers. Labels that are not on the map, and objects without a row, are warned of.
     """
     table = delimited_table(as_utf8(read_bytes(path), path.name, []), path.name)
     if len(table.names) < 2:
@@ -37,6 +39,15 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
             f"{path}: no label of its column {table.names[key]!r} is an object of the map, such as {objects[0]!r}; "
             "call the column of labels 'object'"
         )
+    on_map = set(objects)
+    strange, bare = [label for label in labels if label not in on_map], [each for each in objects if each not in row_of]
+    said = []
+    if strange:
+        said.append(f"{counted(len(strange), 'label is', 'labels are')} not on the map: {listed(strange, 10)}")
+    if bare:
+        said.append(f"{counted(len(bare), 'object has', 'objects have')} no attributes: {listed(bare, 10)}")
+    if said:
+        warnings.warn(f"{path.name}: {'; '.join(said)}", UserWarning, stacklevel=2)
     rows = [row_of.get(label) for label in objects]
     return {
         name: numbers_or_words([None if row is None else column[row] or None for row in rows])
