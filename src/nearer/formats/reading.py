@@ -32,6 +32,7 @@ from nearer.formats.salmon import with_names
 from nearer.formats.table import Loaded, Table
 from nearer.formats.text import as_utf8, read_bytes
 from nearer.formats.unused import told
+from nearer.formats.wholes import with_whole_numbers
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _FEW = 5  # answers in which anchors and options may well differ by chance
@@ -250,6 +251,8 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
             loaded = replace(loaded, columns=restored_columns)
         told_now: list[str] = []
         loaded = without_headers(loaded, table.source, told_now)
+        if table.delimited and not own:
+            loaded = with_whole_numbers(loaded, found)
         loaded = passed_over(loaded, found, reading, own, table.source, told_now)
         trusted = own or reading.trusted or table.positional
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
