@@ -31,6 +31,7 @@ _TWO = [
     ("first", "second"),
     ("a", "b"),
     ("b", "c"),
+    ("j", "k"),
 ]
 _PAIRS = [
     ("left1", "left2", "right1", "right2"),
@@ -92,11 +93,12 @@ class Found:
 
 
 class Unclear(ValueError):
-    """Columns that make no kind of question, or several ``kinds``."""
+    """Columns that make no kind of question, or several ``kinds``; ``prompts`` tells what was taken for a prompt."""
 
-    def __init__(self, sentence: str, kinds: Sequence[str] = ()) -> None:
+    def __init__(self, sentence: str, kinds: Sequence[str] = (), prompts: str = "") -> None:
         super().__init__(sentence)
         self.kinds = tuple(dict.fromkeys(kinds))
+        self.prompts = prompts
 
 
 def find_columns(
@@ -176,6 +178,9 @@ class _Finder:
                 if found is None:
                     return None
                 roles[role] = found
+        if "answer" in roles and plain(roles["answer"][0]) == "y" and "answer" not in self.given:
+            if plain(roles["left"][0] if "left" in roles else "") == "j":
+                return None  # i, j, k and y are near and far, and whether a row is right as it stands
         return Found(layout, roles | self.extras(layout, roles))
 
     def in_doubt(self, found: list[Found]) -> list[Found]:
@@ -222,8 +227,8 @@ class _Finder:
                 also[role] = found
         if "near" in layout.roles or "near_1" in layout.roles:
             # Which side was chosen, and whether rows read as written, are said beside near and far.
-            for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", ("answer", "y"))):
-                spelling = next((each for each in spellings if each in spelled), None)
+            for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", SYNONYMS["answer"])):
+                spelling = next((each for each in spellings if each in spelled and spelled[each] not in taken), None)
                 found = self.given.get(role) or ((spelled[spelling],) if spelling else None)
                 if found and role not in self.none and not set(found) & taken:
                     also[role] = found
@@ -233,6 +238,8 @@ class _Finder:
 def _explains(one: Found, other: Found) -> bool:
     """Whether a layout leaves no reason to read the columns as several items and an answer."""
     mine, its = one.columns_of([*one.layout.roles, *TWO, "answer"]), other.columns_of(other.layout.roles)
+    if its == mine and plain(one.roles.get("left", ("",))[0]) == "j":
+        return False  # i, j and k may be any three items
     if its < mine:
         return True
     return its == mine and "left_1" not in one.layout.roles  # four items and an answer may be two pairs
