@@ -79,7 +79,7 @@ def _refuse_two_types(labels: Labels, codes: Indices) -> None:
     if labels.dtype.kind != "O":
         return
     texts = {label for label in labels if isinstance(label, str)}
-    twice = np.array([isinstance(label, Real) and f"{label:g}" in texts for label in labels])
+    twice = np.array([isinstance(label, Real) and str(label).removesuffix(".0") in texts for label in labels])
     if twice.any():
         refuse(
             twice[codes],

@@ -178,9 +178,9 @@ class _Finder:
                 if found is None:
                     return None
                 roles[role] = found
-        if "answer" in roles and plain(roles["answer"][0]) == "y" and "answer" not in self.given:
-            if plain(roles["left"][0] if "left" in roles else "") == "j":
-                return None  # i, j, k and y are near and far, and whether a row is right as it stands
+        answer, left = (plain(roles.get(role, ("",))[0]) for role in ("answer", "left"))
+        if (answer, left) == ("y", "j") and "answer" not in self.given:
+            return None  # i, j, k and y are near and far, and whether a row is right as it stands
         return Found(layout, roles | self.extras(layout, roles))
 
     def in_doubt(self, found: list[Found]) -> list[Found]:

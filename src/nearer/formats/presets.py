@@ -3,10 +3,10 @@
 - *Salmon*: one row an answer; ``head``, ``winner`` and ``loser`` (also ``left`` and ``right``, as shown) are indices,
   and the same names with ``_filename`` or ``_html`` hold what was shown; ``puid`` is the person; ``response_time`` is
   in seconds, -1 where there is none. Exports of 2020 have no name of the loser: see `nearer.formats.salmon`.
-- *jsPsych*: one row a trial of any sort; ``rt`` is in milliseconds and ``response`` counts buttons from 0, or is a key. The
-  objects are in columns that the experimenter chose (anchor, left and right; item1, item2, ...; a list such as ``items``; or
-  ``stimulus`` and the list ``choices``). Rows without objects are instructions and the like. ``trial_index`` numbers
-  rows and groups nothing.
+- *jsPsych*: one row a trial of any sort; ``rt`` is in milliseconds and ``response`` counts buttons from 0, or is a key.
+  The objects are in columns that the experimenter chose (anchor, left and right; item1, item2, ...; a list such as
+  ``items``; or ``stimulus`` and the list ``choices``). Rows without objects are instructions and the like.
+  ``trial_index`` numbers rows and groups nothing.
 - *cblearn*: ``X`` of indices, (m, 3) or (m, 4), and ``y`` of 1 (or true) where a row is right as written and -1 (or 0,
   or false) where it is the other way round; in tables, the first option and the second. Which of several items is the
   odd or the central one counts from 0.

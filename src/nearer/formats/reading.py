@@ -17,7 +17,7 @@ from nearer.formats.advice import as_column, of_kind
 from nearer.formats.answers import Answers, Kind
 from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.columns import Found, Unclear, find_columns
+from nearer.formats.columns import TWO, Found, Unclear, find_columns
 from nearer.formats.delimited import delimited_table, without_preamble
 from nearer.formats.doubt import settled
 from nearer.formats.faults import Faults, gather_bad
@@ -38,6 +38,7 @@ from nearer.formats.wholes import with_whole_numbers
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
 _FEW = 5  # answers in which anchors and options may well differ by chance
+_ENOUGH = 20  # answers in which columns that hold the same objects share some
 _BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
 
 
@@ -232,6 +233,7 @@ def _read_once(
     if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
         notes += _strange_anchors(asked, question)
     if not own and not table.positional:
+        notes += _apart(question)
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
         notes += told(table, found, asked.objects.labels, candidates)
     return assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
@@ -291,6 +293,25 @@ def _strange_anchors(asked: Asked, question: Question) -> list[str]:
         f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it "
         f"is what people were asked, say {of_kind(['odd-one-out', 'most-central'])}"
     ]
+
+
+def _apart(question: Question) -> list[str]:
+    """Return notes on columns of options that share no object: most often they write the same objects in two ways."""
+    found = question.found
+    names = [name for role in (*TWO, "items") if role in found.layout.roles for name in found.roles[role]]
+    held = {name: {str(value) for value in present(question.columns[name])} for name in names}
+    if len(names) < 2 or len(question.faults.bad) < _ENOUGH:
+        return []
+    notes = []
+    for name in names[1:]:
+        others = set().union(*(held[other] for other in names if other != name))
+        if min(len(held[name]), len(others)) >= _FEW and not held[name] & others:
+            rest = ", ".join(repr(other) for other in names if other != name)
+            notes.append(
+                f"{question.source}: column {name!r} shares no object with {rest}; if they hold the same objects, "
+                "write each name one way"
+            )
+    return notes
 
 
 def _named(columns: Any) -> list[str]:
