@@ -115,11 +115,9 @@ def _same_numbers(first: str, second: str) -> bool:
 
 def check_one_sided(study: Study) -> Outcome:
     """Find that objects are ever near or ever far: near and far then hold different objects, or spellings of them."""
-    i, j, l, k = study.comparisons.oriented.T  # noqa: E741
-    # What both pairs share is the anchor; the rest of each is what was found near or far.
-    with_anchor = (i == l) | (i == k) | (j == l) | (j == k)
-    near = np.where((i == l) | (i == k), j, i)[with_anchor]
-    far = np.where((l == i) | (l == j), k, l)[with_anchor]
+    if study.answers.kind != "triplet" or study.comparisons.rows.shape[1] != 3:
+        return Outcome()  # of many options most are far
+    near, far = study.comparisons.rows[:, 1:].T
     times_near, times_far = (np.bincount(each, minlength=study.n_objects) for each in (near, far))
     often = times_near + times_far >= _OFTEN
     one_sided = often & ((times_near == 0) | (times_far == 0))
