@@ -108,9 +108,10 @@ def read_answers(
 
     Notes
     -----
-    Labels are text as written, without spaces around them, so that "01" stays "01"; where all labels of a text file
-    are numbers, "13.0" is "13". In Parquet files, npz files and frames, labels that are all integers stay integers. Response times are taken to be milliseconds if the name of the
-    column says so (rt_ms), in exports of jsPsych, or if their median is above 100.
+    Labels are text as written, without spaces around them, so that "01" stays "01"; where all labels of a text file are
+    numbers, "13.0" is "13". In Parquet files, npz files and frames, labels that are all integers stay integers.
+    Response times are taken to be milliseconds if the name of the column says so (rt_ms), in exports of jsPsych, or if
+    their median is above 100.
 
     Examples
     --------
