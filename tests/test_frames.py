@@ -8,6 +8,7 @@ from nearer import Comparisons
 from nearer._names import TRIPLET, row_order
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import SOE, STE
+from nearer.formats import read_answers
 from nearer.metrics import comparison_error
 from nearer.model_selection import held_out_error
 
@@ -131,3 +132,20 @@ def test_no_name_has_two_meanings():
     names = [name for each in TRIPLET.values() for name in each]
     assert len(set(names)) == len(names)
     assert row_order(["k", "l", "i", "j"]) == [2, 3, 1, 0]
+
+
+def test_frames_whose_columns_nobody_named_and_names_of_several_levels():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="no kind of question"):
+        read_answers(pandas.DataFrame([[0, 1, 2], [1, 0, 2]]))
+    levels = pandas.DataFrame({("q", "anchor"): ["a"], ("q", "near"): ["b"], ("q", "far"): ["c"]})
+    with pytest.raises(ValueError, match="names of several levels"):
+        read_answers(levels)
+
+
+def test_an_object_that_is_a_number_here_and_text_there_is_refused():
+    frame = pytest.importorskip("pandas").DataFrame({"anchor": [6, 7], "near": [7, 8], "far": ["8", "6"]})
+    with pytest.raises(ValueError, match=r"row 0: the object 6 is a number, and elsewhere text .*df.astype\(str\)"):
+        Comparisons.from_triplets(frame)
+    assert Comparisons.from_triplets(frame.astype(str)).n_objects == 3
+    assert read_answers(frame).comparisons.n_objects == 3

@@ -65,12 +65,27 @@ def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects
     if unfit.any():
         bad = unfit[codes]
         refuse(bad, lambda row: f"{_first(table, bad, row)} is no label", "drop such rows, or name the object")
+    _refuse_two_types(labels, codes)
     if known is not None:
         return translate(codes, labels, known), known
     _warn_of_stray_column(codes, labels)
     if n is not None and n != len(labels):
         raise ValueError(f"n_objects={n}, but the rows hold {len(labels)} labels; name all objects with objects=[...]")
     return codes, labels
+
+
+def _refuse_two_types(labels: Labels, codes: Indices) -> None:
+    """Refuse objects that are numbers in some places and the same numbers as text in others."""
+    if labels.dtype.kind != "O":
+        return
+    texts = {label for label in labels if isinstance(label, str)}
+    twice = np.array([isinstance(label, Real) and str(label).removesuffix(".0") in texts for label in labels])
+    if twice.any():
+        refuse(
+            twice[codes],
+            lambda row: f"the object {show(labels[codes[row][twice[codes[row]]][0]])} is a number, and elsewhere text",
+            "write all objects as text, or all as numbers: df.astype(str)",
+        )
 
 
 def _warn_of_stray_column(codes: Indices, labels: Labels) -> None:

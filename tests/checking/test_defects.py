@@ -180,6 +180,25 @@ def test_spellings_of_one_label():
     assert finding.examples == ("'Caf\u00e9' and 'cafe\u0301 '",)
 
 
+@pytest.mark.parametrize(("one", "other"), [("13", "13.0"), ("12", "012"), ("cat", "cat.jpg")])
+def test_labels_of_one_number_or_one_file(one, other):
+    labels = [f"thing {chr(97 + number)}.png" for number in range(28)] + [one, other]
+    finding = only_alarm(replace(CLEAN, objects=np.array(labels)).answers(), "alike-labels")
+    assert finding.examples == (f"{one!r} and {other!r}",)
+
+
+def test_columns_that_share_no_objects():
+    rows = CLEAN.answers().comparisons
+    triplets = rows.objects[rows.oriented[:, [0, 1, 3]]].astype(object)
+    assert not any(finding.code == "one-sided" for finding in examine(CLEAN.answers(), "one-sided"))
+    triplets[:, 2] += " (B)"
+    table = dict(zip(("anchor", "near", "far"), triplets.T.tolist(), strict=True))
+    finding = found(read_answers(table), "one-sided")
+    assert finding.level == "warning"
+    assert finding.examples[1].startswith("only ever far")
+    assert "(B)" in finding.examples[1]
+
+
 def test_misspelt_label():
     labels = np.array([*[f"animal {chr(97 + number)}" for number in range(29)], "elephant", "elefant"])
     once = np.flatnonzero((CLEAN.shown == 29).any(axis=1))[0]

@@ -13,7 +13,13 @@ from nearer.checking.contradictions import check_cycles, check_repeats, check_se
 from nearer.checking.distances import check_distances
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
-from nearer.checking.labels import check_missing_labels, check_misspelt, check_numbering, check_spellings
+from nearer.checking.labels import (
+    check_missing_labels,
+    check_misspelt,
+    check_numbering,
+    check_one_sided,
+    check_spellings,
+)
 from nearer.checking.people import check_speed
 from nearer.checking.places import check_order, check_places, check_runs, check_sides
 from nearer.checking.records import check_blocks, check_columns, check_double
@@ -30,6 +36,7 @@ CHECKS: tuple[Check, ...] = (
     check_uneven,
     check_spellings,
     check_misspelt,
+    check_one_sided,
     check_missing_labels,
     check_numbering,
     check_double,

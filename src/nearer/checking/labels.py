@@ -16,6 +16,9 @@ from nearer.checking.study import Outcome, Study
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
 _RARE = 0.1  # of the usual number of answers
+_OFTEN = 6  # comparisons in which an object that may be near or far is hardly ever one of them by chance
+_FEWEST_ONE_SIDED = 5
+_MOST_ONE_SIDED = 0.8  # of the objects that are seen often; those at the rim of a map may well be ever far
 
 
 def folded(label: Any) -> str:
@@ -30,18 +33,37 @@ def folded(label: Any) -> str:
 
 
 def check_spellings(study: Study) -> Outcome:
-    """Find labels that differ only by case, space or Unicode form."""
+    """Find labels that differ only by case, space, Unicode form, zeros around a number, or the ending of a file."""
+    labels = study.comparisons.objects.tolist()
+    plain = {folded(label) for label in labels}
     groups: dict[str, list[Any]] = defaultdict(list)
-    for label in study.comparisons.objects.tolist():
-        groups[folded(label)].append(label)
+    for label in labels:
+        groups[_bare(folded(label), plain)].append(label)
     alike = [labels for labels in groups.values() if len(labels) > 1]
     counts = {"n_alike_labels": len(alike)}
     if not alike:
         return Outcome(counts=counts)
     title = f"{counted(len(alike), 'object seems', 'objects seem')} to be written in more than one way"
-    text = "They differ only by case, spaces or coding and count as different objects; write each name one way."
+    text = (
+        "They differ only by case, spaces, coding, zeros or the ending of a file, and count as different objects; "
+        "write each name one way."
+    )
     examples = tuple(" and ".join(told_apart(labels)) for labels in alike[:5])
     return Outcome((Finding("warning", "alike-labels", title, text, examples),), counts)
+
+
+def _bare(word: str, words: set[str]) -> str:
+    """Return a number without zeros around it, and the stem of a file if that is itself one of the words.
+
+    Examples
+    --------
+    >>> _bare("012", set()), _bare("13.0", set()), _bare("cat.jpg", {"cat"}), _bare("cat.jpg", {"cat.png"})
+    ('12', '13', 'cat', 'cat.jpg')
+    """
+    if number := re.fullmatch(r"0*(\d+)(\.0+)?", word):
+        return number[1]
+    file = re.fullmatch(r"(.+)\.[a-z][a-z0-9]{1,4}", word)
+    return file[1] if file and file[1] in words else word
 
 
 def told_apart(labels: list[Any]) -> list[str]:
@@ -89,6 +111,30 @@ def check_misspelt(study: Study) -> Outcome:
 def _same_numbers(first: str, second: str) -> bool:
     """Whether two labels hold the same numbers: egg17 is no misspelling of egg18."""
     return re.findall(r"\d+", first) == re.findall(r"\d+", second)
+
+
+def check_one_sided(study: Study) -> Outcome:
+    """Find that objects are ever near or ever far: near and far then hold different objects, or spellings of them."""
+    if study.answers.kind != "triplet" or study.comparisons.rows.shape[1] != 3:
+        return Outcome()  # of many options most are far
+    near, far = study.comparisons.rows[:, 1:].T
+    times_near, times_far = (np.bincount(each, minlength=study.n_objects) for each in (near, far))
+    often = times_near + times_far >= _OFTEN
+    one_sided = often & ((times_near == 0) | (times_far == 0))
+    counts = {"n_one_sided": int(one_sided.sum())}
+    if one_sided.sum() < _FEWEST_ONE_SIDED or one_sided.sum() < _MOST_ONE_SIDED * often.sum():
+        return Outcome(counts=counts)
+    title = f"{counts['n_one_sided']} of {counted(int(often.sum()), 'object')} are only ever near or only ever far"
+    text = (
+        "Objects that are compared are near in some answers and far in others; see whether the columns of near and far "
+        "write the same names, and whether they were chosen by the answer."
+    )
+    examples = tuple(
+        f"only ever {side}: {listed(study.object_names(np.flatnonzero(one_sided & (others == 0))), 5)}"
+        for side, others in (("near", times_far), ("far", times_near))
+        if (one_sided & (others == 0)).any()
+    )
+    return Outcome((Finding("warning", "one-sided", title, text, examples),), counts)
 
 
 def check_missing_labels(study: Study) -> Outcome:

@@ -106,6 +106,8 @@ class Coding:
         if self.as_written and n_options == 2:
             return {value: 1 - place if self.turned else place for value, place in _AS_WRITTEN.items()}
         numbers = {number for value in present if (number := integer(value)) is not None}
+        if self.from_zero and n_options in numbers:
+            return None  # the last of them would be the number before
         if self.from_zero or self.as_written:
             return {str(place): place for place in range(n_options)}
         if present & set(_TRUTH) or (n_options == 2 and numbers & {0, -1}):

@@ -36,11 +36,12 @@ _NO_HEADER = "If the file has no line of column names, put one at its top, for e
 
 
 class Unclear(ValueError):
-    """Columns that make no kind of question, or several ``kinds``."""
+    """Columns that make no kind of question, or several ``kinds``; ``prompts`` tells what was taken for a prompt."""
 
-    def __init__(self, sentence: str, kinds: Sequence[str] = ()) -> None:
+    def __init__(self, sentence: str, kinds: Sequence[str] = (), prompts: str = "") -> None:
         super().__init__(sentence)
         self.kinds = tuple(dict.fromkeys(kinds))
+        self.prompts = prompts
 
 
 def find_columns(
@@ -104,6 +105,9 @@ class _Finder:
         roles = self.some(layout, kind)
         if not set(layout.roles) <= roles.keys():
             return None
+        answer, left = (plain(roles.get(role, ("",))[0]) for role in ("answer", "left"))
+        if (answer, left) == ("y", "j") and "answer" not in self.given:
+            return None  # i, j, k and y are near and far, and whether a row is right as it stands
         return Found(layout, roles | self.extras(layout, roles))
 
     def some(self, layout: Layout, kind: str | None) -> Roles:
@@ -170,8 +174,8 @@ class _Finder:
                 also[role] = found
         if "near" in layout.roles or "near_1" in layout.roles:
             # Which side was chosen, and whether rows read as written, are said beside near and far.
-            for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", ("answer", "y"))):
-                spelling = next((each for each in spellings if each in spelled), None)
+            for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", SYNONYMS["answer"])):
+                spelling = next((each for each in spellings if each in spelled and spelled[each] not in taken), None)
                 found = self.given.get(role) or ((spelled[spelling],) if spelling else None)
                 if found and role not in self.none and not set(found) & taken:
                     also[role] = found
@@ -181,6 +185,8 @@ class _Finder:
 def _explains(one: Found, other: Found) -> bool:
     """Whether a layout leaves no reason to read the columns as several items and an answer."""
     mine, its = one.columns_of([*one.layout.roles, *TWO, "answer"]), other.columns_of(other.layout.roles)
+    if its == mine and plain(one.roles.get("left", ("",))[0]) == "j":
+        return False  # i, j and k may be any three items
     if its < mine:
         return True
     return its == mine and "left_1" not in one.layout.roles  # four items and an answer may be two pairs

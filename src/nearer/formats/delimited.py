@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -47,6 +48,32 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         return Loaded(dict(zip(wanted, columns, strict=True)), lines, bad_rows, n_bad)
 
     return Table(source, tuple(names), load, delimited=True)
+
+
+def without_preamble(data: bytes, source: str, notes: list[str]) -> bytes:
+    """Return text with blank lines in place of "sep=;", which Excel puts at the top, and of comments before the header.
+
+    A line that begins with # and has as many cells as the next is the header itself.
+    """
+    lines: list[bytes] = []
+    rest = data
+    while True:
+        line, end, after = rest.partition(b"\n")
+        is_sep = not lines and re.fullmatch(rb'"?sep=(.|\\t)"?\s*', line) is not None
+        if not end or not (is_sep or line.startswith(b"#")):
+            break
+        lines.append(line)
+        rest = after
+    if lines and lines[-1].startswith(b"#"):
+        following = rest.partition(b"\n")[0]
+        cells = [(lines[-1].count(each.encode()), following.count(each.encode())) for each in _DELIMITERS]
+        if any(one == other > 0 for one, other in cells):
+            rest = lines.pop() + b"\n" + rest
+    n_comments = sum(line.startswith(b"#") for line in lines)
+    if n_comments:
+        what = "1 line of comments was" if n_comments == 1 else f"{n_comments} lines of comments were"
+        notes.append(f"{source}: {what} passed over")
+    return b"\n" * len(lines) + rest if lines else data
 
 
 def _rows(data: bytes, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:

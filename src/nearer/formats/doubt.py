@@ -55,8 +55,8 @@ def settled(
         for kind, answers in found.items()
     ]
     raise Unclear(
-        f"{source} has the columns {listing(names)}, which can be read in several ways. Its first answer: "
-        f"{'; '.join(readings)}. Say {of_kind(kinds)}",
+        f"{unclear.prompts}{source} has the columns {listing(names)}, which can be read in several ways. Its first "
+        f"answer: {'; '.join(readings)}. Say {of_kind(kinds)}",
         kinds,
     )
 

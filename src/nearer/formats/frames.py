@@ -113,4 +113,10 @@ def _columns_of_frame(frame: Any) -> dict[str, Any]:
         raise ValueError(
             f"cannot read answers from {type(frame).__name__}; give the name of a file, a frame or a dict of columns"
         ) from error
-    return {name: table[name].to_numpy() for name in table.columns}
+    for name in table.columns:
+        if isinstance(name, tuple):
+            raise ValueError(
+                f"the columns of the frame have names of several levels, such as {name!r}; give them one each: "
+                "df.columns = ['anchor', 'near', 'far', ...]"
+            )
+    return {name: series.to_numpy() for name, series in zip(table.columns, table.iter_columns(), strict=True)}

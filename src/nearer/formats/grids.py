@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
+from nearer.formats.advice import of_first
 from nearer.formats.answers import Kind
-from nearer.formats.coding import Coding
+from nearer.formats.coding import Coding, UnclearCoding
 from nearer.formats.faults import Faults
 from nearer.formats.kinds import Expansion
 from nearer.formats.lists import join_columns, readings, split_column
@@ -133,6 +134,11 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
         return None
     if coding.first is not None:
         return coding.counts_from()
+    if coding.from_zero and full:
+        raise UnclearCoding(
+            f"the choices are numbers up to the number of options, which do not count from 0 as those of buttons do; "
+            f"say {of_first(['1', '0'])} for the number of the first option"
+        )
     if coding.from_zero:
         return 0
     return 1 if full and 0 not in numbers else (0 if 0 in numbers and not full else None)

@@ -27,6 +27,7 @@ _TWO = [
     ("first", "second"),
     ("a", "b"),
     ("b", "c"),
+    ("j", "k"),
 ]
 _PAIRS = [
     ("left1", "left2", "right1", "right2"),

@@ -52,7 +52,7 @@ _STEM = (
     "video name id o s x"
 )
 STEMS = tuple(_STEM.split())
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ROWS = (("left", "middle", "right"), ("left", "center", "right"), ("left", "centre", "right"))
 _LEAST = 3
 
@@ -103,7 +103,7 @@ def families(spelled: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str,
     for row in _ROWS:
         if all(name in free for name in row):
             yield tuple(free[name] for name in row)
-    yield from _series(_ORDINALS, free)
+    yield from _series(ORDINALS, free)
     yield from _series(ascii_lowercase, free)
     if all(name in free for name in "ijk"):
         yield free["i"], free["j"], free["k"]

@@ -18,6 +18,7 @@ from nearer._names import plain
 from nearer.formats.advice import of_first
 from nearer.formats.coding import Coding, UnclearCoding, candidates, integer, is_coded, spelled
 from nearer.formats.faults import Faults
+from nearer.formats.names import ORDINALS
 from nearer.formats.table import Codes, Column, shortened
 
 UNDECIDED = -2
@@ -33,7 +34,6 @@ _UNDECIDED = (
     "noanswer nopreference nodifference unknown dk weissnicht gleich"
 )
 _UNDECIDED_WORDS = frozenset(_UNDECIDED.split())
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SIDES = {
     2: (
         "left l first 1st a top arrowleft leftarrow optiona option1 item1 pair1 pairleft leftpair up a1 ao01",
@@ -282,4 +282,4 @@ def _words(n_options: int) -> list[list[str]]:
     """Return the words for each of some places."""
     if n_options in _SIDES:
         return [words.split() for words in _SIDES[n_options]]
-    return [[*_ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}"] for place in range(n_options)]
+    return [[*ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}"] for place in range(n_options)]

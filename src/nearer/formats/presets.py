@@ -3,10 +3,10 @@
 - *Salmon*: one row an answer; ``head``, ``winner`` and ``loser`` (also ``left`` and ``right``, as shown) are indices,
   and the same names with ``_filename`` or ``_html`` hold what was shown; ``puid`` is the person; ``response_time`` is
   in seconds, -1 where there is none. Exports of 2020 have no name of the loser: see `nearer.formats.salmon`.
-- *jsPsych*: one row a trial of any sort; ``rt`` is in milliseconds and ``response`` counts buttons from 0. The objects
-  are in columns that the experimenter chose (anchor, left and right; item1, item2, ...; a list such as ``items``; or
-  ``stimulus`` and the list ``choices``). Rows without objects are instructions and the like. ``trial_index`` numbers
-  rows and groups nothing.
+- *jsPsych*: one row a trial of any sort; ``rt`` is in milliseconds and ``response`` counts buttons from 0, or is a key.
+  The objects are in columns that the experimenter chose (anchor, left and right; item1, item2, ...; a list such as
+  ``items``; or ``stimulus`` and the list ``choices``). Rows without objects are instructions and the like.
+  ``trial_index`` numbers rows and groups nothing.
 - *cblearn*: ``X`` of indices, (m, 3) or (m, 4), and ``y`` of 1 (or true) where a row is right as written and -1 (or 0,
   or false) where it is the other way round; in tables, the first option and the second. Which of several items is the
   odd or the central one counts from 0.
@@ -16,12 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nearer._names import plain
-from nearer.formats.coding import Coding
+from nearer.formats.coding import Coding, spelled
 from nearer.formats.names import SYNONYMS, by_plain
 
 PRESETS = ("salmon", "jspsych", "cblearn")
@@ -76,7 +76,7 @@ def detected(names: Sequence[str]) -> str | None:
     'jspsych'
     """
     present = set(names)
-    if {"head", "winner", "loser", "puid"} <= present:
+    if present >= set(_SALMON.values()) and ("puid" in present or any("head" + end in present for end in _ENDINGS)):
         return "salmon"
     if {"trial_type", "trial_index", "time_elapsed"} <= present:
         return "jspsych"
@@ -102,14 +102,13 @@ def reading_of(
         return Reading({**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=said, trusted=True)
     if preset == "jspsych":
         trial = next((name for name in ("trial", "trial_id") if name in names), None)
-        coding = Coding(from_zero=True) if first_is is None else said
+        coding = Coding(from_zero=True) if first_is is None else said  # unless keys were pressed: see `counted_from`
         return Reading({"trial": trial, **given}, _jspsych(names), kind, coding, ("rt",), pass_over=True)
     if preset == "cblearn":
         return Reading(given, kind=kind, coding=Coding(as_written=True) if first_is is None else said)
     if preset == "gorilla":
-        return Reading(
-            given, kind=kind, coding=said, milliseconds=("Reaction Time",), pass_over=True, answered_only=True
-        )
+        response = {"answer": "Response", "chosen": "Response"}  # a column ANSWER holds what would be right
+        return Reading(given, response, kind, said, ("Reaction Time",), pass_over=True, answered_only=True)
     return Reading(given, kind=kind, coding=said, pass_over=preset in ("psychopy", "labjs"))
 
 
@@ -121,7 +120,7 @@ def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[st
         missing = [name for name in _SALMON.values() if name not in names]
         raise ValueError(f"{source} is no export of Salmon: it has no column {' and no column '.join(missing)}")
     sides = {side: side for side in ("left", "right")}
-    found: dict[str, Any] = {
+    found: dict[str, Any] = {"answer": None} | {
         role: f"{name}{endings[0]}" for role, name in {**_SALMON, **sides}.items() if f"{name}{endings[0]}" in names
     }
     more = {"annotator": "puid", "seconds": "seconds" if "seconds" in names else "response_time"}
@@ -138,6 +137,17 @@ def _jspsych(names: Sequence[str]) -> dict[str, str]:
     if beside and not set(spelled) & set(SYNONYMS["anchor"]) and "stimulus" in names:
         found["anchor"] = "stimulus"
     return found | ({"shown": "choices"} if "choices" in names else {})
+
+
+def counted_from(reading: Reading, answer: str, trial_types: Iterable[Any], answers: Iterable[Any]) -> Reading:
+    """Return a reading of jsPsych in which numbers count from 0 only if they are those of buttons.
+
+    The program numbers buttons; a key 1 is what stands on the key. Of trials of other types, a 0 tells.
+    """
+    types = [plain(str(each)) for each in trial_types]
+    buttons = "button" in plain(answer) or all("button" in each for each in types)
+    zero = "0" in map(spelled, answers) and not any("key" in each for each in types)
+    return reading if buttons or zero else replace(reading, coding=replace(reading.coding, from_zero=False))
 
 
 def experimenters(name: str, preset: str | None) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import of_first, without
+from nearer.formats.advice import as_column, of_first, without
 from nearer.formats.answers import Kind
 from nearer.formats.coding import Coding, UnclearCoding, spelled
 from nearer.formats.faults import Faults
@@ -18,7 +18,7 @@ from nearer.formats.items import read_items
 from nearer.formats.kinds import Expansion
 from nearer.formats.layouts import NEAR_FAR, PAIRS, TWO, Found
 from nearer.formats.objects import Objects
-from nearer.formats.places import read_places
+from nearer.formats.places import place_of_word, read_places
 from nearer.formats.table import Codes, Column
 
 
@@ -40,6 +40,8 @@ class Question:
     names : list, optional
         Labels that integers stand for.
     notes : list of str
+    said : frozenset of str
+        Roles whose columns the caller names, which are always believed.
     """
 
     found: Found
@@ -50,6 +52,7 @@ class Question:
     coding: Coding
     names: list[Any] | None
     notes: list[str]
+    said: frozenset[str] = frozenset()
 
     def column(self, role: str) -> Column:
         """Return the column of a role."""
@@ -141,7 +144,7 @@ def _items(question: Question) -> Asked:
 def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides: list[str]) -> Asked:
     """Read rows that say themselves what is near and what is far."""
     faults, found = question.faults, question.found
-    signs = _signs(question) if "answer" in found.roles else None
+    signs = _signs(question, objects) if "answer" in found.roles else None
     if signs is not None:
         faults.add(signs == 0, lambda row: f"the answer {question.column('answer').text(row)} is neither +1 nor -1")
     kept = np.flatnonzero(~faults.bad)
@@ -161,7 +164,7 @@ def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides:
     return Asked(found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept])
 
 
-def _signs(question: Question) -> NDArray[np.int8] | None:
+def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
     """Return +1 and -1 for every row, 0 where there is neither; None for a column that says something else.
 
     Near is the first option, and the answer says whether a row is right as it stands.
@@ -169,22 +172,50 @@ def _signs(question: Question) -> NDArray[np.int8] | None:
     column = question.column("answer")
     present = {spelled(column.values[code]) for code in np.unique(column.codes[column.codes >= 0]).tolist()}
     meaning: dict[str, int] | None = {"1": 0, "true": 0, "-1": 1, "false": 1}
-    coding = question.coding
+    coding, roles = question.coding, question.found.roles
     if coding.first is not None or (coding.as_written and "0" in present):
         meaning = coding.places(present, 2)
-    elif "0" in present and present <= {"0", "1"}:
+    elif present and (present <= set(meaning or ()) or "-1" in present):
+        pass
+    elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and _are_codes(present, objects, question)):
+        first = ["1", "0"] if "0" in present else sorted(present)
         raise UnclearCoding(
             f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} beside near "
-            f"and far; say {of_first(['1', '0'])} for the one that means that a row is right as it stands, or do "
-            f"without the column: {without('answer')}"
+            f"and far; say {of_first(first)} for the one that means that a row is right as it stands, or do without "
+            f"the column: {without('answer')}"
         )
-    elif not present or not (present <= set(meaning or ()) or "-1" in present):
+    elif present and ("answer" in question.said or _names_far(question)):
+        shown = [as_column(role, question.name(of)) for role, of in zip(TWO, ("near", "far"), strict=True)]
+        turned = f"; if they are only what was shown, say {shown[0]} and {shown[1]}" if "near" in roles else ""
+        raise ValueError(
+            f"{question.source}: column {question.name('answer')!r} holds {', '.join(map(repr, sorted(present)[:4]))} "
+            f"beside near and far, which say themselves what was answered{turned}; or do without the column: "
+            f"{without('answer')}"
+        )
+    else:
         question.notes.append(
             f"{question.source}: column {question.name('answer')!r} was not used; near and far say what was answered"
         )
         return None
     signs = {value: 1 - 2 * place for value, place in (meaning or {}).items()}
     return np.asarray(column.mapped(lambda value: signs.get(spelled(value), 0), 0, np.int8))
+
+
+def _are_codes(present: set[str], objects: Objects, question: Question) -> bool:
+    """Whether two values are codes: no objects, and not the sides of what a row shows as left and right."""
+    sides = all(place_of_word(value, [], 2) >= 0 for value in present) and "left" in question.found.roles
+    return not sides and not present & {spelled(label) for label in objects.labels}
+
+
+def _names_far(question: Question) -> bool:
+    """Whether an answer names objects of its row, and what is far among them."""
+    if "near" not in question.found.roles:
+        return False
+    answer, near, far = (
+        question.column(role).mapped(str, "", object)[question.column("answer").codes >= 0]
+        for role in ("answer", "near", "far")
+    )
+    return bool(((answer == near) | (answer == far)).all() and (answer == far).any())
 
 
 def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.bool_]:

@@ -18,24 +18,28 @@ from nearer.formats.answers import Answers, Kind
 from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.columns import Unclear, find_columns
-from nearer.formats.delimited import delimited_table
+from nearer.formats.delimited import delimited_table, without_preamble
 from nearer.formats.doubt import settled
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored
-from nearer.formats.layouts import Found
+from nearer.formats.layouts import TWO, Found
 from nearer.formats.passing import passed_over, without_headers
-from nearer.formats.presets import PRESETS, Reading, detected, experimenters, reading_of
+from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of
 from nearer.formats.prompts import no_objects
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.records import json_table
+from nearer.formats.rivals import answer_column, empty_answer, refuse_rivals, rivals, twins
 from nearer.formats.salmon import with_names
-from nearer.formats.table import Loaded, Table
+from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import as_utf8, read_bytes
 from nearer.formats.unused import told, with_columns
+from nearer.formats.wholes import with_whole_numbers
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
+_TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
 _FEW = 5  # answers in which anchors and options may well differ by chance
+_ENOUGH = 20  # answers in which columns that hold the same objects share some
 _BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
 
 
@@ -105,9 +109,10 @@ def read_answers(
 
     Notes
     -----
-    Labels are text as written, without spaces around them, so that "01" stays "01"; in Parquet files, npz files and
-    frames, labels that are all integers stay integers. Response times are taken to be milliseconds if the name of the
-    column says so (rt_ms), in exports of jsPsych, or if their median is above 100.
+    Labels are text as written, without spaces around them, so that "01" stays "01"; where all labels of a text file are
+    numbers, "13.0" is "13". In Parquet files, npz files and frames, labels that are all integers stay integers.
+    Response times are taken to be milliseconds if the name of the column says so (rt_ms), in exports of jsPsych, or if
+    their median is above 100.
 
     Examples
     --------
@@ -153,7 +158,7 @@ def _open(
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
         table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays))
         return table, _distinct(labels, name, notes), own
-    data = as_utf8(data, name, notes)
+    data = without_preamble(as_utf8(data, name, notes), name, notes)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
     if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
@@ -213,53 +218,71 @@ def _read_once(
     if preset == "salmon":
         table = with_names(table, notes)
     reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
-    found, loaded, own = _loaded(table, reading, in_doubt, notes)
+    found, loaded, own, others = _loaded(table, reading, in_doubt, notes)
+    answer = answer_column(found)
+    if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
+        types, given = present(loaded.columns[_TRIAL_TYPE]), present(loaded.columns[answer])
+        reading = counted_from(reading, answer, types, given)
     faults = Faults(len(loaded.lines))
     if len(loaded.lines) == 0:
         gather_bad(loaded, faults, table.source, options.skip_bad, any_left=False)
-    question = Question(found, loaded.columns, faults, table.source, options.split, reading.coding, names, notes)
+    said = frozenset(role for role, column in (options.columns or {}).items() if column)
+    question = Question(found, loaded.columns, faults, table.source, options.split, reading.coding, names, notes, said)
     extras = read_extras(question, reading, options.weight_by_confidence, own)
     asked = read_question(question)
+    refuse_rivals(question, asked, others, loaded.lines)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
     if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
         notes += _strange_anchors(asked, question)
     if not own and not table.positional:
+        notes += _apart(question)
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
-        if note := told(table, found, asked.objects.labels, candidates):
-            notes.append(note)
+        notes += told(table, found, asked.objects.labels, candidates)
     answers = assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
     return with_columns(answers, table.names, found, loaded.columns)
 
 
-def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool]:
-    """Return the layout and its columns, without columns that turn out to hold no objects; also if it is our own."""
+def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool, list[str]]:
+    """Return the layout and its columns, without columns that turn out to hold no objects.
+
+    Also returns whether the table is our own, and other columns, loaded as well, that may be the answer.
+    """
     own = "nearer_kind" in table.names
     believed = {name for columns in reading.columns.values() for name in _named(columns)}
+    trusted = own or reading.trusted or table.positional
+    known = {*reading.columns, *reading.suggested}
     prompts: dict[str, tuple[str, str]] = {}
+    empty: list[str] = []
     while True:
+        without = (*prompts, *empty)
         try:
-            found = find_columns(
-                table.names, reading.kind, reading.columns, table.source, reading.suggested, tuple(prompts)
-            )
+            found = find_columns(table.names, reading.kind, reading.columns, table.source, reading.suggested, without)
         except Unclear as unclear:
-            raise _with_prompts(unclear, prompts, table.source) if prompts and not unclear.kinds else unclear from None
+            raise _explained(unclear, prompts, table) from None
         if own and "place" in table.names:
             found = Found(found.layout, found.roles | {"place": ("place",)})
         _refuse_twice(table, found)
-        loaded = table.load(found.names)
+        others = [name for name in rivals(table.names, found, known) if name not in empty] if not trusted else []
+        beside = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
+        loaded = table.load([*found.names, *others, *beside])
+        if (name := empty_answer(loaded, found, others)) is not None:
+            empty.append(name)
+            continue
         if own and table.delimited:
             restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
             loaded = replace(loaded, columns=restored_columns)
         told_now: list[str] = []
         loaded = without_headers(loaded, table.source, told_now)
+        if table.delimited and not own:
+            loaded = with_whole_numbers(loaded, found)
         loaded = passed_over(loaded, found, reading, own, table.source, told_now)
-        trusted = own or reading.trusted or table.positional
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
         if not new:
             for name, (_, why) in prompts.items():
                 notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
+            notes += [f"{table.source}: column {name!r} is empty and was not used" for name in empty]
             notes += told_now
-            return found, loaded, own
+            return found, loaded, own, others
         prompts |= {name: (_as_given(found, name), why) for name, why in new.items()}
 
 
@@ -275,6 +298,25 @@ def _strange_anchors(asked: Asked, question: Question) -> list[str]:
     ]
 
 
+def _apart(question: Question) -> list[str]:
+    """Return notes on columns of options that share no object: most often they write the same objects in two ways."""
+    found = question.found
+    names = [name for role in (*TWO, "items") if role in found.layout.roles for name in found.roles[role]]
+    held = {name: {str(value) for value in present(question.columns[name])} for name in names}
+    if len(names) < 2 or len(question.faults.bad) < _ENOUGH:
+        return []
+    notes = []
+    for name in names[1:]:
+        others = set().union(*(held[other] for other in names if other != name))
+        if min(len(held[name]), len(others)) >= _FEW and not held[name] & others:
+            rest = ", ".join(repr(other) for other in names if other != name)
+            notes.append(
+                f"{question.source}: column {name!r} shares no object with {rest}; if they hold the same objects, "
+                "write each name one way"
+            )
+    return notes
+
+
 def _named(columns: Any) -> list[str]:
     """Return the columns that a role was given."""
     return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
@@ -286,13 +328,15 @@ def _as_given(found: Found, name: str) -> str:
     return as_column(role, "+".join(found.roles[role]))
 
 
-def _with_prompts(unclear: Unclear, prompts: dict[str, tuple[str, str]], source: str) -> Unclear:
-    """Return an error that also says which columns were taken for prompts."""
-    said = [
-        f"{source}: column {name!r} {why}, as a prompt does; if it names objects, say {advice}. "
+def _explained(unclear: Unclear, prompts: dict[str, tuple[str, str]], table: Table) -> Unclear:
+    """Return an error that also says which columns were taken for prompts, and which may be the answer."""
+    said = "".join(
+        f"{table.source}: column {name!r} {why}, as a prompt does; if it names objects, say {advice}. "
         for name, (advice, why) in prompts.items()
-    ]
-    return Unclear(f"{''.join(said)}Without it there is no kind of question: {unclear}")
+    )
+    if unclear.kinds:
+        return Unclear(f"{said}{unclear}", unclear.kinds, said)
+    return Unclear(f"{said}{'Without it there is no kind of question: ' if said else ''}{unclear}{twins(table.names)}")
 
 
 def _refuse_twice(table: Table, found: Found) -> None:

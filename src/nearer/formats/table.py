@@ -172,6 +172,11 @@ def cell(value: Any) -> Any:
     return str(value)
 
 
+def present(column: Column) -> list[Any]:
+    """Return the distinct values that rows of a column have."""
+    return [column.values[code] for code in np.unique(column.codes[column.codes >= 0]).tolist()]
+
+
 def as_text(column: Column) -> Column:
     """Return a column whose values are all text, stripped."""
     if all(isinstance(value, str) and value == value.strip() for value in column.values):

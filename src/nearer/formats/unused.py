@@ -1,6 +1,8 @@
 """Columns that take no part in a reading.
 
-All are listed with the answers. Those that hold objects are told in a note, because an object may be missing.
+All are listed with the answers. Those that may matter are told in a note: a column of objects, because an object may be
+missing; a column that is named like an anchor where several items are read; and beside near and far, a column of two
+values that may say whether a row is right as it stands.
 """
 
 from __future__ import annotations
@@ -8,20 +10,28 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from nearer._names import plain
+from nearer.formats.advice import as_column, of_kind
 from nearer.formats.answers import Answers
 from nearer.formats.layouts import Found, described, listing
 from nearer.formats.lists import readings
-from nearer.formats.names import STEMS, by_plain, families
-from nearer.formats.table import Column, Table
+from nearer.formats.names import STEMS, SYNONYMS, by_plain, families
+from nearer.formats.table import Column, Table, present
 
 _MOSTLY = 0.5
+_ANCHORS = tuple(name for name in SYNONYMS["anchor"] if len(name) > 1)
+_RIGHT_WORDS = (
+    "correct iscorrect corr label labels agree agrees agreed agreement accuracy accurate acc isnear nearer iscloser "
+    "isright matches match sign truth outcome result valid vote"
+)
+_RIGHT = frozenset(_RIGHT_WORDS.split())
 _ENOUGH = 1000  # rows that show what a column holds
 _LISTED, _LONG = 10, 40  # columns in a message, and characters of each
 _MEMBER = re.compile(rf"({'|'.join(STEMS)})(\d{{1,4}}|[a-z])")
 
 
-def told(table: Table, found: Found, objects: list[object], candidates: list[str]) -> str | None:
-    """Return a note about columns that hold objects and are not used, or None.
+def told(table: Table, found: Found, objects: list[object], candidates: list[str]) -> list[str]:
+    """Return notes about columns that hold objects, or an answer, and are not used.
 
     A column holds objects if it belongs to a family of items, or if most of its cells in the first rows are labels of
     objects, or lists of them. Where labels are numbers, cells that are numbers prove nothing.
@@ -29,7 +39,7 @@ def told(table: Table, found: Found, objects: list[object], candidates: list[str
     used = set(found.names)
     unused = [name for name in dict.fromkeys(candidates) if name not in used]
     if not unused:
-        return None
+        return []
     labels = {str(label) for label in objects}
     by_name = _by_name(table.names, used)
     try:
@@ -37,11 +47,31 @@ def told(table: Table, found: Found, objects: list[object], candidates: list[str
     except ValueError:  # what is cut off at the beginning of a file may not be a table
         peeked = table.load(unused).columns
     holding = [name for name in unused if _holds(peeked[name], labels, name in by_name)]
-    if not holding:
-        return None
+    notes = []
     if len(holding) == 1:
-        return f"{table.source}: column {listing(holding)} holds objects and was not used"
-    return f"{table.source}: columns {listing(holding)} hold objects and were not used"
+        notes.append(f"{table.source}: column {listing(holding)} holds objects and was not used")
+    elif holding:
+        notes.append(f"{table.source}: columns {listing(holding)} hold objects and were not used")
+    return notes + [
+        f"{table.source}: column {name!r} {why}"
+        for name in unused
+        if name not in holding and (why := _may_matter(name, peeked[name], found))
+    ]
+
+
+def _may_matter(name: str, column: Column, found: Found) -> str:
+    """Return what a column may mean that is not used and holds no object that others hold; nothing if it means none."""
+    values = {str(value) for value in present(column)}
+    if values and "items" in found.layout.roles and plain(name) in _ANCHORS:
+        return f"was not used; if it is the anchor, say {of_kind(['grid'])} and {as_column('anchor', name)}"
+    named = "near" in found.roles or "near_1" in found.roles
+    if named and "answer" not in found.roles and len(values) == 2 and plain(name) in _RIGHT:
+        listed = " and ".join(sorted(values))
+        return (
+            f"holds {listed} and was not used; if it says whether near and far are right as they stand, say "
+            f"{as_column('answer', name)}"
+        )
+    return ""
 
 
 def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: dict[str, Column]) -> Answers:
