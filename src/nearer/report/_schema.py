@@ -45,7 +45,7 @@ SCHEMA: dict[str, Check] = {
         record(
             {},
             dict.fromkeys(("held_out", "map", "ceiling", "chance"), _share)
-            | dict.fromkeys(("low", "high", "map_low", "map_high"), _number)
+            | dict.fromkeys(("low", "high", "map_low", "map_high", "ceiling_low", "ceiling_high"), _number)
             | {"n_folds": whole(), "unit": string},
         )
     ),

@@ -146,6 +146,8 @@ def _error(study: Study) -> dict[str, Any] | None:
         "held_out": found.error, "low": found.low, "high": found.high,
         "map": found.map_error, "map_low": found.map_low, "map_high": found.map_high,
         "ceiling": None if study.ceiling is None else study.ceiling.error,
+        "ceiling_low": None if study.ceiling is None else study.ceiling.low,
+        "ceiling_high": None if study.ceiling is None else study.ceiling.high,
         "chance": 0.5, "n_folds": found.n_splits, "unit": found.by,
     }  # fmt: skip
 

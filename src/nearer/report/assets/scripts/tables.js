@@ -88,6 +88,10 @@ function makeHeading(column, state, draw) {
     draw();
   });
   cell.append(button);
+  if (column.scale) {
+    cell.classList.add("measured");
+    cell.append(column.scale());
+  }
   return cell;
 }
 
@@ -165,16 +169,31 @@ function fillInterval(cell, person, full) {
   if (person.low !== null && person.high !== null) cell.append(element("small", "", `${person.low.toFixed(3)} to ${person.high.toFixed(3)}`));
 }
 
+// The axis of the bars, above them.
+function makeScale(full) {
+  const scale = element("span", "interval scale");
+  const marks = [[0, "0"], [data.chance || 0.5, "guessing"], [full, String(Number(full.toFixed(1)))]];
+  for (const [value, words] of marks) {
+    const mark = element("i", "", words);
+    mark.style.left = `${(100 * value) / full}%`;
+    scale.append(mark);
+  }
+  scale.setAttribute("aria-hidden", "true");
+  return scale;
+}
+
 function makeAnnotatorsTable() {
   const root = byId("annotators-table");
   if (!root) return;
-  const full = data.annotators.reduce((most, person) => Math.max(most, person.high || person.error || 0), 1.1 * (data.chance || 0.5));
+  const most = data.annotators.reduce((found, person) => Math.max(found, person.high || person.error || 0), 1.1 * (data.chance || 0.5));
+  const full = Math.ceil(10 * most + 0.1) / 10; // so that no interval touches the end
   const columns = [
     { title: "Annotator", value: (person) => person.name },
     { title: "Answers", value: (person) => person.n_answers, numeric: true },
     {
       title: "Error",
       value: (person) => person.error,
+      scale: () => makeScale(full),
       fill: (cell, person) => (person.error === null ? cell.append("–") : fillInterval(cell, person, full)),
     },
   ];
