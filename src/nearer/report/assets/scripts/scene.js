@@ -52,31 +52,29 @@ function resetView() {
 // Centre and size of what is shown, of the dots and with the ellipses around them; only a change of axes changes them.
 function measureScene() {
   const places = [0, 1, 2];
-  const span = Math.max(...places.map((place) => extreme(place, 1, () => 0) - extreme(place, -1, () => 0)));
-  // Ellipses much wider than the map go over the edge: they must not squeeze the dots into its middle.
-  const most = WIDEST * span;
-  const low = places.map((place) => extreme(place, -1, (object) => Math.min(reachOf(object, place), most)));
-  const high = places.map((place) => extreme(place, 1, (object) => Math.min(reachOf(object, place), most)));
+  const low = places.map((place) => extreme(place, Math.min));
+  const high = places.map((place) => extreme(place, Math.max));
   scene.centre = places.map((place) => (low[place] + high[place]) / 2);
-  scene.wide = places.map((place) => (high[place] - low[place]) / 2);
+  scene.half = places.map((place) => (high[place] - low[place]) / 2);
+  // Ellipses much wider than the map go over the edge: they must not squeeze the dots into its middle.
+  const most = WIDEST * 2 * Math.max(...scene.half);
   const away = (object, place) => Math.abs(coordinate(object, place) - scene.centre[place]);
-  scene.half = places.map((place) => everyMost((object) => away(object, place)));
   const distance = (object) => Math.hypot(...places.map((place) => away(object, place)));
-  scene.radius = everyMost(distance) || 1;
-  scene.wideRadius = everyMost((object) => distance(object) + Math.min(longest(object), most)) || 1;
+  scene.wide = places.map((place) => greatest((object) => away(object, place) + Math.min(reachOf(object, place), most)));
+  scene.radius = greatest(distance) || 1;
+  scene.wideRadius = greatest((object) => distance(object) + Math.min(longest(object), most)) || 1;
 }
 
-function everyMost(measure) {
-  let most = 0;
-  for (let object = 0; object < count; object++) most = Math.max(most, measure(object));
-  return most;
+function extreme(place, choose) {
+  let found = coordinate(0, place);
+  for (let object = 1; object < count; object++) found = choose(found, coordinate(object, place));
+  return found;
 }
 
-// The end of what is shown along an axis, towards +1 or -1, with so much room around each object.
-function extreme(place, side, room) {
-  let found = -Infinity;
-  for (let object = 0; object < count; object++) found = Math.max(found, side * coordinate(object, place) + room(object));
-  return side * found;
+function greatest(measure) {
+  let found = 0;
+  for (let object = 0; object < count; object++) found = Math.max(found, measure(object));
+  return found;
 }
 
 // How far an object's ellipse goes along an axis that is shown.
