@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from nearer._trend import CHANCE
 
-X_TITLE, Y_TITLE = "comparisons learned from", "held-out error"
+X_TITLE, Y_TITLE = "comparisons learned from (logarithmic)", "held-out error"
 GUESSING, BEST_POSSIBLE = "guessing", "best possible"
-_APART = 0.13  # of the axis: labels that are nearer to each other touch
+_APART = 0.13  # of the axis: labels that are nearer to each other may touch
+_LEAST_APART = 0.1  # and those of four digits, nearer than this, do
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class CurveScale:
         In comparisons.
     y : (float, float)
     ticks : list of float
-        Sizes that were measured, as many as there is room for, the last always among them.
+        Sizes that were measured, as many as there is room for: first the last and that of about half as many, which
+        words beside the curve compare.
     heights : list of float
         Errors that are written beside it.
 
@@ -47,8 +49,14 @@ class CurveScale:
         x = (least / room, most * room)
         width = math.log(x[1] / x[0])
         ticks: list[float] = []
-        for size in sorted(sizes, reverse=True):
-            if size >= 1 and (not ticks or math.log(ticks[-1] / size) > _APART * width):
+        for size in sorted(sizes, key=lambda size: (size != most, size != _half(sizes), -size)):
+            apart = _LEAST_APART if size == _half(sizes) else _APART
+            if size >= 1 and all(abs(math.log(other / size)) > apart * width for other in ticks):
                 ticks.append(size)
         top = round(1.1 * max(CHANCE, *highs), 6)
-        return cls(x, (0.0, top), ticks[::-1], [tenth / 10 for tenth in range(int(10 * top) + 1)])
+        return cls(x, (0.0, top), sorted(ticks), [tenth / 10 for tenth in range(int(10 * top) + 1)])
+
+
+def _half(sizes: Sequence[float]) -> float:
+    """Return the size that the last is compared with, as `nearer._trend` does it."""
+    return min((size for size in sizes if size != sizes[-1]), key=lambda size: abs(size - sizes[-1] / 2), default=0.0)

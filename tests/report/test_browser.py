@@ -326,6 +326,51 @@ def test_a_phone_needs_no_scrolling_sideways(opened, browser, results):
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("p", [2, 3])
+def test_the_first_view_holds_the_ellipses(opened, p):
+    points = np.random.default_rng(0).normal(size=(8, p))
+    results = results_of(points, list("abcdefgh"), {})
+    wide = np.diag([0.1, 0.4, 0.2][:p]).tolist()
+    browser = opened(results | {"covariances": [wide] * 8})
+    if p == 3:
+        browser.execute_script("document.querySelector('[name=mode][value=\"3\"]').click()")
+        settle(browser)
+    painted = browser.execute_script(
+        "const canvas = document.getElementById('canvas'), [w, h] = [canvas.width, canvas.height];"
+        "const pixels = canvas.getContext('2d').getImageData(0, 0, w, h).data;"
+        "const sides = [false, false, false, false];"
+        "pixels.forEach((value, place) => {"
+        "  if (place % 4 !== 3 || value === 0) return;"
+        "  const [x, y] = [((place - 3) / 4) % w, Math.floor(place / 4 / w)];"
+        "  [x < 2, x >= w - 2, y < 2, y >= h - 2].forEach((near, side) => (sides[side] ||= near));"
+        "});"
+        "return sides"
+    )
+    assert painted == [False] * 4
+
+
+def test_on_a_phone_words_are_broken_at_spaces_alone(opened, browser):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    )
+    names = ["saxophone", "harpsichord", "tambourine", "xylophone", "double bass", "clarinet", "violin", "viola"]
+    opened(results_of(np.random.default_rng(0).normal(size=(8, 2)), names, {}))
+    # A word on two lines has two boxes.
+    broken = browser.execute_script(
+        "const found = [];"
+        "for (const item of document.querySelectorAll('#neighbours-table tbody bdi, .flag')) {"
+        "  const text = item.firstChild, range = document.createRange();"
+        "  for (const word of text.data.matchAll(/\\S+/g)) {"
+        "    range.setStart(text, word.index); range.setEnd(text, word.index + word[0].length);"
+        "    if (range.getClientRects().length > 1) found.push(word[0]);"
+        "  }"
+        "}"
+        "return found"
+    )
+    assert broken == []
+    assert len(get_all(browser, ".flag")) == 1
+
+
 def test_dark_screens_are_dark_and_paper_is_light(opened, browser):
     dark = {"name": "prefers-color-scheme", "value": "dark"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": [dark]})

@@ -26,7 +26,10 @@ def test_data_method_dimension_error_and_regions_are_told():
         "The 4000 answers of 12 people about 68 objects (triplet) were read as 4000 comparisons of distances, "
         "without 12 undecided answers."
     )
-    assert "A map of 2 dimensions was fitted with nearer 0.1.0 (seed 20261115) by DMOE." in told
+    assert (
+        "A map of 2 dimensions was fitted with nearer 0.1.0 (seed 20261115) by distributional "
+        "margin based ordinal embedding (DMOE)." in told
+    )
     assert "Of 1, 2, 3, 4 and 5 dimensions, 2 is the smallest number" in told
     assert (
         "In 5-fold cross-validation that kept trials whole such maps had an error of 0.124 on held-out comparisons"
@@ -38,7 +41,10 @@ def test_data_method_dimension_error_and_regions_are_told():
 
 def test_a_method_that_was_chosen_among_several_is_named():
     told = said(settings={"method": "BestOf", "chosen": {"method": "TSTE(trace=0.03)"}})
-    assert "by TSTE(trace=0.03), which predicted held-out answers best among several methods." in told
+    assert (
+        "by t-distributed stochastic triplet embedding (TSTE) with trace 0.03, which predicted held-out answers best "
+        "among several methods." in told
+    )
     assert "bootstrap" not in told
 
 
@@ -70,7 +76,8 @@ def test_the_method_that_dimensions_were_chosen_by_is_named():
     how = {"rule": "one standard error", "method": "SOE()"}
     told = said(dimension={"candidates": [1, 2, 4], "errors": [0.3, 0.1, 0.1], "chosen": 2} | how)
     assert (
-        "Of 1, 2 and 4 dimensions, 2 is the smallest number in which the held-out error of maps by SOE() lies" in told
+        "Of 1, 2 and 4 dimensions, 2 is the smallest number in which the held-out error of maps by soft ordinal "
+        "embedding (SOE) lies" in told
     )
 
 
@@ -128,3 +135,19 @@ def test_a_level_is_not_rounded():
 def test_damaged_settings_are_refused(settings):
     with pytest.raises(ValueError, match=r"settings\."):
         checked(color_results(settings=settings))
+
+
+def test_the_ceiling_has_its_interval_where_it_is_known():
+    error = color_results()["error"]
+    assert "allow: 0.074)." in said(error=error)
+    assert "allow: 0.074, 95% interval 0.061 to 0.090)." in said(
+        error=error | {"ceiling_low": 0.061, "ceiling_high": 0.09}
+    )
+
+
+def test_people_at_chance_are_mentioned():
+    flagged = {"level": "warning", "code": "at-chance", "title": "2 people answer at chance", "text": "Look at them."}
+    assert "2 people answer at chance, judged by maps of the others; no answers were left out for it." in said(
+        findings=[flagged]
+    )
+    assert "at chance" not in said(findings=[])

@@ -6,8 +6,10 @@ from html.parser import HTMLParser
 import pytest
 from sample import addresses, color_results, empty_results, random_results
 
+from nearer._curve_scale import CurveScale
 from nearer.report import write_report
 from nearer.report._axes import ticks
+from nearer.report._charts import error_chart
 from nearer.report.page import SCRIPTS, asset
 
 SECTIONS = [
@@ -177,3 +179,42 @@ def test_nobody_is_flagged_only_where_somebody_looked(tmp_path):
     page = written(tmp_path, results | {"findings": None})
     assert "Nobody is flagged." not in page
     assert "Whether somebody answers at chance was not looked at in this run." in page
+
+
+def test_settings_are_written_for_people(tmp_path):
+    penalty = {"class": "Penalty", "trace": 0.01, "ridge": 10.0, "diagonal": None}
+    settings = {
+        "method": "BestOf",
+        "parameters": {"methods": None, "n_components": 2, "n_objects": None, "n_folds": 5},
+        "chosen": {"method": "DMOE(n_components=2)", "penalty": penalty, "power": 2},
+    }
+    page = written(tmp_path, color_results(settings=settings))
+    made = page[page.index('<section id="settings"') : page.index('<section id="methods"')]
+    for python in ("None", "{", "class", "n_", "=2"):
+        assert python not in re.sub("<[^>]*>", " ", made)
+    assert "<dt>dimensions</dt><dd>2</dd>" in made
+    assert "<dt>penalty</dt><dd>trace 0.01, ridge 10</dd>" in made
+    assert "<dt>method</dt><dd>distributional margin based ordinal embedding (DMOE)</dd>" in made
+
+
+@pytest.mark.parametrize("ceiling", [0.01, 0.2, 0.33, 0.45, 0.5])
+@pytest.mark.parametrize("value", [0.02, 0.317, 0.49, 0.6])
+def test_no_label_of_the_error_is_cut_or_lies_on_another(ceiling, value):
+    around = {"map_low": value - 0.02, "map_high": value + 0.02, "ceiling_low": ceiling - 0.01}
+    error = {"map": value, "held_out": value + 0.001, "ceiling": ceiling, "ceiling_high": ceiling + 0.03} | around
+    drawn = error_chart(error | {"chance": 0.5})
+    labels = re.findall(r'<text class="(\w+) (\w+)" x="([\d.-]+)" y="([\d.-]+)">([^<]*)</text>', drawn)
+    named = [label for label in labels if label[0] == "name" or label[4] == "guessing"]
+    assert len(named) == 4
+    assert len({y for *_, y, _ in named}) == 4  # each on a line of its own
+    for _, anchor, x, _, content in named:
+        width = 7.5 * len(content)
+        left = float(x) - (width if anchor == "end" else width / 2)
+        assert left >= 0
+        assert left + width <= 440
+    assert drawn.count('class="plain stroke"') == 3  # the interval of the best possible error
+
+
+def test_the_sizes_that_words_compare_are_written_below_the_curve():
+    scale = CurveScale.of([24, 68, 192, 542, 1528, 3054], [0.5] * 6)
+    assert {1528, 3054} <= set(scale.ticks)

@@ -128,7 +128,8 @@ def _run(checks: tuple[Check, ...], study: Study) -> Findings:
     counts: dict[str, Any] = {"n_components": study.n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the quick maps; nobody sees those
-        for each in tqdm(checks, desc="checking", unit="check", delay=1, leave=False, disable=None):
+        # Shown at once: a single check can take seconds, and a bar is drawn only after each.
+        for each in tqdm(checks, desc="checking", unit="check", leave=False, disable=None):
             outcome = each(study)
             findings += outcome.findings
             counts |= outcome.counts

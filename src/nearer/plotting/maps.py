@@ -30,6 +30,7 @@ def plot_map(
     ax: Axes | None = None,
     *,
     ellipses: ArrayLike | None = None,
+    area: float | None = None,
 ) -> Axes:
     """Draw a map: one dot for each object, with its name where there is room for it.
 
@@ -43,6 +44,8 @@ def plot_map(
     ax : Axes, optional
     ellipses : array of shape (n, 5), optional
         Where each object may lie, as `PosteriorEmbedding.ellipses` returns it: centre, half axes, angle in degrees.
+    area : float, optional
+        Of a dot, in square points. Left out, it goes by the number of objects, and is larger where there are colours.
 
     Returns
     -------
@@ -68,7 +71,8 @@ def plot_map(
         shape = height / width if width > 0 else 1.0
         ax = new_figure(8, 8 * float(np.clip(shape, 0.5, 1)), constrained=False).add_axes((0.02, 0.02, 0.96, 0.96))
     # Colours are seen on patches; without them a dot says where an object is.
-    area = float(np.clip(3000 / len(points), 12, 60) if colors is None else np.clip(17000 / len(points), 20, 250))
+    if area is None:
+        area = dot_area(len(points)) if colors is None else float(np.clip(17000 / len(points), 20, 250))
     ax.scatter(
         points[:, 0], points[:, 1], s=area, c=SECOND if colors is None else colors,
         edgecolors=[_OUTLINE], linewidths=0.7,
@@ -81,6 +85,17 @@ def plot_map(
     if labels is not None:
         _place_labels(ax, points[:, :2], [str(label) for label in labels], np.sqrt(area) / 2)
     return ax
+
+
+def dot_area(n_points: int) -> float:
+    """Return the area of the dots of a map without colours, in square points.
+
+    Examples
+    --------
+    >>> dot_area(24), dot_area(100)
+    (60.0, 30.0)
+    """
+    return float(np.clip(3000 / n_points, 12, 60))
 
 
 def _draw_ellipses(ax: Axes, ellipses: NDArray[np.float64], n_points: int, colors: Any) -> None:

@@ -10,8 +10,10 @@ from nearer._best import Best
 from nearer._curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer._trend import CHANCE
 from nearer._words import counted, percent
-from nearer.report._axes import Axes, box, dot, line, number, path, ticks, words
+from nearer.report._axes import WIDTH, Axes, box, dot, line, number, path, ticks, words
 from nearer.report._words import figure, interval
+
+_LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
 
 
 def predicts_otherwise(error: Mapping[str, Any]) -> bool:
@@ -21,49 +23,44 @@ def predicts_otherwise(error: Mapping[str, Any]) -> bool:
 
 
 def error_chart(error: Mapping[str, Any]) -> str:
-    """Draw the held-out errors with their intervals, between the ceiling and chance."""
-    chance, best = error.get("chance") or 0.5, Best.known(error)
-    ceiling = None if best is None else best.error
+    """Draw the held-out errors and the ceiling with their intervals, a row each, and chance."""
+    chance = error.get("chance") or 0.5
     rows = [
         (name, error[value], error.get(low), error.get(high), kind)
         for name, value, low, high, kind in (
             ("the map", "map", "map_low", "map_high", "accent"),
             ("what the method predicts", "held_out", "low", "high", "second"),
+            (BEST_POSSIBLE, "ceiling", "ceiling_low", "ceiling_high", "plain"),
         )
-        if error.get(value) is not None and (value == "map" or predicts_otherwise(error))
+        if error.get(value) is not None and (value != "held_out" or predicts_otherwise(error))
     ]
     largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
-    axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=118 + 42 * len(rows), left=18, top=44)
+    axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=82 + 40 * len(rows), left=18, top=30)
     floor = axes.height - axes.bottom
     parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=())
-    parts += _reference(axes.at_x(chance), floor, "guessing", "end")
-    if ceiling is not None:
-        parts.append(box(axes.at_x(0), axes.top - 8, axes.at_x(ceiling), floor, "beyond"))
-        parts += _reference(axes.at_x(ceiling), floor, "best possible", "middle" if ceiling > 0.2 * largest else "")
+    if best := Best.known(error):
+        parts.append(box(axes.at_x(0), axes.top - 6, axes.at_x(best.error), floor, "beyond"))
+    parts += [
+        line(axes.at_x(chance), 20, axes.at_x(chance), floor, "reference"),
+        words(axes.at_x(chance), 14, GUESSING, "tick end"),
+    ]
     for place, (name, value, low, high, kind) in enumerate(rows):
-        y = axes.top + 32 + 42 * place
+        y = axes.top + 28 + 40 * place
         if low is not None and high is not None:
             parts += _whisker(axes.at_x(low), axes.at_x(high), y, kind)
         parts.append(dot(axes.at_x(value), y, kind, 5.5))
-        right = value > largest / 2
-        x = (
-            axes.at_x(value if right or high is None else high)
-            if not right
-            else axes.at_x(value if low is None else low)
-        )
-        parts.append(
-            words(x - 11 if right else x + 11, y + 4, f"{name}  {figure(value)}", f"name {'end' if right else ''}")
-        )
+        parts.append(_above(axes.at_x(value), y - 12, f"{name}  {figure(value)}"))
     described = "; ".join(
         f"{name} {figure(value)} ({interval(low, high) or 'no interval'})" for name, value, low, high, _ in rows
     )
-    return axes.drawing(
-        parts, f"Held-out error: {described}; guessing {figure(chance)}; best possible {figure(ceiling)}"
-    )
+    unknown = "" if error.get("ceiling") is not None else f"; {BEST_POSSIBLE} not known"
+    return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {figure(chance)}{unknown}")
 
 
-def _reference(x: float, floor: float, name: str, align: str) -> list[str]:
-    return [line(x, 26, x, floor, "reference"), words(x, 18, name, f"tick {align}")]
+def _above(x: float, y: float, content: str) -> str:
+    """Write above a dot, moved aside where the drawing would cut the words off."""
+    half = _LETTER * len(content) / 2
+    return words(round(min(max(x, half), WIDTH - half), 2), y, content, "name middle")
 
 
 def _whisker(x1: float, x2: float, y: float, kind: str) -> list[str]:

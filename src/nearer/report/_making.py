@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearer._words import counted, digits
+from nearer._words import counted
 from nearer.report._escaping import text
 from nearer.report._sections import Results, paragraph
-from nearer.report._words import n_fitted, placed
+from nearer.report._words import n_fitted, placed, setting_name, setting_value
 
 
 def settings(results: Results) -> str:
@@ -55,20 +55,15 @@ def _about_data(results: Results) -> dict[str, Any]:
 
 
 def _listing(title: str, facts: Mapping[str, Any]) -> str:
-    """Return names and values; what is not known is left out, except a setting that is None."""
-    keep = facts if title.startswith(("Method", "Chosen")) else {k: v for k, v in facts.items() if v is not None}
+    """Return names and values; what is not known, or was left open, is left out."""
+    keep = {name: value for name, value in facts.items() if value is not None}
     if not keep:
         return ""
-    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{_shown(name, value)}</dd></div>" for name, value in keep.items())
+    rows = "".join(
+        f"<div><dt>{text(setting_name(name))}</dt><dd>{text(setting_value(name, value))}</dd></div>"
+        for name, value in keep.items()
+    )
     return f"<section><h3>{text(title)}</h3><dl>{rows}</dl></section>"
-
-
-def _shown(name: str, value: Any) -> str:
-    if isinstance(value, float):
-        return text(f"{value:.6g}")
-    # A seed is a name and not an amount: it has no separators.
-    amount = isinstance(value, int) and not isinstance(value, bool) and name != "seed"
-    return text(digits(value) if amount else value)
 
 
 def citing(results: Results) -> str | None:

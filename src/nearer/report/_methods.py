@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from nearer._best import Best
 from nearer._words import counted, level_of
 from nearer.report._making import copyable
 from nearer.report._sections import Results, paragraph
-from nearer.report._words import basis, figure, interval, map_error, placed
+from nearer.report._words import basis, figure, interval, map_error, method_name, placed
 
 
 def methods(results: Results) -> str | None:
@@ -16,7 +15,7 @@ def methods(results: Results) -> str | None:
     """
     if not (results["settings"] or {}).get("method"):
         return None
-    made = (_data(results), _map(results), _weighed(results), _dimension(results))
+    made = (_data(results), _at_chance(results), _map(results), _weighed(results), _dimension(results))
     judged = (_error(results), _distances(results), _regions(results), _placed(results))
     return paragraph("To start from; look through it before it goes into a paper.") + copyable(
         "methods", " ".join(sentence for sentence in (*made, *judged) if sentence)
@@ -37,12 +36,19 @@ def _data(results: Results) -> str:
     return f"The {basis(results)}{kind} {was} read as {counted(comparisons, 'comparison')} of distances{without}."
 
 
+def _at_chance(results: Results) -> str:
+    """Say how many people are flagged, in the words of the finding, and that the map was fitted to all answers."""
+    titles = [each["title"] for each in results["findings"] or [] if each.get("code") == "at-chance"]
+    return "".join(f"{title}, judged by maps of the others; no answers were left out for it." for title in titles)
+
+
 def _map(results: Results) -> str:
     settings, version = results["settings"], (results["versions"] or {}).get("nearer")
     program = f"nearer {version}" if version else "nearer"
     seed = "" if results["seed"] is None else f" (seed {results['seed']})"
     chosen = (settings.get("chosen") or {}).get("method")
-    how = f"{chosen}, which predicted held-out answers best among several methods" if chosen else settings["method"]
+    how = method_name(chosen or settings["method"])
+    how += ", which predicted held-out answers best among several methods" if chosen else ""
     return f"A map of {counted(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
 
 
@@ -57,7 +63,7 @@ def _dimension(results: Results) -> str:
         return ""
     *others, last = sorted(found["candidates"])
     tried = f"{', '.join(map(str, others))} and {last}" if others else str(last)
-    by = f" by {found['method']}" if found.get("method") else ""
+    by = f" by {method_name(found['method'])}" if found.get("method") else ""
     return (
         f"Of {tried} dimensions, {found['chosen']} is the smallest number in which the held-out error of maps{by} "
         "lies within one standard error of the least."
@@ -74,9 +80,10 @@ def _error(results: Results) -> str:
     beside = [f"guessing: {figure(error.get('chance') or 0.5)}"]
     if interval(low, high):
         beside.insert(0, f"{_level(results)} interval {interval(low, high)}")
-    if best := Best.read(error):
-        within = f" ({interval(best.low, best.high)})" if best.low < best.high else ""
-        beside.append(f"the least that contradictions among the answers allow: {figure(best.error)}{within}")
+    if error.get("ceiling") is not None:
+        around = interval(error.get("ceiling_low"), error.get("ceiling_high"))
+        within = f", {_level(results)} interval {around}" if around else ""
+        beside.append(f"the least that contradictions among the answers allow: {figure(error['ceiling'])}{within}")
     return f"{folds} had an error of {figure(value)} on held-out comparisons ({'; '.join(beside)})."
 
 

@@ -44,8 +44,8 @@ SCHEMA: dict[str, Check] = {
     "error": maybe(
         record(
             {},
-            dict.fromkeys(("held_out", "map", "ceiling", "ceiling_low", "ceiling_high", "chance"), _share)
-            | dict.fromkeys(("low", "high", "map_low", "map_high"), _number)
+            dict.fromkeys(("held_out", "map", "ceiling", "chance"), _share)
+            | dict.fromkeys(("low", "high", "map_low", "map_high", "ceiling_low", "ceiling_high"), _number)
             | {"n_folds": whole(), "unit": string},
         )
     ),

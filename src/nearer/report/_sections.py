@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearer._best import Best
@@ -169,7 +169,8 @@ def margins(results: Results) -> str | None:
     return beside(
         chart(
             _charts.margins_chart(found),
-            "Margins of the comparisons the map was fitted to; below zero the map is wrong.",
+            "Margins of the comparisons the map was fitted to; below zero the map is wrong. "
+            "The outermost bars also hold what lies beyond them.",
         ),
         paragraph(
             "The margin of a comparison is by how much its far pair is farther apart than its near pair, squared.",
@@ -190,10 +191,15 @@ def learning(results: Results) -> str:
     return beside(
         chart(
             _charts.learning_chart(curve, results["error"]),
-            "Held-out error against the number of comparisons learned from.",
+            "Held-out error against the number of comparisons learned from, on a logarithmic axis."
+            + (f" The band is the {level_of(results['level'] or 0.95)} interval." if _has_band(curve) else ""),
         ),
         paragraph(*_about_curve(results)),
     )
+
+
+def _has_band(curve: Sequence[Mapping[str, Any]]) -> bool:
+    return any(step.get("low") is not None and step.get("high") is not None for step in curve)
 
 
 def _about_curve(results: Results) -> list[str]:
@@ -270,7 +276,8 @@ def annotators(results: Results) -> str:
     return (
         paragraph(
             f"The error of {'one person' if len(found) == 1 else f'each of {digits(len(found))} people'} against a map "
-            f"fitted without them, with {level_of(results['level'] or 0.95)} intervals.",
+            f"fitted without them, with {level_of(results['level'] or 0.95)} intervals; the dashed line is guessing, "
+            f"an error of {figure((results['error'] or {}).get('chance') or 0.5)}.",
             f"{counted(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
             if flagged
             else "Nobody is flagged."

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from nearer._words import counted
+from nearer._words import counted, digits
+
+_METHODS = {
+    "DMOE": "distributional margin based ordinal embedding",
+    "GNMDS": "generalized non-metric multidimensional scaling",
+    "SOE": "soft ordinal embedding",
+    "STE": "stochastic triplet embedding",
+    "TSTE": "t-distributed stochastic triplet embedding",
+    "CKL": "crowd kernel learning",
+    "PosteriorEmbedding": "draws from the posterior distribution of maps",
+    "BestOf": "the best of several methods",
+}
+_SETTINGS = {
+    "n_components": "dimensions",
+    "n_objects": "objects",
+    "n_folds": "folds",
+    "n_init": "starts",
+    "max_iter": "iterations at most",
+    "random_state": "seed",
+}
 
 
 def map_error(results: Mapping[str, Any]) -> tuple[float, float | None, float | None] | None:
@@ -83,3 +103,57 @@ def interval(low: float | None, high: float | None) -> str:
     '0.110 to 0.130'
     """
     return "" if low is None or high is None else f"{figure(low)} to {figure(high)}"
+
+
+def method_name(method: str) -> str:
+    """Return a method as a paper names it, with the settings that it is written with.
+
+    Examples
+    --------
+    >>> method_name("SOE"), method_name("TSTE(n_components=2, trace=0.03)")
+    ('soft ordinal embedding (SOE)', 't-distributed stochastic triplet embedding (TSTE) with trace 0.03')
+    """
+    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", method, flags=re.DOTALL)
+    if found is None or found[1] not in _METHODS:
+        return method
+    name = f"{_METHODS[found[1]]} ({found[1]})"
+    # The number of dimensions is told anyway.
+    given = [part.strip() for part in (found[2] or "").split(",")]
+    own = [part.replace("=", " ").replace("_", " ") for part in given if part and not part.startswith("n_components")]
+    return f"{name} with {', '.join(own)}" if own and "(" not in (found[2] or "") else name
+
+
+def setting_name(name: str) -> str:
+    """Return a setting's name in words.
+
+    Examples
+    --------
+    >>> setting_name("n_components"), setting_name("batch_size")
+    ('dimensions', 'batch size')
+    """
+    return _SETTINGS.get(name, name.replace("_", " "))
+
+
+def setting_value(name: str, value: Any) -> str:
+    """Return a setting's value as people write it; what is None is left out of a group.
+
+    Examples
+    --------
+    >>> setting_value("penalty", {"class": "Penalty", "trace": 0.01, "ridge": None, "diagonal": 1.0})
+    'trace 0.01, diagonal 1'
+    >>> setting_value("settled", True), setting_value("candidates", [1, 2]), setting_value("answers", 12000)
+    ('yes', '1, 2', '12 000')
+    """
+    if isinstance(value, Mapping):
+        inner = {key: item for key, item in value.items() if key != "class" and item is not None}
+        return ", ".join(f"{setting_name(key)} {setting_value(key, item)}" for key, item in inner.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(setting_value(name, item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    # A seed is a name and not an amount: it has no separators.
+    if isinstance(value, int) and name != "seed":
+        return digits(value)
+    return method_name(value) if name == "method" and isinstance(value, str) else str(value)

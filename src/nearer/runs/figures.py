@@ -12,9 +12,9 @@ import numpy as np
 from nearer._curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer._ellipses import ellipses_of
 from nearer._trend import CHANCE
-from nearer._words import digits
+from nearer._words import digits, level_of, percent
 from nearer.margins import FloatArray
-from nearer.runs.margins import scaled_margins
+from nearer.runs.margins import margins_histogram
 from nearer.runs.study import Study
 
 if TYPE_CHECKING:
@@ -68,19 +68,37 @@ def draw_map(study: Study) -> Axes:
 
 def _map(points: FloatArray, labels: list[str], ellipses: FloatArray | None, n_new: int = 0) -> Axes:
     """Draw a map; the last so many objects, which were placed on it later, in another colour."""
-    from nearer.plotting import PALETTE, plot_map
+    from nearer.plotting import FAINT, PALETTE, plot_map
+    from nearer.plotting.maps import dot_area
 
-    if points.shape[1] == 1:
+    n_components, variances = points.shape[1], points.var(axis=0)
+    if n_components == 1:
         points = np.hstack([points, np.zeros_like(points)])
     colors = None if n_new == 0 else [PALETTE["GNMDS"]] * (len(points) - n_new) + [PALETTE["DMOE"]] * n_new
-    return plot_map(points, labels, colors, ellipses=ellipses)
+    ax = plot_map(points, labels, colors, ellipses=ellipses, area=dot_area(len(points)))
+    if n_components > 2:
+        share = f", {percent(variances[:2].sum() / variances.sum())} of the variance" if variances.any() else ""
+        words = f"axes 1 and 2 of {n_components}{share}; the others are not shown"
+        words = words.replace("the others are", "axis 3 is") if n_components == 3 else words
+        ax.text(0, 0, words, transform=ax.transAxes, fontsize=7, color=FAINT, va="bottom")
+    return ax
 
 
 def draw_margins(study: Study) -> Axes:
-    """Draw the distribution of the margins on the map, in the units of the results: the mean squared distance."""
-    from nearer.plotting import plot_margins
+    """Draw the margins on the map as the page does: how many lie where, those below zero in another colour."""
+    from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 
-    return plot_margins(scaled_margins(study))
+    found, ax = margins_histogram(study), new_figure(6, 4).add_subplot()
+    edges = np.array(found["edges"])
+    wrong = edges[1:] <= 1e-9
+    ax.bar(
+        edges[:-1], found["counts"], np.diff(edges), align="edge", edgecolor="white", linewidth=0.5,
+        color=np.where(wrong, PALETTE["DMOE"], PALETTE["GNMDS"]).tolist(),
+    )  # fmt: skip
+    ax.axvline(0, color=INK, linewidth=0.8, linestyle=":")
+    ax.set(xlabel="margin, below zero the map is wrong", ylabel="comparisons", xlim=(edges[0], edges[-1]))
+    ax.set_title("The outermost bars also hold what lies beyond them.", loc="left", fontsize=8, color=FAINT)
+    return plain(ax)
 
 
 def draw_curve(study: Study) -> Axes:
@@ -89,7 +107,8 @@ def draw_curve(study: Study) -> Axes:
 
     assert study.curve is not None
     curve, ax = study.curve, new_figure(5, 3.5).add_subplot()
-    ax.fill_between(curve.sizes, curve.lows, curve.highs, color=INK, alpha=0.12, linewidth=0)
+    band = f"{level_of(study.settings.level)} interval"
+    ax.fill_between(curve.sizes, curve.lows, curve.highs, color=INK, alpha=0.12, linewidth=0, label=band)
     ax.plot(curve.sizes, curve.errors, "o-", color=INK, markersize=4, linewidth=1.4)
     known = study.ceiling is not None and not study.ceiling.best.vague
     levels = {GUESSING: CHANCE} | ({BEST_POSSIBLE: study.ceiling.error} if study.ceiling and known else {})
@@ -103,6 +122,7 @@ def draw_curve(study: Study) -> Axes:
     ax.set_xticks(scale.ticks, [digits(round(size)) for size in scale.ticks])
     ax.set_yticks(scale.heights)
     ax.minorticks_off()
+    ax.legend(frameon=False, fontsize=8, loc="lower left")
     return plain(ax)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from nearer.margins import FloatArray
-from nearer.metrics import margins
+from nearer.metrics import error_from_margins, margins
 from nearer.runs.study import Study
+
+_BINS = 40
 
 
 def scaled_margins(study: Study) -> FloatArray:
@@ -13,3 +19,12 @@ def scaled_margins(study: Study) -> FloatArray:
     spread = 2 * study.model.embedding_.var(axis=0).sum()
     scaled: FloatArray = found / spread if spread > 0 else found
     return scaled
+
+
+def margins_histogram(study: Study) -> dict[str, Any]:
+    """Return how many margins of all answers lie where, those far out in the outermost bins, and the share of wrong."""
+    gamma, weights = scaled_margins(study), study.answers.comparisons.sample_weight
+    limit = float(np.quantile(np.abs(gamma), 0.995)) or 1.0
+    # One value far out must not leave all others in one bin.
+    counts, edges = np.histogram(gamma.clip(-limit, limit), bins=_BINS, range=(-limit, limit))
+    return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, weights)}

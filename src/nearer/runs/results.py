@@ -18,13 +18,12 @@ from nearer.comparisons import Comparisons
 from nearer.embedding import BestOf
 from nearer.reproducibility import ellipse_size
 from nearer.runs.citations import citations
-from nearer.runs.margins import scaled_margins
+from nearer.runs.margins import margins_histogram
 from nearer.runs.settings import METHODS
 from nearer.runs.study import DIMENSIONS_BY, Study
 from nearer.uncertainty import LEVEL
 
 FORMAT = 1
-_BINS = 40
 _VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -59,7 +58,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "ellipse_size": size_of_ellipses(study),
         "reproducibility": _reproducibility(study),
         "error": _error(study),
-        "margins": _margins(study),
+        "margins": margins_histogram(study),
         "learning_curve": _curve(study),
         "dimension": _dimension(study),
         "annotators": None if study.annotators is None else _annotators(study, study.annotators),
@@ -154,17 +153,6 @@ def _ceiling(study: Study) -> dict[str, float | None]:
     found = study.ceiling
     error, low, high = (None, None, None) if found is None else (found.error, found.low, found.high)
     return {"ceiling": error, "ceiling_low": low, "ceiling_high": high}
-
-
-def _margins(study: Study) -> dict[str, Any]:
-    """Return a histogram of the margins of all answers on the map, in units of the mean squared distance."""
-    from nearer.metrics import error_from_margins
-
-    gamma, weights = scaled_margins(study), study.answers.comparisons.sample_weight
-    limit = float(np.quantile(np.abs(gamma), 0.995)) or 1.0
-    # One value far out must not leave all others in one bin.
-    counts, edges = np.histogram(gamma.clip(-limit, limit), bins=_BINS, range=(-limit, limit))
-    return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, weights)}
 
 
 def _curve(study: Study) -> list[dict[str, Any]] | None:

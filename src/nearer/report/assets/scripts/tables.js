@@ -88,6 +88,10 @@ function makeHeading(column, state, draw) {
     draw();
   });
   cell.append(button);
+  if (column.scale) {
+    cell.classList.add("measured");
+    cell.append(column.scale());
+  }
   return cell;
 }
 
@@ -144,14 +148,14 @@ function makePager(state, counter, draw) {
   return { bar, update };
 }
 
-// A person's error with its interval, as a bar and in figures; the bar shows where chance is.
-function fillInterval(cell, person, full) {
-  const share = (value) => `${100 * clamp(value / full, 0, 1)}%`;
+// A person's error with its interval, as a bar from 0 to 1 and in figures; the bar shows where chance is.
+function fillInterval(cell, person) {
+  const share = (value) => `${100 * clamp(value, 0, 1)}%`;
   const bar = element("span", "interval");
   if (person.low !== null && person.high !== null) {
     const whisker = element("i", "whisker");
     whisker.style.left = share(person.low);
-    whisker.style.width = `${100 * clamp((person.high - person.low) / full, 0, 1)}%`;
+    whisker.style.width = share(clamp(person.high, 0, 1) - clamp(person.low, 0, 1));
     bar.append(whisker);
   }
   const mark = element("i", "mark");
@@ -161,21 +165,33 @@ function fillInterval(cell, person, full) {
   bar.append(chance, mark);
   bar.setAttribute("aria-hidden", "true");
   cell.className = "measured";
-  cell.append(person.error.toFixed(3), bar);
+  cell.append(element("span", "figure", person.error.toFixed(3)), bar);
   if (person.low !== null && person.high !== null) cell.append(element("small", "", `${person.low.toFixed(3)} to ${person.high.toFixed(3)}`));
+}
+
+// The axis of the bars, above them.
+function makeScale() {
+  const scale = element("span", "interval scale");
+  for (const [value, words] of [[0, "0"], [data.chance || 0.5, "guessing"], [1, "1"]]) {
+    const mark = element("i", "", words);
+    mark.style.left = `${100 * value}%`;
+    scale.append(mark);
+  }
+  scale.setAttribute("aria-hidden", "true");
+  return scale;
 }
 
 function makeAnnotatorsTable() {
   const root = byId("annotators-table");
   if (!root) return;
-  const full = data.annotators.reduce((most, person) => Math.max(most, person.high || person.error || 0), 1.1 * (data.chance || 0.5));
   const columns = [
     { title: "Annotator", value: (person) => person.name },
     { title: "Answers", value: (person) => person.n_answers, numeric: true },
     {
       title: "Error",
       value: (person) => person.error,
-      fill: (cell, person) => (person.error === null ? cell.append("–") : fillInterval(cell, person, full)),
+      scale: makeScale,
+      fill: (cell, person) => (person.error === null ? cell.append("–") : fillInterval(cell, person)),
     },
   ];
   if (data.annotators.some((person) => typeof person.median_seconds === "number")) {

@@ -1,0 +1,42 @@
+"""What takes long shows a bar on a terminal."""
+
+import os
+import re
+import struct
+import sys
+
+import pytest
+
+pty = pytest.importorskip("pty", reason="a terminal of a Unix system")
+fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
+
+
+def on_a_terminal(folder, *arguments):
+    """Return what a command writes to a terminal of 100 columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        for stream in (1, 2):
+            os.dup2(theirs, stream)
+        os.execv(sys.executable, [sys.executable, "-m", "nearer.cli", *arguments])
+    os.close(theirs)
+    said = b""
+    try:
+        while part := os.read(ours, 65536):
+            said += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert os.waitpid(child, 0)[1] == 0
+    return said.decode("utf-8")
+
+
+def test_fit_and_check_show_bars(tmp_path):
+    on_a_terminal(tmp_path, "example", "study")
+    fit = ("fit", "study/answers.csv", "--method", "SOE", "--dimensions", "2", "--resamples", "20", "--out", "map")
+    said = on_a_terminal(tmp_path, *fit)
+    assert re.search(r"bootstrap: +\d+%", said)
+    assert re.search(r"checking: +0%", said)  # before the first check is done
+    assert re.search(r"checking: +0%", on_a_terminal(tmp_path, "check", "study/answers.csv"))
