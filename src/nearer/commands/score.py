@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer._words import counted, level_of, listed
+from nearer._words import counted, level_of, listed, percent
 from nearer.commands.parsing import Commands, add_command, add_file, read_file, say
 from nearer.commands.values import share
 
@@ -20,6 +20,7 @@ _ABOUT = """\
 Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, with its confidence
 interval, for which answers are independent of each other. Answers about objects that are not on the map are refused;
 `nearer place` puts them there first."""
+_FEW_KNOWN = 0.05  # of the comparisons, which hardly change the error
 
 
 def add(commands: Commands) -> None:
@@ -61,9 +62,10 @@ def run(options: argparse.Namespace) -> int:
         f"({level_of(options.level)} interval {error.low:.3f} to {error.high:.3f}), "
         f"of the map {of_map.error:.3f} ({of_map.low:.3f} to {of_map.high:.3f}); chance is 0.5"
     )
-    if known > 0.5:
+    if known > _FEW_KNOWN:
+        flatters = "the error is too good" if known > 0.5 else "if these are the same answers, the error is too good"
         text += (
-            f"\n{known:.0%} of these comparisons are among those that the map was made from: the error is too good. "
+            f"\n{percent(known)} of these comparisons are among those that the map was made from: {flatters}. "
             "`nearer fit` tells the held-out error"
         )
     say(options, text, figures)

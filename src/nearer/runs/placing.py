@@ -58,7 +58,7 @@ class Placed:
     n_answers : int
         Answers that mention one of them.
     n_unsure : int
-        How many of them have too few answers for an ellipse of their own.
+        How many of them have too few answers to know where they lie.
     """
 
     objects: list[str]
@@ -98,18 +98,19 @@ def place_objects(
     labels = [str(label) for label in model.objects_[before:].tolist()]
     rows = comparisons.over(model.objects_).rows
     n_answers = len(np.unique(answers.answer_of[(rows >= before).any(axis=1)]))
+    trials = answers.answer_of if comparisons.trials is None else factorize(comparisons.trials)[1]
+    heard = np.array([len(np.unique(trials[(rows == new).any(axis=1)])) for new in range(before, model.n_objects_)])
+    unsure = heard < _FEWEST_TRIALS
+    n_unsure = int(unsure.sum())
     if covariances is None:
-        return Placed(labels, points, None, n_answers)
+        return Placed(labels, points, None, n_answers, n_unsure)
     if isinstance(model, PosteriorEmbedding):
         return Placed(labels, points, model.covariances_[before:], n_answers)
-    trials = answers.answer_of if comparisons.trials is None else factorize(comparisons.trials)[1]
     rng = stream(random_state, "split")
     maps = np.array([_placed_again(untouched, comparisons, trials, rng) for _ in range(_N_RESAMPLES)])
     wide = mean_squares(maps - points) + covariances.mean(axis=0)
-    heard = np.array([len(np.unique(trials[(rows == new).any(axis=1)])) for new in range(before, model.n_objects_)])
-    unsure = heard < _FEWEST_TRIALS
     wide[unsure] = np.cov(untouched.embedding_.T).reshape(points.shape[1], -1)
-    return Placed(labels, points, wide, n_answers, int(unsure.sum()))
+    return Placed(labels, points, wide, n_answers, n_unsure)
 
 
 def _placed_again(
