@@ -123,3 +123,15 @@ def test_check_tells_a_note_once(tmp_path, capsys):
     _, out, err = run(["check", tmp_path / "answers.csv"], capsys)
     assert "Windows-1252" not in err
     assert " ".join(out.split()).count("Windows-1252") == 1
+
+
+@pytest.mark.parametrize(("n_known", "said"), [(60, "100% of"), (12, "if these are the same answers"), (0, None)])
+def test_score_tells_comparisons_that_the_map_was_made_from(folder, tmp_path, capsys, n_known, said):
+    known = (folder / "answers.csv").read_text(encoding="utf-8").splitlines()[1:]
+    asked = {tuple(row.split(",")) for row in known}
+    new = [(a, b, c) for a in LABELS for b in LABELS for c in LABELS if len({a, b, c}) == 3 and (a, b, c) not in asked]
+    rows = [row.split(",") for row in known[:n_known]] + (new[:40] if n_known < 60 else [])
+    status, out, _ = run(["score", folder / "map", write_rows(tmp_path / "new.csv", rows)], capsys)
+    assert status == 0
+    assert ("made from" in out) == (said is not None)
+    assert said is None or said in out
