@@ -26,10 +26,11 @@ Who is unlike the others and neither better nor worse than a coin answers at cha
 holds 1/2 and leaves out what others reach. Who is unlike the others and worse answers the wrong way round. The second
 way of being unlike is for people who differ so much that a Beta distribution of their errors reaches 1/2.
 
-Drawn counts of 39 people and 1 to 20 coins with 300 answers each, 24 studies, with bounds of 3 and 20 in place of 5 and
-50: with true errors of 0.1 to 0.35, 99% of the coins were named, and nobody else; with errors of 0.25 to 0.35, 90 to 98%, and nobody else; with errors that reach
-0.4 (mean 0.2, standard deviation 0.08), all coins, and in one study of four somebody who errs in 40% of cases: no coin,
-but like one until there are answers enough, some five hundred, for 1/2 to leave the interval.
+Drawn counts of 39 people and 1 to 20 coins with 300 answers each, 24 studies, with bounds of 3 and 20 in place of 5
+and 50: with true errors of 0.1 to 0.35, 99% of the coins were named, and nobody else; with errors of 0.25 to 0.35, 90
+to 98%, and nobody else; with errors that reach 0.4 (mean 0.2, standard deviation 0.08), all coins, and in one study
+of four somebody who errs in 40% of cases: no coin, but like one until there are answers enough, some five hundred,
+for 1/2 to leave the interval.
 
 *What it takes* is the number of answers n at which nine of ten coins have odds above 5: one that is luckier than nine
 of ten has n / 2 - 0.64 sqrt(n) answers against the map.
