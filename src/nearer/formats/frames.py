@@ -119,4 +119,4 @@ def _columns_of_frame(frame: Any) -> dict[str, Any]:
                 f"the columns of the frame have names of several levels, such as {name!r}; give them one each: "
                 "df.columns = ['anchor', 'near', 'far', ...]"
             )
-    return {name: series.to_numpy() for name, series in zip(table.columns, table.iter_columns(), strict=True)}
+    return {name: table.get_column(name).to_numpy() for name in table.columns}

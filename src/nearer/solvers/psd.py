@@ -64,6 +64,7 @@ def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
     """Return the (n, p) points whose Gram matrix is nearest to ``gram``, axes in order of falling variance.
 
     The sign of each axis is free; the entry of largest size is made positive, so that equal input gives equal maps.
+    An eigenvalue that is nothing but rounding is 0, and so is its axis: the root would make 1e-8 of 1e-16.
 
     Examples
     --------
@@ -72,6 +73,7 @@ def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
            [2.]])
     """
     eigenvalues, vectors = leading_spectrum(gram, n_components)
+    eigenvalues = np.where(eigenvalues > len(gram) * np.finfo(float).eps * eigenvalues[-1], eigenvalues, 0.0)
     points = (vectors * np.sqrt(eigenvalues))[:, ::-1]
     return with_fixed_signs(np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
 
