@@ -9,23 +9,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from damage import attempt, damaged, generator
+from helpers.damage import attempt, damaged, generator
 
 from nearer import Comparisons
-from nearer.benchmarks import coverage
-from nearer.benchmarks.data import Size
-from nearer.benchmarks.measure import Program, Task
-from nearer.benchmarks.session import Session
 from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, BestOf
-from nearer.experiments import Experiment, Run, table_rows, table_text
-from nearer.experiments.accuracy import run as accuracy
-from nearer.experiments.accuracy import summary, units
-from nearer.experiments.accuracy.calibration import N_BINS
-from nearer.experiments.accuracy.datasets import DATA_SETS
-from nearer.experiments.accuracy.real import load
-from nearer.experiments.store import append_record, read_records
-from nearer.report._results import KEYS
+from nearer.lab.accuracy import run as accuracy
+from nearer.lab.accuracy import summary, units
+from nearer.lab.accuracy.calibration_table import N_BINS
+from nearer.lab.accuracy.datasets import DATA_SETS
+from nearer.lab.accuracy.real import load
+from nearer.lab.benchmarks import coverage
+from nearer.lab.benchmarks.data import Size
+from nearer.lab.benchmarks.measure import Program, Task
+from nearer.lab.benchmarks.session import Session
+from nearer.lab.paper import Experiment, Run, table_rows, table_text
+from nearer.lab.paper.store import append_record, read_records
+from nearer.report.results import KEYS
 from nearer.runs import read_results
 from nearer.storage import load_model, save_model
 

@@ -2,15 +2,15 @@
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all of this
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
-    from nearer.penalty import Penalty
-    from nearer.streaming import ComparisonsFile
+    from nearer.data.comparisons import Comparisons
+    from nearer.data.file import ComparisonsFile
+    from nearer.problems.penalty import Penalty
 
     __version__: str
 
 __all__ = ["Comparisons", "ComparisonsFile", "Penalty", "__version__"]
 # Loaded when they are asked for: the program answers, and can be stopped, before NumPy and SciPy are there.
-_HOMES = {"Comparisons": "comparisons", "ComparisonsFile": "streaming", "Penalty": "penalty"}
+_HOMES = {"Comparisons": "data.comparisons", "ComparisonsFile": "data.file", "Penalty": "problems.penalty"}
 
 
 def __getattr__(name: str) -> object:

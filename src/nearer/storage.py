@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._json import read_json
-from nearer._words import name
-from nearer.comparisons import Comparisons
+from nearer.common.json_files import read_json
+from nearer.common.words import name
+from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.calibration import Calibration
+from nearer.embedding.probability import Calibration
 from nearer.formats.arrays import read_arrays
 
 __all__ = ["load_model", "save_model"]
@@ -35,13 +35,13 @@ FORMAT = 1
 _JSON, _ARRAYS = "model.json", "model.npz"
 # What a file may name: class -> where it lives.
 _KNOWN = {
-    "Penalty": "nearer.penalty",
+    "Penalty": "nearer.problems.penalty",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.solvers.driver"),
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
     "Smacof": "nearer.solvers.smacof",
-    "Calibration": "nearer.embedding.calibration",
-    "CuttingPlanes": "nearer.embedding.cutting",
-    "Candidate": "nearer.embedding.tuning_candidates",
+    "Calibration": "nearer.embedding.probability",
+    "CuttingPlanes": "nearer.solvers.cutting_planes",
+    "Candidate": "nearer.embedding.dmoe.candidates",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
 }

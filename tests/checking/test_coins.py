@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
-from planted_coins import is_coin, named, people_who_vary, real_answers, with_coins
-from studies import simulate
+from helpers.planted_coins import is_coin, named, people_who_vary, real_answers, with_coins
+from helpers.studies import simulate
 
 from nearer.checking import check
 from nearer.checking.chance import Usual, Verdicts
 from nearer.checking.coins import check_chance
-from nearer.checking.study import Study
+from nearer.checking.context import Study
 
 
 def counts(rng, errors, answers):

@@ -7,8 +7,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from helpers.studies import Columns, simulate
 from scipy.special import comb
-from studies import Columns, simulate
 
 from nearer import Comparisons
 from nearer.checking import check, doctor

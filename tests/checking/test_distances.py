@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from studies import simulate
+from helpers.studies import simulate
 
 from nearer import Comparisons
 from nearer.checking import Finding, Findings, check
+from nearer.checking.context import Study
 from nearer.checking.distances import check_distances, distances_finding, with_distances
 from nearer.checking.enough import CURVE_CODES, agreed
-from nearer.checking.study import Study
+from nearer.common.randomness import stream
 from nearer.formats.answers import Answers
 from nearer.reproducibility import SplitHalf
-from nearer.streams import stream
 
 CODES = {"distances": "good", "distances-roughly": "note", "distances-differ": "warning", "distances-unknown": "note"}
 

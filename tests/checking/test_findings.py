@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from studies import simulate
+from helpers.studies import simulate
 
 from nearer.checking import Finding, Findings, check
 

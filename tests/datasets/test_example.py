@@ -16,7 +16,7 @@ from nearer.datasets.instruments import CATCH, GROUPS
 from nearer.embedding import SOE
 from nearer.formats import read_answers
 from nearer.metrics import procrustes_error
-from nearer.runs.attributes import read_attributes
+from nearer.study.attributes import read_attributes
 
 RIGHT = {frozenset(question): question[2] for question in CATCH}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimators import ESTIMATORS
+from helpers.estimators import ESTIMATORS
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimators import ESTIMATORS
+from helpers.estimators import ESTIMATORS
 from sklearn.base import clone
 
 from nearer.datasets import make_gaussian, sample_triplets

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from nearer._graph import Graph
+from nearer.data.graph import Graph
 from nearer.embedding import LOE, SOE
-from nearer.embedding.local import GraphProblem, GraphTriplets, steps_map
-from nearer.factored import FactoredProblem, InMemory
 from nearer.graphs import comparisons_from_graph, graph_from_embedding
 from nearer.kernels.graph import graph_hinge
 from nearer.losses import DistanceHinge
 from nearer.metrics import procrustes_error
+from nearer.problems.graph import GraphProblem, GraphTriplets
+from nearer.problems.points import FactoredProblem, InMemory
 from nearer.solvers import Factored
+from nearer.solvers.unfolding import steps_map
 
 
 def hinge_twin(points, adjacency):
@@ -119,7 +120,7 @@ def test_soe_takes_the_same_graph():
 
 
 def test_large_graphs_keep_a_sample_of_their_triplets(monkeypatch):
-    monkeypatch.setattr("nearer.embedding.takes_graphs.MOST_TRIPLETS", 500)
+    monkeypatch.setattr("nearer.embedding.graph_input.MOST_TRIPLETS", 500)
     graph = graph_from_embedding(np.random.default_rng(0).random((40, 2)), 6)
     model = LOE().fit(graph)
     assert len(model.comparisons_) == 500

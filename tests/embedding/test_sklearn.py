@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 import pytest
-from estimators import ESTIMATORS
+from helpers.estimators import ESTIMATORS
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import (
     check_methods_sample_order_invariance,

@@ -1,23 +1,18 @@
 """Every layout is read as its definition says, in any order of rows, columns and options, or refused in a sentence."""
 
 import csv
-import importlib.util
 import json
 import re
-import sys
 import warnings
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import layouts
 
 from nearer.formats import read_answers
 
-specification = importlib.util.spec_from_file_location("layouts", Path(__file__).with_name("layouts.py"))
-layouts = sys.modules["layouts"] = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(layouts)
 LAYOUTS = layouts.LAYOUTS
 
 

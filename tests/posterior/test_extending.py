@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import posterior_twin as twin
 import pytest
+from helpers import posterior_twin as twin
 from scipy.stats import kstest, norm
 
 from nearer import Comparisons

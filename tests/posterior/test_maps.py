@@ -1,8 +1,8 @@
 """What draws say: chances, one map with its spread, dimensions."""
 
 import numpy as np
-import posterior_twin as twin
 import pytest
+from helpers import posterior_twin as twin
 from scipy.stats import ortho_group
 
 from nearer.posterior.maps import chances_of, dimensions_of, laid_onto

@@ -1,9 +1,9 @@
 """What is sampled: different comparisons, their weights, exposure, and the maps of draws."""
 
 import numpy as np
-import posterior_twin as twin
 import pytest
-from drawn_rows import random_quadruplets
+from helpers import posterior_twin as twin
+from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
 from nearer.posterior.model import NUMBERS, Draws, Prior, different, draws_of, model_of, times_asked

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import posterior_twin as twin
 import pytest
+from helpers import posterior_twin as twin
 from scipy.stats import cauchy, kstest, norm
 
 from nearer import Comparisons
@@ -114,7 +114,7 @@ def test_the_number_of_threads_changes_no_bit():
 
 
 def test_a_new_process_draws_the_same_bits():
-    folders = [str(folder) for folder in Path(__file__).parents[:2]]
+    folders = [str(folder) for folder in (Path(__file__).parent, Path(__file__).parents[1])]
     code = f"import sys; sys.path[:0] = {folders}; import test_nuts; print(test_nuts.digest())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == digest()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_rows import random_quadruplets
+from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
 from nearer.datasets import make_gaussian

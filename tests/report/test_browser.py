@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from sample import color_results, empty_results, random_results, results_of
+from helpers.report_sample import color_results, empty_results, random_results, results_of
 
 from nearer.report import write_report
 

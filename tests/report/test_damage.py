@@ -4,12 +4,12 @@ import copy
 import re
 
 import pytest
-from sample import results_of
+from helpers.report_sample import results_of
 
-from nearer.report._checks import plain
-from nearer.report._results import KEYS, checked
-from nearer.report._schema import LATER
+from nearer.report.checks import plain
 from nearer.report.page import assemble
+from nearer.report.results import KEYS, checked
+from nearer.report.schema import LATER
 
 JUNK = [
     None, True, 0, 5, -1, 0.5, 1e300, 10**400, float("nan"), float("inf"), "", "x", [], {}, [None], [5], ["x"], [[]],
@@ -119,7 +119,7 @@ def test_nesting_beyond_reason_is_refused():
 
 
 def test_a_person_of_whom_little_is_known_has_nulls_in_the_page():
-    from nearer.report._results import payload
+    from nearer.report.results import payload
 
     (person,) = payload(checked(results() | {"annotators": [{"name": "A"}]}), {})["annotators"]
     assert person.pop("name") == "A"

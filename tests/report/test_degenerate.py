@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from sample import color_results, results_of
+from helpers.report_sample import color_results, results_of
 
-from nearer.report import _charts
-from nearer.report._axes import Axes
-from nearer.report._results import checked
+from nearer.report import charts as _charts
+from nearer.report.axes import Axes
 from nearer.report.page import assemble
+from nearer.report.results import checked
 
 
 def numbers(drawing):

@@ -4,10 +4,10 @@ import re
 from html import unescape
 
 import pytest
-from sample import color_results, empty_results
+from helpers.report_sample import color_results, empty_results
 
-from nearer.report._methods import methods
-from nearer.report._results import checked
+from nearer.report.methods import methods
+from nearer.report.results import checked
 
 
 def words(results):

@@ -5,13 +5,13 @@ from html import unescape
 
 import numpy as np
 import pytest
-from sample import color_results, empty_results
+from helpers.report_sample import color_results, empty_results
 
-from nearer._best import Best
 from nearer.checking.enough import curve_finding
+from nearer.evaluation.attainable import Best
 from nearer.model_selection import LearningCurve
-from nearer.report._results import checked
 from nearer.report.page import assemble
+from nearer.report.results import checked
 
 STOPPED = "the run was stopped before its end"
 

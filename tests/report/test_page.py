@@ -4,12 +4,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from sample import addresses, color_results, empty_results, random_results
+from helpers.report_sample import addresses, color_results, empty_results, random_results
 
-from nearer._curve_scale import CurveScale
+from nearer.plotting.curve_scale import CurveScale
 from nearer.report import write_report
-from nearer.report._axes import ticks
-from nearer.report._charts import error_chart
+from nearer.report.axes import ticks
+from nearer.report.charts import error_chart
 from nearer.report.page import SCRIPTS, asset
 
 SECTIONS = [

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from drawn_rows import random_quadruplets
-from sdp import sdp_minimum
+from helpers.drawn_rows import random_quadruplets
+from helpers.sdp import sdp_minimum
 
 from nearer.losses import Logistic, TwoSidedHinge
-from nearer.margins import MarginMap
-from nearer.problem import Problem
+from nearer.problems.gram import Problem
+from nearer.problems.margins import MarginMap
 from nearer.solvers import ADMM, Outcome, solve
 
 TIGHT = ADMM(tol=1e-7, max_iter=20_000)

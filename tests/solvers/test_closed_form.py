@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from drawn_rows import kernel, random_quadruplets
+from helpers.drawn_rows import kernel, random_quadruplets
 
 from nearer.losses import TwoSidedHinge
-from nearer.margins import MarginMap
-from nearer.problem import Problem
+from nearer.problems.gram import Problem
+from nearer.problems.margins import MarginMap
 from nearer.solvers import ClosedForm, solve
 
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from drawn_rows import random_quadruplets
+from helpers.drawn_rows import random_quadruplets
 from scipy.optimize import minimize
 
 from nearer.losses import Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
-from nearer.margins import MarginMap
-from nearer.problem import Problem
+from nearer.problems.gram import Problem
+from nearer.problems.margins import MarginMap
 from nearer.solvers import ADMM, Projected, solve
 
 LOSSES = [Hinge(2), Logistic(), StudentT(2.0), TwoSidedHinge(0.5, 2)]

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from nearer.solvers.psd import centred, embedding_from_gram, nearest_psd, penalty_prox, shrink_spectrum
+from nearer.geometry import centred, embedding_from_gram
+from nearer.solvers.psd import nearest_psd, penalty_prox, shrink_spectrum
 
 
 def random_matrix(seed=0, n=7):

@@ -3,18 +3,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from drawn_rows import random_quadruplets
+from helpers.drawn_rows import random_quadruplets
 from sklearn.base import clone
 
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
-from nearer.factored import FactoredProblem, InMemory
 from nearer.kernels import evaluate
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
+from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.spectrum import leading_pull
 from nearer.solvers import SVRG, Factored, Outcome, solve
 from nearer.solvers.batches import batches, default_batch_size, sampled
-from nearer.solvers.start import leading_pull
 from nearer.solvers.svrg import estimate
 
 LOSSES = [Hinge(2), Logistic(), StudentT(2.0), CrowdKernel(1.0), DistanceHinge()]

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import betainc, betaincinv, betaln, expit, log_softmax, logit, logsumexp
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
 
 _UNLIKE = 1e-5  # in a whole study
 _ODDS, _ODDS_OF_FEW, _LEAST_ODDS = math.log(5.0), math.log(50.0), math.log(0.1)

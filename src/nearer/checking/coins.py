@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearer._rows import Labels, factorize
-from nearer._votes import torn
-from nearer._words import counted, name, percent
-from nearer.annotators import acts_of
 from nearer.checking.chance import Verdicts
+from nearer.checking.context import Outcome, Study
 from nearer.checking.enough import rounded
 from nearer.checking.findings import Finding
 from nearer.checking.quick import quick_estimator, quick_part
-from nearer.checking.study import Outcome, Study
-from nearer.comparisons import Comparisons
-from nearer.margins import FloatArray
-from nearer.model_selection.folds import WholeKFold
-from nearer.model_selection.judging import read_counted
+from nearer.common.arrays import FloatArray
+from nearer.common.words import counted, name, percent
+from nearer.data.comparisons import Comparisons
+from nearer.data.rows import Labels, factorize
+from nearer.data.votes import torn
+from nearer.evaluation.annotators import acts_of
+from nearer.evaluation.folds import WholeKFold
+from nearer.evaluation.judging import read_counted
 
 _FEWEST = 10
 _MOST_JUDGED = 2_000_000  # comparisons: each person needs enough of them, and judging is quick

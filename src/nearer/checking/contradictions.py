@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._intervals import wilson
-from nearer._words import counted, digits, percent
+from nearer.checking.context import IntArray, Outcome, Study
 from nearer.checking.cycles import knots, shortest_cycle, triads
 from nearer.checking.findings import Finding, Level
-from nearer.checking.study import IntArray, Outcome, Study
+from nearer.common.words import counted, digits, percent
+from nearer.evaluation.intervals import wilson
 
 _FEWEST = 30  # questions below which a share says little
 _QUANTILE = 2.58  # intervals of 99%: every study is looked at in many ways

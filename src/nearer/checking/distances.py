@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from nearer._reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced, stepped_up
+from nearer.checking.context import Outcome, Study
 from nearer.checking.findings import Finding, Findings
 from nearer.checking.quick import quick_estimator, quick_part
-from nearer.checking.study import Outcome, Study
-from nearer.reproducibility import SplitHalf, split_half
+from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced, stepped_up
+from nearer.evaluation.reproducibility import SplitHalf, split_half
 
 _N_SPLITS = 3
 _CODES = frozenset(("distances", "distances-roughly", "distances-differ", "distances-unknown"))

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
 from nearer.checking.coins import check_chance
+from nearer.checking.context import Check, Study
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
 from nearer.checking.distances import check_distances
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
@@ -24,9 +25,8 @@ from nearer.checking.people import check_speed
 from nearer.checking.places import check_order, check_places, check_runs, check_sides
 from nearer.checking.records import check_blocks, check_columns, check_double
 from nearer.checking.structure import check_counts, check_groups, check_hardly, check_uneven, check_unseen
-from nearer.checking.study import Check, Study
+from nearer.common.randomness import RandomState, stream
 from nearer.formats.answers import Answers
-from nearer.streams import RandomState, stream
 
 CHECKS: tuple[Check, ...] = (
     check_counts,

@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from nearer._best import Best
-from nearer._trend import Kind, trend
-from nearer._words import counted, percent
+from nearer.checking.context import Outcome, Study
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.checking.quick import quick_estimator, quick_part
-from nearer.checking.study import Outcome, Study
-from nearer.model_selection import LearningCurve, learning_curve
-from nearer.model_selection.folds import units_of
+from nearer.common.words import counted, percent
+from nearer.evaluation.attainable import Best
+from nearer.evaluation.folds import units_of
+from nearer.evaluation.learning_curve import LearningCurve, learning_curve
+from nearer.evaluation.trend import Kind, trend
 
 TOO_FEW, PLENTY = 1.0, 4.0
 # The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior.

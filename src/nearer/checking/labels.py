@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer._words import counted, listed, name
+from nearer.checking.context import Outcome, Study
 from nearer.checking.findings import Finding
-from nearer.checking.study import Outcome, Study
+from nearer.common.words import counted, listed, name
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
 _RARE = 0.1  # of the usual number of answers

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._words import counted, percent
+from nearer.checking.context import Outcome, Study
 from nearer.checking.findings import Finding
-from nearer.checking.study import Outcome, Study
+from nearer.common.words import counted, percent
 
 # Nobody looks at three things and decides in less: choosing between two lights alone takes 0.3 s.
 FLOOR = 0.5

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nearer.checking.study import Study
-from nearer.comparisons import Comparisons
+from nearer.checking.context import Study
+from nearer.data.comparisons import Comparisons
 from nearer.embedding import STE
 from nearer.solvers import Factored
 

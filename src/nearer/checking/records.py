@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from nearer._words import counted, percent
+from nearer.checking.context import IntArray, Outcome, Study
 from nearer.checking.findings import Finding, Level
-from nearer.checking.study import IntArray, Outcome, Study
+from nearer.common.words import counted, percent
 
 _LEVEL = 0.001
 _BLOCK = 20  # answers in a row that are the same again: nobody repeats so many without a change

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, ndtri
 
+from nearer.common.randomness import stream
 from nearer.datasets.instruments import CATCH, GROUPS, INSTRUMENTS, LATER, Instrument, places
 from nearer.formats import Answers, read_answers
-from nearer.streams import stream
 
 COLUMNS = ("participant", "group", "trial", "item1", "item2", "item3", "odd", "rt", "catch")
 CARELESS = "p17"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons import Comparisons
+from nearer.data.comparisons import Comparisons
 from nearer.formats.arrays import read_arrays
 
 MAT_NAME = "music_triplets.mat"

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from nearer._points import checked_points
-from nearer.comparisons import Comparisons
-from nearer.metrics import clear_ties, pair_distances
-from nearer.streams import RandomState, stream
+from nearer.common.arrays import checked_points
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.problems.distances import clear_ties, pair_distances
 
 
 def make_gaussian(

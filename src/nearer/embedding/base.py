@@ -17,22 +17,23 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._rows import are_indices, show
-from nearer._words import counted
-from nearer.comparisons import Comparisons, alike, as_comparisons
-from nearer.embedding.fitting import Fitted, aligned, fit_gram, fit_points
+from nearer.common.arrays import FloatArray
+from nearer.common.randomness import RandomState, stream
+from nearer.common.words import counted
+from nearer.data.comparisons import Comparisons, alike, as_comparisons
+from nearer.data.file import ComparisonsFile
+from nearer.data.rows import are_indices, show
+from nearer.embedding.fitting import Fitted, fit_gram, fit_points
 from nearer.embedding.placing import place_points
-from nearer.embedding.returns_map import ReturnsMap
-from nearer.factored import InMemory
+from nearer.embedding.transformer import ReturnsMap
+from nearer.geometry import aligned
 from nearer.losses import Loss
-from nearer.margins import FloatArray
-from nearer.metrics import clear_ties, error_from_margins, pair_distances
-from nearer.penalty import Penalty
+from nearer.problems.distances import clear_ties, error_from_margins, pair_distances
+from nearer.problems.penalty import Penalty
+from nearer.problems.points import InMemory
 from nearer.solvers import Outcome, Solver
 from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
-from nearer.streaming import ComparisonsFile
-from nearer.streams import RandomState, stream
 
 
 class OrdinalEmbedding(ReturnsMap, BaseEstimator):

@@ -17,22 +17,24 @@ from scipy.special import logit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer.comparisons import Comparisons
+from nearer.common.arrays import FloatArray
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import ComparisonsFile
+from nearer.data.units import counted, fold_of_each, whole_units
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.calibration import Calibration
-from nearer.embedding.dmoe import DMOE
-from nearer.embedding.fitting import aligned
-from nearer.embedding.hinges import SOE
-from nearer.embedding.likelihoods import CKL, STE, TSTE
-from nearer.embedding.tuning_folds import counted, fold_of_each, whole_units
+from nearer.embedding.ckl import CKL
+from nearer.embedding.dmoe.estimator import DMOE
+from nearer.embedding.probability import Calibration
+from nearer.embedding.soe import SOE
+from nearer.embedding.ste import STE
+from nearer.embedding.tste import TSTE
+from nearer.geometry import aligned
 from nearer.losses import Loss
-from nearer.margins import FloatArray
-from nearer.metrics import comparison_error
-from nearer.penalty import Penalty
+from nearer.problems.distances import error_of_points
+from nearer.problems.penalty import Penalty
 from nearer.solvers import Solver
 from nearer.solvers.driver import Callback
-from nearer.streaming import ComparisonsFile
-from nearer.streams import RandomState, stream
 
 # A search of DMOE in each fold is seconds below this, and minutes above.
 _MOST_OBJECTS_DMOE, _MOST_COMPARISONS_DMOE = 150, 20_000
@@ -177,7 +179,7 @@ class BestOf(OrdinalEmbedding):
                 train, test = comparisons[folds != fold], comparisons[folds == fold]
                 for row, method in enumerate(methods):
                     fitted = _fitted(clone(method), train)
-                    errors[row, fold] = comparison_error(test, fitted.embedding_)
+                    errors[row, fold] = error_of_points(fitted.embedding_, test)
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)

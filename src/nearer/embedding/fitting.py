@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import orthogonal_procrustes
 
-from nearer.comparisons import Comparisons
+from nearer.common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
 from nearer.embedding.predictor import Predictor
-from nearer.factored import FactoredProblem, InMemory, PointArray, Source, rows_of
+from nearer.geometry import centred, embedding_from_gram, principal
 from nearer.losses import DistanceHinge, Loss
-from nearer.margins import FloatArray, MarginMap
-from nearer.penalty import Penalty
-from nearer.problem import Problem
-from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, centred, embedding_from_gram, solve
+from nearer.problems.gram import Problem
+from nearer.problems.margins import MarginMap
+from nearer.problems.penalty import Penalty
+from nearer.problems.points import FactoredProblem, InMemory, Source, rows_of
+from nearer.problems.spectrum import leading_pull
+from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, solve
 from nearer.solvers.driver import Callback
-from nearer.solvers.psd import with_fixed_signs
 from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
-from nearer.solvers.start import leading_pull
 
 _FEW_OBJECTS = 1000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
@@ -190,36 +190,6 @@ def _fit_seen(
 def _nothing(problem: FactoredProblem, rank: int) -> Solution:
     progress = Progress(0, problem.objective_at_zero, float("nan"))
     return Solution(None, np.zeros((problem.n_objects, rank)), None, Outcome.VANISHED, 0, [progress])
-
-
-def principal(points: PointArray, seen: Any) -> FloatArray:
-    """Return points with the mean of those ``seen`` at 0 and their axes in order of falling variance; others at 0.
-
-    The sign of each axis is free; the entry of largest size is made positive.
-
-    Examples
-    --------
-    >>> principal(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
-    [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]
-    """
-    moved = points - points[seen].mean(axis=0)
-    moved[~seen] = 0
-    _, axes = np.linalg.eigh(moved.T @ moved)
-    return with_fixed_signs(moved @ axes[:, ::-1]) + 0.0
-
-
-def aligned(points: FloatArray, onto: FloatArray) -> FloatArray:
-    """Return points turned and mirrored, but neither moved nor scaled, to lie on others as well as they can.
-
-    Examples
-    --------
-    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    >>> aligned(line, onto=np.array([[0.0, 2.0], [0.0, -2.0]])).round(6).tolist()
-    [[0.0, 1.0], [0.0, -1.0]]
-    """
-    rotation, _ = orthogonal_procrustes(points, onto - onto.mean(axis=0))
-    turned: FloatArray = points @ rotation + 0.0
-    return turned
 
 
 def _refuse_huge(n_objects: int) -> None:

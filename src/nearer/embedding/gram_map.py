@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from nearer._rows import shared_first
-from nearer.comparisons import Comparisons
-from nearer.embedding.answering import Answered, answering_map, questions_like
-from nearer.embedding.calibration import Calibration
+from nearer.common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
+from nearer.data.rows import shared_first
+from nearer.embedding.distillation import Answered, answering_map, questions_like
 from nearer.embedding.predictor import Predictor
-from nearer.margins import FloatArray
+from nearer.embedding.probability import Calibration
 
 N_QUESTIONS = 30_000
 _SHAPES = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt

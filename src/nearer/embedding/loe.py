@@ -5,14 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
-from nearer._graph import Graph
-from nearer.comparisons import Comparisons
-from nearer.embedding.hinges import SOE
-from nearer.embedding.local import fit_graph_points
+import numpy as np
+
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.graph import Graph
+from nearer.embedding.fitting import Fitted
+from nearer.embedding.soe import SOE
+from nearer.geometry import principal
+from nearer.losses import DistanceHinge
+from nearer.problems.graph import GraphProblem, GraphTriplets
+from nearer.problems.penalty import Penalty
+from nearer.problems.spectrum import leading_pull
 from nearer.solvers import Factored, Solver
 from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
-from nearer.streams import RandomState, stream
+from nearer.solvers.restarts import best_of
+from nearer.solvers.unfolding import descend
 
 
 class LOE(SOE):
@@ -78,3 +87,27 @@ class LOE(SOE):
         self.solver_ = solver
         self._report(fitted, solver)
         return self
+
+
+def fit_graph_points(
+    graph: Graph, penalty: Penalty, solver: Factored, rng: np.random.Generator, callback: Callback | None = None
+) -> Fitted:
+    """Solve for points of a graph; the map is these points, centred, axes in order of falling variance.
+
+    The tolerance of the solver is meant for each edge: most triplets of a large graph cost nothing at any time, and
+    their mean would be small from the beginning.
+    """
+    problem = GraphProblem(GraphTriplets(graph), DistanceHinge(), n_threads=solver.n_threads)
+    if solver.validation:
+        raise ValueError("validation holds out comparisons; a graph is fitted whole, pass solver settings without it")
+    solver = replace(solver, tol=solver.tol / problem.others)
+    solver.check(problem)
+    problem = replace(problem, spectrum=leading_pull(problem, solver.rank))
+    assert problem.spectrum is not None
+    penalized = penalty.over_points(problem, float(problem.spectrum.eigenvalues[0]))
+    problem = replace(problem, trace=penalized.trace, ridge=penalized.ridge)
+    descents = (descend(problem, descent, rng, callback) for descent in solver.descents())
+    best = best_of(descents, problem, solver.tol)
+    assert best.points is not None
+    everything = np.ones(graph.n_objects, dtype=bool)
+    return Fitted(principal(np.asarray(best.points, np.float64), everything), problem, best, np.inf)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.embedding.answering import Answered, answering_map, questions_like
-from nearer.embedding.fitting import principal
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
+from nearer.embedding.distillation import Answered, answering_map, questions_like
+from nearer.geometry import principal
 from nearer.posterior.maps import chances_of, mean_map
 from nearer.posterior.model import Draws, Model
 

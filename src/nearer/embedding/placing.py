@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
-from nearer.factored import FactoredProblem, InMemory
+from nearer.common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
 from nearer.losses import Loss
-from nearer.margins import FloatArray
+from nearer.problems.points import FactoredProblem, InMemory
 from nearer.solvers import Factored, Outcome, solve
 
 

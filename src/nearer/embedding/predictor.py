@@ -7,11 +7,12 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons import Comparisons
-from nearer.embedding.calibration import spread_of
-from nearer.margins import FloatArray, MarginMap
-from nearer.metrics import clear_ties
-from nearer.problem import with_specificities
+from nearer.common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
+from nearer.embedding.probability import spread_of
+from nearer.problems.distances import clear_ties
+from nearer.problems.gram import with_specificities
+from nearer.problems.margins import MarginMap
 
 
 class Predictor(NamedTuple):

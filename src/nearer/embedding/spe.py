@@ -10,20 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer._graph import Graph
-from nearer.comparisons import Comparisons
-from nearer.embedding.cutting import CuttingPlanes, StructureProblem
+from nearer.common.arrays import FloatArray
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import ComparisonsFile
+from nearer.data.graph import Graph
 from nearer.embedding.fitting import Fitted
-from nearer.embedding.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle
-from nearer.embedding.takes_graphs import TakesGraphs
+from nearer.embedding.graph_input import TakesGraphs
+from nearer.geometry import embedding_from_gram
 from nearer.losses import Hinge
-from nearer.margins import FloatArray, MarginMap
-from nearer.penalty import Penalty
-from nearer.solvers import Outcome, Solver, embedding_from_gram, solve
+from nearer.problems.margins import MarginMap
+from nearer.problems.penalty import Penalty
+from nearer.problems.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle, StructureProblem
+from nearer.solvers import Outcome, Solver, solve
 from nearer.solvers.blas import limited_blas
+from nearer.solvers.cutting_planes import CuttingPlanes
 from nearer.solvers.driver import Callback
-from nearer.streaming import ComparisonsFile
-from nearer.streams import RandomState, stream
 
 MOST_OBJECTS_CONVEX = 300
 _USUAL_RANK = 10  # beyond

@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._rows import factorize
-from nearer._words import counted
-from nearer.comparisons import Comparisons
+from nearer.common.words import counted
+from nearer.data.comparisons import Comparisons
+from nearer.data.rows import factorize
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 KINDS: tuple[str, ...] = get_args(Kind)

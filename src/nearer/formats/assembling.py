@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._columns import refuse_all_zero
-from nearer.comparisons import Comparisons
+from nearer.data.columns import refuse_all_zero
+from nearer.data.comparisons import Comparisons
 from nearer.formats.advice import with_column, without
 from nearer.formats.answers import Answers, BadRow
 from nearer.formats.numbers import as_seconds, in_proportion, read_numbers

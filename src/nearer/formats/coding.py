@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.names import LEFT_CHOSEN, RIGHT_CHOSEN
 
 _TRUTH = ("true", "false")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.advice import of_kind, with_column, with_columns
 from nearer.formats.answers import KINDS
 from nearer.formats.layouts import (

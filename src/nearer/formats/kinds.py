@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._rows import identical, itself
+from nearer.data.rows import identical, itself
 from nearer.formats.faults import Faults
 from nearer.formats.places import UNDECIDED
 from nearer.formats.table import Codes, shortened

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearer._names import QUADRUPLET, plain
+from nearer.data.frame_columns import QUADRUPLET, plain
 from nearer.formats.answers import Kind
 from nearer.formats.names import STEMS
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._columns import refuse_all_zero
-from nearer.comparisons import Comparisons
+from nearer.data.columns import refuse_all_zero
+from nearer.data.comparisons import Comparisons
 from nearer.formats.answers import KINDS, Answers, Kind
 from nearer.formats.coding import Coding
 from nearer.formats.faults import Faults, gather_bad

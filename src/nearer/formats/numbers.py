@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.faults import Faults
 from nearer.formats.table import Column
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.advice import of_first
 from nearer.formats.coding import Coding, UnclearCoding, candidates, integer, is_coded, spelled
 from nearer.formats.faults import Faults

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.coding import Coding, spelled
 from nearer.formats.names import SYNONYMS, by_plain
 

@@ -13,7 +13,7 @@ from collections import Counter
 
 import numpy as np
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.layouts import ANSWERS, LISTS, NEAR_FAR, Found
 from nearer.formats.table import Column, Loaded, shortened
 

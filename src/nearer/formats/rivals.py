@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.advice import as_column
 from nearer.formats.faults import Faults
 from nearer.formats.layouts import ANSWERS, Found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from nearer._names import plain
+from nearer.data.frame_columns import plain
 from nearer.formats.advice import as_column, of_kind
 from nearer.formats.answers import Answers
 from nearer.formats.layouts import Found, described, listing

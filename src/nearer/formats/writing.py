@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons import Comparisons
+from nearer.data.comparisons import Comparisons
 from nearer.formats.answers import Answers
 from nearer.formats.inert import inert
 from nearer.formats.layouts import NEAR_FAR

@@ -13,8 +13,9 @@ would take four times as long to compile and do not survive a fork.
 Importing this package takes numba's 0.4 seconds: callers import it where they need it.
 """
 
+from nearer.data.packed import Rows
 from nearer.kernels.compiling import default_threads
 from nearer.kernels.gram import normal_cg
-from nearer.kernels.points import Rows, evaluate, mentions, pull, squared_distances, unite
+from nearer.kernels.points import evaluate, mentions, pull, squared_distances, unite
 
 __all__ = ["Rows", "default_threads", "evaluate", "mentions", "normal_cg", "pull", "squared_distances", "unite"]

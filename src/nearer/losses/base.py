@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
 
 Family: TypeAlias = Literal["hinge", "logistic", "log_ratio", "distance_hinge"]
 

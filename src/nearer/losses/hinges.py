@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nearer.common.arrays import FloatArray
 from nearer.losses.base import Compiled, Evaluation, Loss, ProximableLoss
-from nearer.margins import FloatArray
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
+from nearer.common.arrays import FloatArray
 from nearer.losses.base import Compiled, Evaluation, Loss, MarginLoss
-from nearer.margins import FloatArray
 
 
 @dataclass(frozen=True)

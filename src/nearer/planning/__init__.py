@@ -1,10 +1,10 @@
 """How many answers a study needs: simulated studies, and the paper's theorem beside them."""
 
+from nearer.planning.design import Study
 from nearer.planning.errors import PredictedError, predict_error
 from nearer.planning.figure import plot_plan
 from nearer.planning.noise import NoiseEstimate, estimate_noise
 from nearer.planning.plans import Plan, plan
-from nearer.planning.study import Study
 from nearer.planning.theorem import theorem_bound, theorem_excess
 
 __all__ = [

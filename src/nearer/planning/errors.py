@@ -11,17 +11,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer._points import checked_points
-from nearer.comparisons import Comparisons
+from nearer.common.arrays import FloatArray, checked_points
+from nearer.common.progress import progress_bar
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
 from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.answers import Kind
-from nearer.margins import FloatArray
-from nearer.metrics import error_from_margins
+from nearer.planning.design import DECAY, Against, NoiseModel, Study, check_whole
 from nearer.planning.simulation import Asked, World, joined, make_world, units
-from nearer.planning.study import DECAY, Against, NoiseModel, Study, check_whole
-from nearer.solvers.driver import progress_bar
-from nearer.streams import RandomState, stream
+from nearer.problems.distances import error_from_margins
 
 _TESTED = 4000  # answers that a map is judged by
 _FEWEST_TESTED = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nearer._words import digits
+from nearer.common.words import digits
 from nearer.planning.plans import Plan
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 

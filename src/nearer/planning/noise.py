@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from nearer.comparisons import Comparisons
+from nearer.common.arrays import FloatArray
+from nearer.common.progress import progress_bar
+from nearer.common.randomness import RandomState
+from nearer.data.comparisons import Comparisons
 from nearer.embedding import TSTE
-from nearer.margins import FloatArray
-from nearer.metrics import error_from_margins
+from nearer.planning.design import NoiseModel, Study
 from nearer.planning.errors import Replication, check_run, generators, learned_margins
 from nearer.planning.simulation import units
-from nearer.planning.study import NoiseModel, Study
-from nearer.solvers.driver import progress_bar
-from nearer.streams import RandomState
+from nearer.problems.distances import error_from_margins
 
 _SHARES = (1 / 8, 1 / 4, 1 / 2)  # of the answers, to learn from
 _MOST_ANSWERS = 20_000  # to learn from: a fit then takes a fraction of a second

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._words import counted, digits, level_of, money, percent
+from nearer.common.arrays import FloatArray
+from nearer.common.randomness import RandomState
+from nearer.common.words import counted, digits, level_of, money, percent
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.answers import Kind
-from nearer.margins import FloatArray
+from nearer.planning.design import DECAY, MOST_COMPARISONS, Against, NoiseModel, Study
 from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
 from nearer.planning.search import Search
-from nearer.planning.study import DECAY, MOST_COMPARISONS, Against, NoiseModel, Study
 from nearer.planning.theorem import theorem_bound, theorem_excess
-from nearer.streams import RandomState
 
 _CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
 _CHANCE = 0.5

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 from tqdm import tqdm
 
-from nearer._words import digits
+from nearer.common.arrays import FloatArray
+from nearer.common.progress import progress_bar
+from nearer.common.words import digits
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.margins import FloatArray
+from nearer.planning.design import Against
 from nearer.planning.errors import Replication
-from nearer.planning.study import Against
-from nearer.solvers.driver import progress_bar
 
 _FIRST_LOOKS = 3  # replications that tell where the crossing is, before all of them look there
 _AROUND = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # powers of two, about the first guess

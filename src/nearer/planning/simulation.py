@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nearer._rows import factorize
-from nearer.comparisons import Comparisons
-from nearer.margins import FloatArray
-from nearer.metrics import pair_distances
-from nearer.planning.study import Study
+from nearer.common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
+from nearer.data.rows import factorize
+from nearer.planning.design import Study
+from nearer.problems.distances import pair_distances
 
 Bools = NDArray[np.bool_]
 

@@ -13,7 +13,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
 
 WORST_RHAT = 1.1
 LEAST_EFFECTIVE = 50

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
 from nearer.posterior.model import NUMBERS, Model, draws_of
 
 _FIRST_MOVES, _MOVES = 60, 6  # transitions for the first draw, and for each one after it

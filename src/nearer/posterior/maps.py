@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
 from nearer.posterior.model import Draws
 
 _ROUNDS = 5

@@ -34,9 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nearer._rows import factorize, shared_first
-from nearer.comparisons import Comparisons
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
+from nearer.data.rows import factorize, shared_first
 
 # How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
 # most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.

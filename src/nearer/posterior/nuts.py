@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
 from nearer.posterior.model import Model
 
 _WINDOWS = (0.05, 0.1, 0.17, 0.27, 0.4, 0.6, 0.85)  # where they end, as shares of the warm-up

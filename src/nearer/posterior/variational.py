@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
 from nearer.posterior.model import Model
 from nearer.posterior.nuts import Sampled
 

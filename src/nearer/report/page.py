@@ -16,14 +16,15 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from nearer._words import counted, level_of, percent
-from nearer.report import _making, _sections
-from nearer.report._escaping import json_block, text
-from nearer.report._methods import methods
-from nearer.report._results import checked, payload
-from nearer.report._thumbnails import read_thumbnails
-from nearer.report._words import n_fitted, placed
+from nearer.common.words import counted, level_of, percent
+from nearer.report import making as _making
+from nearer.report import sections as _sections
+from nearer.report.escaping import json_block, text
+from nearer.report.methods import methods
+from nearer.report.results import checked, payload
+from nearer.report.thumbnails import read_thumbnails
 from nearer.report.verdict import verdict
+from nearer.report.wording import n_fitted, placed
 
 # In the order in which they use each other.
 SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
@@ -51,7 +52,7 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from nearer.report._results import KEYS
+    >>> from nearer.report.results import KEYS
     >>> results = dict.fromkeys(KEYS) | {
     ...     "format": 1, "title": "three things", "objects": ["a", "b", "c"],
     ...     "embedding": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "level": 0.95,

@@ -1,12 +1,13 @@
-"""Algorithms for the problem of `nearer.problem`: one a file, one driver loop, one kind of solution."""
+"""Algorithms for the problem of `nearer.problems.gram`: one a file, one driver loop, one kind of solution."""
 
+from nearer.geometry import centred, embedding_from_gram
 from nearer.solvers.admm import ADMM
 from nearer.solvers.closed_form import ClosedForm
 from nearer.solvers.driver import Outcome, Progress, Restarts, Solution, Solver, solve
-from nearer.solvers.factored import Factored
+from nearer.solvers.lbfgs import Factored
 from nearer.solvers.paper import Paper
 from nearer.solvers.projected import Projected
-from nearer.solvers.psd import centred, embedding_from_gram, nearest_psd
+from nearer.solvers.psd import nearest_psd
 from nearer.solvers.svrg import SVRG
 
 __all__ = [

@@ -24,8 +24,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nearer.margins import FloatArray
-from nearer.problem import Problem, require_prox, with_specificities
+from nearer.common.arrays import FloatArray
+from nearer.problems.gram import Problem, require_prox, with_specificities
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.normal import Own, solve_normal_equations
 from nearer.solvers.psd import penalty_prox

@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from nearer.common.arrays import FloatArray
 from nearer.losses import TwoSidedHinge
-from nearer.margins import FloatArray
-from nearer.problem import Problem
+from nearer.problems.gram import Problem
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.normal import solve_normal_equations
 

@@ -7,8 +7,6 @@ with a `Solution` whose `outcome` is a name and a sentence, not a flag.
 
 from __future__ import annotations
 
-import multiprocessing
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,9 +14,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
+from nearer.common.progress import progress_bar
 from nearer.solvers.blas import limited_blas
 
 
@@ -221,12 +219,3 @@ def solve(
             outcome = Outcome.INTERRUPTED
     outcome = outcome or Outcome.MAX_ITER
     return Solution(state.gram, state.points, state.specificities, outcome, n_iter, history, state)
-
-
-def progress_bar(what: str, total: int) -> tqdm[Any]:
-    """Return a bar for terminals, shown after a second; workers of a pool stay silent, their parent has its own."""
-    worker = multiprocessing.current_process().name != "MainProcess"
-    if worker:
-        # A lock between processes would be left behind, with a warning, by a worker that Ctrl-C ends.
-        tqdm.set_lock(threading.RLock())
-    return tqdm(total=total, desc=what, delay=1, leave=False, disable=True if worker else None)

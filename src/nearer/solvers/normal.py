@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearer.margins import FloatArray, MarginMap
+from nearer.common.arrays import FloatArray
+from nearer.problems.margins import MarginMap
 
 
 class Own(NamedTuple):

@@ -18,8 +18,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from nearer.margins import FloatArray
-from nearer.problem import Problem
+from nearer.common.arrays import FloatArray
+from nearer.problems.gram import Problem
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.psd import nearest_psd
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from nearer.factored import FactoredProblem
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
+from nearer.problems.points import FactoredProblem
 from nearer.solvers.driver import Callback, Outcome, Restarts, Solution, solve
-from nearer.solvers.factored import Factored
-from nearer.solvers.start import at_best_size
+from nearer.solvers.lbfgs import Factored
+from nearer.solvers.starts import at_best_size
 
 FEW_DIMENSIONS = 2
 MOST_WORK = 500_000  # comparisons times dimensions, beyond which one descent takes a second

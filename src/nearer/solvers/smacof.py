@@ -13,80 +13,15 @@ stress. A step of twice the length goes as far as two (de Leeuw and Heiser 1980)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nearer.margins import FloatArray
+from nearer.common.arrays import FloatArray
+from nearer.problems.stress import StressProblem
 from nearer.solvers.driver import Outcome, Progress, Space
 
 WINDOW = 10  # iterations over which the decrease is judged: some are short
-
-
-class Order(Protocol):
-    """What is known of the order of distances."""
-
-    @property
-    def weights(self) -> FloatArray:
-        """The weights of the pairs, (k,), which sum to 1."""
-        ...
-
-    def disparities(self, distances: FloatArray) -> tuple[FloatArray, float]:
-        """Return the disparity of each pair, (k,), and the weighted sum of squares by which distances miss theirs."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class StressProblem:
-    """Pairs of objects and what is known of the order of their distances.
-
-    Parameters
-    ----------
-    pairs : ndarray of int, shape (k, 2)
-        Each pair once.
-    order : Order
-    n_objects : int
-        Each of them in some pair.
-    """
-
-    pairs: NDArray[np.integer]
-    order: Order
-    n_objects: int
-
-    def distances(self, points: FloatArray) -> FloatArray:
-        """Return the distances of the pairs, (k,)."""
-        difference = points[self.pairs[:, 0]] - points[self.pairs[:, 1]]
-        result: FloatArray = np.sqrt(np.einsum("kp,kp->k", difference, difference))
-        return result
-
-    def laplacian(self, weights: FloatArray) -> FloatArray:
-        """Return the graph Laplacian of the pairs with these weights, (n, n)."""
-        n, (a, b) = self.n_objects, self.pairs.T
-        adjacency = np.bincount(a * n + b, weights, n * n).reshape(n, n)
-        adjacency = adjacency + adjacency.T
-        result: FloatArray = np.diag(adjacency.sum(axis=1)) - adjacency
-        return result
-
-    @cached_property
-    def inverse(self) -> FloatArray:
-        """The pseudoinverse V^+ of the Laplacian of the weights, (n, n)."""
-        # The mean of the points has an eigenvalue of 0 up to rounding, whose inverse would swamp all others.
-        return np.asarray(np.linalg.pinv(self.laplacian(self.order.weights), rcond=1e-10, hermitian=True))
-
-    def scaled(self, points: FloatArray) -> FloatArray:
-        """Return points scaled such that their distances have a mean square of 1, unless they are all the same."""
-        size = np.sqrt(self.order.weights @ self.distances(points) ** 2)
-        return points / size if size > 0 else points
-
-    def state(self, points: FloatArray, iteration: int) -> SmacofState:
-        """Return points, scaled, with their disparities and their stress."""
-        points = self.scaled(points)
-        distances = self.distances(points)
-        disparities, missed = self.order.disparities(distances)
-        progress = Progress(iteration, float(np.sqrt(max(missed, 0.0))), float("nan"))
-        return SmacofState(points, distances, disparities, progress, (progress.objective,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +67,7 @@ class Smacof:
     def init(self, problem: StressProblem, rng: np.random.Generator) -> SmacofState:
         """Return the start with its stress."""
         assert self.start is not None
-        return problem.state(self.start, 0)
+        return _state(problem, self.start, 0)
 
     def step(self, problem: StressProblem, state: SmacofState) -> SmacofState:
         """One Guttman transform, taken twice as far where that is better."""
@@ -140,9 +75,9 @@ class Smacof:
         ratios = np.divide(state.disparities, state.distances, where=state.distances > 0, out=0 * state.distances)
         transformed = problem.inverse @ (problem.laplacian(problem.order.weights * ratios) @ state.points)
         transformed = problem.scaled(transformed)
-        after = problem.state(2 * transformed - state.points, iteration)
+        after = _state(problem, 2 * transformed - state.points, iteration)
         if not after.progress.objective < stress:
-            after = problem.state(transformed, iteration)
+            after = _state(problem, transformed, iteration)
         return replace(after, recent=(*state.recent, after.progress.objective)[-WINDOW - 1 :])
 
     def done(self, problem: StressProblem, state: SmacofState) -> Outcome | None:
@@ -151,3 +86,12 @@ class Smacof:
             return Outcome.CONVERGED
         settled = len(state.recent) > WINDOW and state.recent[0] - state.recent[-1] <= WINDOW * self.tol
         return Outcome.CONVERGED if settled else None
+
+
+def _state(problem: StressProblem, points: FloatArray, iteration: int) -> SmacofState:
+    """Return points, scaled, with their disparities and their stress."""
+    points = problem.scaled(points)
+    distances = problem.distances(points)
+    disparities, missed = problem.order.disparities(distances)
+    progress = Progress(iteration, float(np.sqrt(max(missed, 0.0))), float("nan"))
+    return SmacofState(points, distances, disparities, progress, (progress.objective,))

@@ -20,7 +20,7 @@ follows the gradient for a time in which its slowest directions settle, while ea
 is stable along the steepest ones.
 
 Nothing above promises that an epoch ends lower than it began. If it does not, it is undone and tried again with a
-quarter of the step, so that every snapshot is the best so far. As in `nearer.solvers.factored`, the trace penalty
+quarter of the step, so that every snapshot is the best so far. As in `nearer.solvers.lbfgs`, the trace penalty
 falls along a path to the one asked for, which keeps the map from folding early. As long as it does, a sample of the
 comparisons tells as much as all of them, and the epochs run over that: they cost next to nothing when there are many.
 """
@@ -32,13 +32,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from nearer.factored import FactoredProblem, PointArray
+from nearer.common.arrays import PointArray
+from nearer.common.parameters import check_counts
+from nearer.problems.points import FactoredProblem
 from nearer.solvers.batches import batches, default_batch_size, sampled
 from nearer.solvers.driver import Outcome, Progress, Space
-from nearer.solvers.start import Start, begin, check_begin, check_counts
+from nearer.solvers.starts import Start, begin, check_begin
 
 if TYPE_CHECKING:
-    from nearer.kernels import Rows
+    from nearer.data.packed import Rows
 
 WINDOW = 3  # epochs over which the decrease is judged: single ones may be short
 PATH_TOL = 1e-2  # on the way along the path less will do

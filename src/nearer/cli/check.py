@@ -1,0 +1,41 @@
+"""`nearer check`."""
+
+from __future__ import annotations
+
+import argparse
+
+from nearer.cli.parsing import Commands, add_command, add_file, read_file, say
+from nearer.cli.values import dimensions, seed
+
+_ABOUT = """\
+Look for everything that can be wrong with a file of answers before a map is made of it: contradictions and cycles,
+objects that were hardly compared or cannot be placed against each other, people who answer at chance, too fast or
+always on one side, and whether there are enough answers. The exit status is 1 if there are errors."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "check", "find out what is wrong with a file of answers", _ABOUT, run)
+    add_file(parser)
+    parser.add_argument(
+        "--dimensions", type=dimensions, default=2, metavar="P", help="of the map that they are for (2)"
+    )
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of what is drawn from many answers (0)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from nearer.checking import check
+    from nearer.formats.unused import told_columns
+
+    answers = read_file(options, told=False)  # the notes are among the findings
+    findings = check(answers, n_components=options.dimensions, random_state=options.seed)
+    figures = {
+        "file": answers.source, "kind": answers.kind, "columns": answers.columns,
+        "unused": list(answers.unused), "worst": findings.worst, "findings": findings.as_dicts(),
+        "counts": dict(findings.counts), "bad_rows": [str(row) for row in answers.bad_rows],
+    }  # fmt: skip
+    heading, *rest = str(findings).split("\n\n")
+    read = told_columns(answers)
+    say(options, "\n\n".join([f"{heading}\n{read}" if read else heading, *rest]), figures)
+    return 1 if findings.worst == "error" else 0

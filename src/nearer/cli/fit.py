@@ -1,0 +1,208 @@
+"""`nearer fit`."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.cli.interrupts import INTERRUPTED
+from nearer.cli.parsing import Commands, add_command, add_file, fail, read_file, say, tell
+from nearer.cli.values import dimensions, pairs, resamples, seed, share
+
+if TYPE_CHECKING:
+    from nearer.checking import Finding, Findings
+    from nearer.report.verdict import Verdict
+    from nearer.study import Study
+
+_METHODS = ("auto", "DMOE", "posterior", "GNMDS", "SOE", "STE", "TSTE", "CKL")
+_ABOUT = """\
+Learn a map from a file of answers, and find out how far to trust it.
+
+Left to itself it chooses the number of dimensions and the method by held-out answers. DIR gets embedding.csv (the map,
+with labels), model.json and model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and
+settings) and results.json, from which `nearer report DIR` makes a page. The same file, seed and versions give the same
+map. Ctrl-C keeps what was found until then.
+
+Where `nearer check` would find an error, so that no map of the answers can be right, it says so and stops with status
+1; with --anyway it goes on, and the results say so."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "fit", "learn a map from a file of answers", _ABOUT, run)
+    add_file(parser)
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
+    group = parser.add_argument_group("what to fit")
+    group.add_argument("--method", choices=_METHODS, default="auto", help="(auto: chosen by held-out answers)")
+    group.add_argument("--dimensions", type=dimensions, default=None, metavar="P", help="of the map (chosen)")
+    group.add_argument(
+        "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
+        help="settings of the method, such as trace=0.01",
+    )  # fmt: skip
+    group.add_argument("--seed", type=seed, default=0, metavar="N", help="of everything that is drawn (0)")
+    group.add_argument("--title", default=None, help="heading of the report (name of the file)")
+    group.add_argument(
+        "--weigh-annotators", action="store_true", help="people who disagree with everybody else count less"
+    )
+    group.add_argument("--anyway", action="store_true", help="make a map even if the answers have errors")
+    trust = parser.add_argument_group("how far to trust it")
+    trust.add_argument("--quick", action="store_true", help="no ellipses, learning curve or reliability of people")
+    trust.add_argument("--resamples", type=resamples, default=100, metavar="N", help="maps behind the ellipses (100)")
+    trust.add_argument("--level", type=share, default=0.95, metavar="L", help="of intervals and ellipses (0.95)")
+    trust.add_argument(
+        "--by", choices=("trials", "annotators"), default="trials",
+        help="what is held out and resampled whole: speak of further answers, or of further people (trials)",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from nearer.checking import check_errors
+    from nearer.report.verdict import verdict
+    from nearer.study import RunSettings, begin_study, end_study, fit_study, keep_study, read_results
+    from nearer.study.folder import refuse_input
+
+    settings = RunSettings(
+        method=options.method,
+        n_components=options.dimensions,
+        parameters={name: _value(text) for name, text in options.parameters.items()},
+        seed=options.seed,
+        n_resamples=options.resamples,
+        by=options.by,
+        level=options.level,
+        quick=options.quick,
+        weigh_annotators=options.weigh_annotators,
+    )
+    start = time.perf_counter()
+    refuse_input(options.file, options.out)
+    answers = read_file(options)
+    errors = check_errors(answers, n_components=options.dimensions or 2)
+    if errors and not options.anyway:
+        return _stop(options, errors)
+    about = _about(options)
+    kept: list[Study] = []
+
+    def keep(study: Study) -> None:
+        write = keep_study if kept else begin_study
+        write(study, options.out, about | {"seconds": time.perf_counter() - start})
+        kept.append(study)
+
+    replaced = (options.out / "results.json").exists()
+    anyway = tuple(f"a map was asked for with --anyway, in spite of an error: {error.title}" for error in errors)
+    try:
+        study = fit_study(answers, settings, keep, tell, anyway)
+        files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
+    except KeyboardInterrupt:
+        what = f"{options.out} holds what was found until then" if kept else "there was no map yet"
+        return fail(f"stopped; {what}", INTERRUPTED)
+    found = summary(study, verdict(read_results(options.out)))
+    figures = {"folder": str(options.out), "files": files, **found}
+    if replaced:
+        sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
+    say(options, _text(study, options.out, found), figures)
+    return INTERRUPTED if study.interrupted else 0
+
+
+def _stop(options: argparse.Namespace, errors: Findings) -> int:
+    """Repeat the errors in place of making a map."""
+    advice = "No map was made. See to this first, or use nearer fit --anyway to make a map all the same."
+    say(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.as_dicts()})
+    return 1
+
+
+def summary(study: Study, judged: Verdict) -> dict[str, Any]:
+    """Return the figures of a study that fit on a screen."""
+    from nearer.study.results import size_of_ellipses
+
+    error, ceiling = study.error, study.ceiling
+    restarts = getattr(study.model, "restarts_", (1, 1))  # of a posterior, chains tell
+    return {
+        "n_objects": study.model.n_objects_,
+        "n_answers": len(study.answers),
+        "n_comparisons": len(study.answers.comparisons),
+        "n_bad": study.answers.n_bad,
+        "dimensions": study.model.embedding_.shape[1],
+        "method": type(study.chosen).__name__,
+        "restarts": list(restarts) if restarts[0] > 1 else None,
+        "error": None if error is None else error.error,
+        "error_interval": None if error is None else [error.low, error.high],
+        "map_error": None if error is None else error.map_error,
+        "ceiling": None if ceiling is None else ceiling.error,
+        "reliability": None if study.distances is None else study.distances.reliability,
+        "ellipse_size": size_of_ellipses(study),
+        "verdict": judged.sentence,
+        "trust": judged.trust,
+        "findings": None if study.findings is None else study.findings.worst,
+        "notes": list(study.notes),
+    }
+
+
+def _text(study: Study, folder: Path, found: dict[str, Any]) -> str:
+    from nearer.checking.enough import CURVE_CODES
+    from nearer.common.words import counted, percent
+
+    answers = study.answers
+    lines = [
+        f"{counted(found['n_objects'], 'object')}, {counted(len(answers), 'answer')} "
+        f"({counted(found['n_comparisons'], 'comparison')})",
+        f"a map of {counted(found['dimensions'], 'dimension')}, by {found['method']}",
+    ]
+    if found["restarts"] is not None:
+        lines.append(f"{found['restarts'][1]} of {counted(found['restarts'][0], 'start')} led to this map")
+    if answers.n_bad:
+        lines.append(f"{counted(answers.n_bad, 'row')} skipped because they could not be used")
+    if study.error is not None:
+        lines.append(str(study.error))
+    if study.ceiling is not None:
+        lines.append(str(study.ceiling))
+    if study.distances is not None:
+        lines.append(str(study.distances))
+    if found["ellipse_size"] is not None:
+        lines.append(
+            f"a typical object is known to lie within {percent(found['ellipse_size'])} of the typical distance between "
+            "two objects (95% ellipse)"
+        )
+    if study.findings is not None:
+        if study.curve is not None:
+            lines += [finding.text for finding in study.findings if finding.code in CURVE_CODES]
+        grave = [finding for finding in study.findings if finding.level in ("error", "warning")]
+        lines += [_line(finding) for finding in grave]
+    lines += [f"note: {note}" for note in study.notes]
+    lines.append(found["verdict"])
+    lines += [f"written to {folder}; for a page to look at: nearer report {shlex.quote(str(folder))}"]
+    return "\n".join(lines)
+
+
+def _line(finding: Finding) -> str:
+    """Write a finding on one line, with the people that it names."""
+    from nearer.common.words import listed
+
+    said = f"{finding.level}: {finding.title}"
+    return f"{said}: {listed(list(finding.people), 10)}. {finding.text}" if finding.people else said
+
+
+def _about(options: argparse.Namespace) -> dict[str, Any]:
+    import hashlib
+
+    with open(options.file, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        "title": options.title or options.file.stem,
+        "file": options.file.name,
+        "sha256": digest,
+        "command": shlex.join(["nearer", *options.arguments]),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

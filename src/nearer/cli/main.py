@@ -1,0 +1,105 @@
+"""The program `nearer`.
+
+Everything heavy is imported by the command that needs it, so that help and error messages come at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from nearer.cli.interrupts import Interrupts
+
+# In the order of a study. A new command is a module with a function ``add(commands)``, and a line here.
+_COMMANDS = {
+    "check": "nearer.cli.check",
+    "fit": "nearer.cli.fit",
+    "report": "nearer.cli.report",
+    "score": "nearer.cli.score",
+    "place": "nearer.cli.place",
+    "plan": "nearer.cli.plan",
+    "example": "nearer.cli.example",
+    "demo": "nearer.cli.demo",
+    "reproduce": "nearer.lab.commands.reproduce",
+    "bench": "nearer.lab.commands.bench",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the command line if left out. Ctrl-C is then taken care of to the end of the process.
+
+    Examples
+    --------
+    >>> main(["reproduce", "synthetic", "--sizes", "many"])
+    Traceback (most recent call last):
+    SystemExit: 2
+    """
+    interrupts = Interrupts()
+    try:
+        if arguments is None:
+            interrupts.watch()
+        return interrupts.over(_run(sys.argv[1:] if arguments is None else list(arguments), interrupts))
+    except KeyboardInterrupt:
+        return interrupts.stop()
+    except SystemExit as end:  # of argparse: help was shown, or a sentence that says what is wrong
+        interrupts.over(end.code if isinstance(end.code, int) else int(end.code is not None))
+        raise
+
+
+def _run(arguments: list[str], interrupts: Interrupts) -> int:
+    """Run the program and say, in a sentence, what goes wrong."""
+    from nearer.cli.parsing import FAILED, fail, sentence
+    from nearer.cli.warned import warnings_told
+
+    parser = _parser(arguments[0] if arguments else "")
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return FAILED
+    options = parser.parse_args(arguments)
+    options.arguments = arguments
+    try:
+        with warnings_told(lambda: interrupts.seen):
+            status: int = options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, OSError, MemoryError) as error:
+        return fail(sentence(error, getattr(options, "out", None)))
+    except Exception as error:
+        if interrupts.seen:  # compiled code makes an ImportError or a SystemError of an interrupt
+            raise KeyboardInterrupt from error
+        if isinstance(error, ImportError):
+            return fail(sentence(error))
+        if os.environ.get("NEARER_TRACEBACK"):
+            raise
+        return fail(
+            f"this should not have happened ({type(error).__name__}: {error}); please report it, with what "
+            "NEARER_TRACEBACK=1 in the environment shows"
+        )
+    return status
+
+
+def _parser(command: str = "") -> argparse.ArgumentParser:
+    """Return the parser of a command, or of all of them if there is none of that name."""
+    from nearer import __version__
+    from nearer.cli.parsing import Parser
+
+    parser = Parser(prog="nearer", description="Maps of objects from judgments such as 'a is nearer to b than to c'.")
+    parser.add_argument("--version", action="version", version=f"nearer {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name in [command] if command in _COMMANDS else _COMMANDS:
+        import_module(_COMMANDS[name]).add(commands)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""What the commands have in common: options, and what they do when something goes wrong."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+from nearer.cli.values import pairs
+
+if TYPE_CHECKING:
+    from nearer.formats import Answers
+
+FAILED = 2
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+_EXTRAS = {"matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames"}
+KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors quote no more of what arrived than is needed to find it."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the usage and a short sentence."""
+        super().error(short(message, 60))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and name the one that may be meant."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            alike = difflib.get_close_matches(str(value)[:60], [str(choice) for choice in action.choices or ()], n=1)
+            if alike:
+                error.message = f"{error.message}; perhaps {alike[0]!r} is meant"
+            raise
+
+
+def short(message: str, most: int = 300) -> str:
+    """Cut every word of a message that is longer than ``most`` characters, and the message after ten times as many.
+
+    Examples
+    --------
+    >>> short("no such file: " + "x" * 1000, most=20)
+    'no such file: xxxxxxxxxxxxxxxxx...'
+    """
+    cut = re.sub(rf"\S{{{most + 1},}}", lambda word: f"{word[0][: most - 3]}...", message)
+    return cut if len(cut) <= 10 * most else f"{cut[: 10 * most - 3]}..."
+
+
+def add_command(
+    commands: Commands, name: str, summary: str, about: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    """Add a command with ``--json``, and return its parser."""
+    parser = commands.add_parser(
+        name, help=summary, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for programs; progress goes to stderr")
+    parser.set_defaults(command=run)
+    return parser
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add a file of answers, and the options that say how it is to be read."""
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="CSV, TSV, Parquet, JSON lines or npz; one answer a row"
+    )
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a file of answers is to be read."""
+    group = parser.add_argument_group("how to read the file")
+    group.add_argument("--kind", choices=KINDS, help="how people were asked (found by the names of the columns)")
+    group.add_argument(
+        "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
+        help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "
+        "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none",
+    )  # fmt: skip
+    group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
+    group.add_argument(
+        "--first-is", metavar="VALUE",
+        help="the answer that means the first option, where answers are numbers, truth values or keys, such as 1",
+    )  # fmt: skip
+    group.add_argument("--skip-bad", action="store_true", help="skip and count rows that cannot be used")
+    group.add_argument(
+        "--undecided", choices=("drop", "split"), default="drop",
+        help="answers such as \"can't tell\": leave them out and count them, or count half for each side (drop)",
+    )  # fmt: skip
+    group.add_argument("--weight-by-confidence", action="store_true", help="sure answers count more")
+
+
+def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
+    """Return the answers in the file that the options name; ``told``: say what was noticed on the way."""
+    from nearer.formats import read_answers
+    from nearer.formats.unused import told_columns
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # each is among the notes
+        answers = read_answers(
+            options.file,
+            options.kind,
+            columns=options.columns,
+            preset=options.preset,
+            skip_bad=options.skip_bad,
+            undecided=options.undecided,
+            weight_by_confidence=options.weight_by_confidence,
+            first_is=options.first_is,
+        )
+    read = told_columns(answers)
+    unexpected = read is not None and (answers.unused or " = " in read)
+    for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():
+        sys.stderr.write(f"nearer: {note}\n")
+    return answers
+
+
+def tell(step: str) -> None:
+    """Announce a step that takes its time."""
+    sys.stderr.write(f"nearer: {step} ...\n")
+
+
+def say(options: argparse.Namespace, text: str, figures: Any) -> None:
+    """Print text for people, or figures for programs."""
+    from nearer.study.results import plain_values
+
+    written = json.dumps(plain_values(figures), indent=2, allow_nan=False) if options.json else text.rstrip()
+    sys.stdout.write(written + "\n")
+
+
+def fail(sentence: str, status: int = FAILED) -> int:
+    """Say what went wrong and return the exit status."""
+    sys.stderr.write(f"nearer: {short(sentence)}\n")
+    return status
+
+
+def sentence(error: Exception, out: Path | None = None) -> str:
+    """Return an error in a sentence; ``out`` is where results should go."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename} " if error.filename is not None else ""
+        ours = out is not None and str(error.filename).startswith(str(out))
+        advice = "; choose another folder with --out" if ours else ""
+        return f"{where}cannot be used: {error.strerror.lower()}{advice}"
+    if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
+        package = (error.name or "").partition(".")[0]
+        extra = f"nearer[{_EXTRAS[package]}]" if package in _EXTRAS else package
+        return f"this needs {package}; install it with: pip install '{extra}'"
+    return str(error) or type(error).__name__

@@ -1,0 +1,58 @@
+"""`nearer place`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from nearer.cli.parsing import Commands, add_command, add_file, read_file, say
+
+_ABOUT = """\
+Put new objects into a map by answers that compare them with those on it. The old objects stay where they are. OUT gets
+the larger map as embedding.csv, map.png, model.json and model.npz, and results.json for `nearer report`."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "place", "put new objects into a map", _ABOUT, run)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    add_file(parser)
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="OUT", help="folder of the larger map")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    import numpy as np
+
+    from nearer.common.words import counted, name
+    from nearer.formats.answers import matched
+    from nearer.storage import load_model
+    from nearer.study.folder import refuse_input
+    from nearer.study.placing import place_objects, results_for, write_placed
+
+    refuse_input(options.file, options.out)
+    model, answers = load_model(options.folder), read_file(options)
+    results = results_for(model, options.folder)
+    if set(matched(answers.comparisons, model.objects_).objects.tolist()) <= set(model.objects_.tolist()):
+        raise ValueError(
+            f"{answers.source}: all objects of these answers are on the map of {options.folder} already, so that there "
+            "is nothing to place. `nearer score` judges the map by them; `nearer fit` makes a map of all answers in "
+            "one file"
+        )
+    known = results.get("covariances")
+    new = place_objects(model, answers, None if known is None else np.array(known), random_state=0)
+    write_placed(model, results, new, options.out, shlex.join(["nearer", *options.arguments]))
+    points = dict(zip(new.objects, new.points.tolist(), strict=True))
+    lines = [f"{name(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in points.items()]
+    lines.append(
+        f"{counted(len(points), 'new object')}, placed by {counted(new.n_answers, 'answer')}; the other "
+        f"{counted(len(results['objects']), 'object')} and how far to trust them are as they were"
+    )
+    if new.n_unsure:
+        lines.append(
+            f"{counted(new.n_unsure, 'new object has', 'new objects have')} too few answers to be placed surely"
+        )
+    figures = {"folder": str(options.out), "objects": points, "n_answers": new.n_answers, "n_unsure": new.n_unsure}
+    say(options, "\n".join([*lines, f"the map is in {options.out}"]), figures)
+    return 0

@@ -1,0 +1,91 @@
+"""`nearer score`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nearer.cli.parsing import Commands, add_command, add_file, read_file, say
+from nearer.cli.values import share
+from nearer.common.words import counted, level_of, listed, percent
+
+if TYPE_CHECKING:
+    from nearer.data.comparisons import Comparisons
+    from nearer.embedding.base import OrdinalEmbedding
+    from nearer.formats import Answers
+
+_ABOUT = """\
+Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, with its confidence
+interval, for which answers are independent of each other. Answers about objects that are not on the map are refused;
+`nearer place` puts them there first."""
+_FEW_KNOWN = 0.05  # of the comparisons, which hardly change the error
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "score", "judge a map by new answers", _ABOUT, run)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    parser.add_argument("--level", type=share, default=0.95, metavar="L", help="of the interval (0.95)")
+    add_file(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from nearer.evaluation.folds import units_of
+    from nearer.evaluation.intervals import error_interval
+    from nearer.evaluation.judging import judge, read_counted
+    from nearer.formats.answers import matched
+    from nearer.storage import load_model
+    from nearer.study.results import share_known
+
+    model, answers = load_model(options.folder), read_file(options)
+    comparisons = matched(answers.comparisons, model.objects_)
+    _refuse_new(answers, comparisons, model, options)
+    judged = read_counted(comparisons.over(model.objects_))
+    units = units_of(judged, "trials")[1]
+    error, of_map = (
+        error_interval(wrong, judged.sample_weight, units, options.level) for wrong in judge(model, judged)
+    )
+    known = share_known(judged, model.comparisons_)
+    figures = {
+        "n_answers": len(answers),
+        "n_comparisons": len(judged),
+        "level": options.level,
+        **error._asdict(),
+        **{f"map_{name}": value for name, value in of_map._asdict().items()},
+        "share_known": known,
+    }
+    text = (
+        f"{counted(len(answers), 'answer')} ({counted(len(judged), 'comparison')}): error {error.error:.3f} "
+        f"({level_of(options.level)} interval {error.low:.3f} to {error.high:.3f}), "
+        f"of the map {of_map.error:.3f} ({of_map.low:.3f} to {of_map.high:.3f}); chance is 0.5"
+    )
+    if known > _FEW_KNOWN:
+        flatters = "the error is too good" if known > 0.5 else "if these are the same answers, the error is too good"
+        text += (
+            f"\n{percent(known)} of these comparisons are among those that the map was made from: {flatters}. "
+            "`nearer fit` tells the held-out error"
+        )
+    say(options, text, figures)
+    return 0
+
+
+def _refuse_new(
+    answers: Answers, comparisons: Comparisons, model: OrdinalEmbedding, options: argparse.Namespace
+) -> None:
+    """Refuse answers about objects that are not on the map, by their lines."""
+    import numpy as np
+
+    known = set(model.objects_.tolist())
+    new = np.array([label not in known for label in comparisons.objects.tolist()])
+    about = np.unique(answers.answer_of[new[comparisons.rows].any(axis=1)])
+    if len(about):
+        labels = comparisons.objects[np.unique(comparisons.rows[new[comparisons.rows]])].tolist()
+        command = f"nearer place {shlex.quote(str(options.folder))} {shlex.quote(str(options.file))} -o OUT"
+        raise ValueError(
+            f"{answers.source}: {len(about)} of {counted(len(answers), 'answer')}, the first on line "
+            f"{answers.lines[about[0]]}, {'is' if len(about) == 1 else 'are'} about objects that are not on the map: "
+            f"{listed(labels, 10)}. Put them on it first ({command}), or leave these answers out"
+        )

@@ -1,0 +1,148 @@
+"""Values of options: each function reads one from text, or says what is needed.
+
+Every number has a range: what lies beyond is a slip of the keyboard, or would compute for longer than anyone waits.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from math import nan
+
+from nearer.common.words import digits, name
+
+MOST = 10**9  # of anything that is counted
+MOST_DIMENSIONS = 1000
+MOST_JOBS = 1024
+MOST_RESAMPLES = 10_000
+MOST_SEED = 10**18
+MOST_SECONDS = 10**7  # about four months
+MOST_PRICE = 10**6
+_MOST_DIGITS = 20  # Python refuses to read whole numbers of thousands
+_LONGEST_WORD = 60
+
+
+def natural(text: str, least: int = 0, most: int = MOST) -> int:
+    """Return a whole number from ``least`` to ``most``.
+
+    Examples
+    --------
+    >>> natural("12", most=9)
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: a whole number, 0 or more and at most 9, is needed, not '12'
+    """
+    value = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else -1
+    if not least <= value <= most:
+        raise ArgumentTypeError(
+            f"a whole number, {least} or more and at most {digits(most)}, is needed, not {name(text)}"
+        )
+    return value
+
+
+def positive(text: str) -> int:
+    """Return a whole number, 1 or more."""
+    return natural(text, least=1)
+
+
+def positives(text: str) -> tuple[int, ...]:
+    """Return whole numbers, 1 or more, that commas separate.
+
+    Examples
+    --------
+    >>> positives("200,500")
+    (200, 500)
+    """
+    return tuple(map(positive, text.split(",")))
+
+
+def dimensions(text: str) -> int:
+    """Return a number of dimensions."""
+    return natural(text, 1, MOST_DIMENSIONS)
+
+
+def jobs(text: str) -> int:
+    """Return how many processes may run side by side."""
+    return natural(text, 1, MOST_JOBS)
+
+
+def resamples(text: str) -> int:
+    """Return a number of bootstrap maps, which may be none."""
+    return natural(text, 0, MOST_RESAMPLES)
+
+
+def seed(text: str) -> int:
+    """Return what random numbers start from."""
+    return natural(text, 0, MOST_SEED)
+
+
+def number(text: str, low: float, high: float, needed: str, *, closed: bool = False) -> float:
+    """Return a number between ``low`` and ``high``; ``closed``: or ``low`` itself."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not (low < value < high or (closed and value == low)):
+        raise ArgumentTypeError(f"{needed} is needed, not {name(text)}")
+    return value
+
+
+def share(text: str) -> float:
+    """Return a number between 0 and 1."""
+    return number(text, 0, 1, "a number between 0 and 1")
+
+
+def error(text: str) -> float:
+    """Return a share of wrong answers that is better than guessing."""
+    return number(text, 0, 0.5, "a number between 0 and 0.5, where guessing begins,")
+
+
+def noise(text: str) -> float:
+    """Return a share of wrong answers, which may be none."""
+    return number(text, 0, 0.5, "a number from 0 to below 0.5, where guessing begins,", closed=True)
+
+
+def price(text: str) -> float:
+    """Return an amount of money."""
+    return number(text, 0, MOST_PRICE, f"an amount from 0 to {digits(MOST_PRICE)}", closed=True)
+
+
+def seconds(text: str) -> float:
+    """Return a number of seconds."""
+    return number(text, 0, MOST_SECONDS, f"a number of seconds above 0, below {digits(MOST_SECONDS)},")
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return words that commas separate, each once."""
+    found = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
+    if not all(0 < len(word) <= _LONGEST_WORD for word in found):
+        raise ArgumentTypeError(
+            f"names separated by commas are needed, each at most {_LONGEST_WORD} characters long, not {name(text)}"
+        )
+    return found
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return words that commas separate in capital letters, as methods are called.
+
+    Examples
+    --------
+    >>> names("ste, soe,STE")
+    ('STE', 'SOE')
+    """
+    return words(text.upper())
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Return ``NAME=VALUE,...`` as a dict.
+
+    Examples
+    --------
+    >>> pairs("anchor=Reference, answer=Choice")
+    {'anchor': 'Reference', 'answer': 'Choice'}
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        key, sign, value = part.partition("=")
+        if not sign or not key.strip():
+            raise ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {name(part)}")
+        found[key.strip()] = value.strip()
+    return found

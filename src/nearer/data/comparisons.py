@@ -1,0 +1,495 @@
+"""Comparisons: validated, immutable sets of judgments.
+
+A comparison has a *near pair* (i, j) and a *far pair* (l, k) and says "i, j are more alike than l, k". A
+triplet (i, j, k) is the comparison of (i, j) with (i, k). An answer of +1 takes the row as written, -1 the
+other way round.
+Everything is checked here, once, so that the code inside can trust what it gets.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from types import EllipsisType
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearer.common.randomness import RandomState, stream
+from nearer.data import columns as _columns
+from nearer.data import joining as _joining
+from nearer.data import rows as _rows
+from nearer.data.rows import Indices, Labels
+from nearer.data.summary import Summary, summarize
+
+__all__ = ["Comparisons", "Summary", "as_comparisons"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
+class Comparisons:
+    """A validated, immutable set of m comparisons over n objects.
+
+    Make one with :meth:`from_triplets` or :meth:`from_quadruplets`; the constructor trusts its arguments.
+    Arrays are read-only views. An int32 or int64 array of rows is not copied: leave yours unchanged.
+    Two sets are equal only if they are the same one.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (m, 3) or (m, 4)
+        (anchor, near, far), or near pair and far pair; positions in ``objects``.
+    answers : ndarray of int8, shape (m,), or None
+        +1 as written, -1 the other way round; None means all +1.
+    weights : ndarray of float64, shape (m,), or None
+    annotators, trials : ndarray of labels, shape (m,), or None
+        Who answered; which rows came from one act of judgment and must not be split.
+    objects : ndarray of labels, shape (n,)
+
+    Examples
+    --------
+    >>> judgments = Comparisons.from_triplets([("cat", "dog", "car"), ("car", "bus", "cat")])
+    >>> judgments
+    Comparisons(2 triplets over 4 objects)
+    >>> judgments.objects.tolist(), judgments.rows.tolist()
+    (['bus', 'car', 'cat', 'dog'], [[2, 3, 1], [1, 0, 2]])
+    """
+
+    rows: Indices
+    answers: NDArray[np.int8] | None
+    weights: NDArray[np.float64] | None
+    annotators: Labels | None
+    trials: Labels | None
+    objects: Labels
+
+    __iter__ = None  # without this, Python would iterate through __getitem__ and NumPy would nest for ever
+
+    def __post_init__(self) -> None:
+        for name, value in self._fields().items():
+            if value is not None:
+                object.__setattr__(self, name, _rows.seal(value))
+
+    @classmethod
+    def from_triplets(
+        cls,
+        rows: Any,
+        y: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        annotators: Any = None,
+        trials: Any = None,
+        n_objects: int | None = None,
+        objects: Any = None,
+    ) -> Self:
+        """Make a set from triplets (anchor, near, far).
+
+        Parameters
+        ----------
+        rows : array-like, shape (m, 3), or data frame
+            Integers are indices 0..n-1, or labels if ``objects`` is given; anything else hashable is a label. A frame,
+            or a dict of columns, is read by the names of its columns, such as anchor, near and far.
+        y : array-like of {-1, +1} or bool, shape (m,), optional
+            Answers; all +1 if left out.
+        weights : array-like of float, shape (m,), optional
+            Nonnegative, not all zero.
+        annotators, trials : array-like of labels, shape (m,), optional
+        n_objects : int, optional
+            Number of objects; the largest index plus one if left out.
+        objects : sequence of labels, shape (n,), optional
+            All objects, in the order wanted; those in the rows, sorted if possible, if left out.
+
+        Returns
+        -------
+        Comparisons
+
+        Raises
+        ------
+        ValueError
+            Naming what arrived, in which rows, and what to do about it.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 2], [2, 1, 0]], y=[1, -1], n_objects=5)
+        Comparisons(2 triplets over 5 objects; answers)
+        """
+        return cls._read((3,), rows, y, weights, annotators, trials, n_objects, objects)
+
+    @classmethod
+    def from_quadruplets(
+        cls,
+        rows: Any,
+        y: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        annotators: Any = None,
+        trials: Any = None,
+        n_objects: int | None = None,
+        objects: Any = None,
+    ) -> Self:
+        """Make a set from quadruplets (i, j, l, k): "i, j are more alike than l, k".
+
+        Takes what :meth:`from_triplets` takes, with rows of shape (m, 4), or columns near_1, near_2, far_1 and far_2.
+
+        Examples
+        --------
+        >>> Comparisons.from_quadruplets([("cat", "dog", "car", "fish")])
+        Comparisons(1 quadruplet over 4 objects)
+        """
+        return cls._read((4,), rows, y, weights, annotators, trials, n_objects, objects)
+
+    @classmethod
+    def without_degenerate(
+        cls,
+        rows: Any,
+        y: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        annotators: Any = None,
+        trials: Any = None,
+        n_objects: int | None = None,
+        objects: Any = None,
+    ) -> Self:
+        """Make a set from rows of 3 or 4 objects, leaving out those that can say nothing.
+
+        Left out are rows that compare an object with itself or a pair with the same pair; a UserWarning says
+        how many. Objects that only such rows mention stay objects. A Comparisons holds no such rows and comes
+        back as it is.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     kept = Comparisons.without_degenerate([[0, 1, 2], [3, 3, 1]])
+        >>> kept, str(caught[0].message)
+        (Comparisons(1 triplet over 4 objects), 'dropped 1 of 2 rows that compare ...')
+        """
+        if isinstance(rows, cls):
+            if any(extra is not None for extra in (y, weights, annotators, trials, n_objects, objects)):
+                raise ValueError("a Comparisons brings its own answers, weights and labels; pass it alone")
+            return rows
+        return cls._read((3, 4), rows, y, weights, annotators, trials, n_objects, objects, drop=True)
+
+    @classmethod
+    def _read(
+        cls,
+        widths: tuple[int, ...],
+        rows: Any,
+        y: Any,
+        weights: Any = None,
+        annotators: Any = None,
+        trials: Any = None,
+        n_objects: int | None = None,
+        objects: Any = None,
+        drop: bool = False,
+    ) -> Self:
+        indices, labels = _rows.read_rows(rows, widths, n_objects, objects)
+        if not drop:
+            _rows.refuse_degenerate(indices, labels)
+        m = len(indices)
+        comparisons = cls(
+            rows=indices,
+            answers=None if y is None else _columns.read_answers(y, m),
+            weights=None if weights is None else _columns.read_weights(weights, m),
+            annotators=None if annotators is None else _rows.read_labels(annotators, "annotators", m),
+            trials=None if trials is None else _rows.read_labels(trials, "trials", m),
+            objects=labels,
+        )
+        return comparisons._drop_degenerate() if drop else comparisons
+
+    def _drop_degenerate(self) -> Self:
+        bad = _rows.itself(self.rows) | _rows.identical(self.rows)
+        dropped = int(bad.sum())
+        if dropped == 0:
+            return self
+        if dropped == len(self):
+            raise ValueError(f"all {dropped} rows compare an object or a pair with itself; none would be left")
+        warnings.warn(
+            f"dropped {dropped} of {len(self)} rows that compare an object or a pair with itself",
+            UserWarning,
+            stacklevel=4,
+        )
+        kept = self[~bad]
+        if kept.weights is not None:
+            _columns.refuse_all_zero(kept.weights)
+        return kept
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Comparisons]) -> Self:
+        """Put sets one after the other; ``a + b`` does so for two.
+
+        Objects are the union of all labels; for sets of plain indices, as many as the largest has. Triplets
+        next to quadruplets become quadruplets; missing answers become +1 and missing weights 1. Annotators,
+        and trials, must be in all parts or in none. Trials of different parts with the same label are one
+        trial.
+
+        Examples
+        --------
+        >>> first = Comparisons.from_triplets([("a", "b", "c")])
+        >>> first + Comparisons.from_quadruplets([("a", "b", "c", "d")], weights=[2])
+        Comparisons(2 quadruplets over 4 objects; weights)
+        """
+        sets = list(parts)
+        if not sets or not all(isinstance(part, Comparisons) for part in sets):
+            raise ValueError(f"concatenate takes one or more Comparisons, got {[type(p).__name__ for p in sets]}")
+        labels = _joining.common_objects([part.objects for part in sets])
+        sets = [part.over(labels) for part in sets]
+        mixed = len({part.is_triplets for part in sets}) > 1
+        some_answers = any(part.answers is not None for part in sets)
+        some_weights = any(part.weights is not None for part in sets)
+        return cls(
+            rows=np.concatenate([part.quadruplets if mixed else part.rows for part in sets]),
+            answers=np.concatenate([part._signs() for part in sets]) if some_answers else None,
+            weights=np.concatenate([part.sample_weight for part in sets]) if some_weights else None,
+            annotators=_joining.join_labels([part.annotators for part in sets], "annotators"),
+            trials=_joining.join_labels([part.trials for part in sets], "trials"),
+            objects=labels,
+        )
+
+    def __add__(self, other: object) -> Self:
+        return self.concatenate([self, other]) if isinstance(other, Comparisons) else NotImplemented
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        kind = ("triplet" if self.is_triplets else "quadruplet") + ("s" if len(self) != 1 else "")
+        extras = [name for name in _PER_ROW[1:] if getattr(self, name) is not None]
+        also = f"; {', '.join(extras)}" if extras else ""
+        return f"Comparisons({len(self)} {kind} over {self.n_objects} objects{also})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._fields(),)  # through the constructor: unpickled arrays are writeable again
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        raise TypeError("a Comparisons is no array: take .rows (as written) or .oriented (answers applied)")
+
+    def __getitem__(self, index: Any) -> Self:
+        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], EllipsisType):
+            index = index[0]  # scikit-learn indexes rows as X[index, ...]
+        if not isinstance(index, slice):
+            one_axis = not isinstance(index, tuple)
+            index = np.atleast_1d(np.asarray(index))
+            if not one_axis or index.ndim > 1 or (index.size and index.dtype.kind not in "biu"):
+                raise IndexError("index comparisons with an int, a slice, a 1-D array of ints or a bool mask")
+            index = index if index.size else slice(0)
+        present = {name: value for name in _PER_ROW if (value := getattr(self, name)) is not None}
+        chosen = {name: value[index] for name, value in present.items()}
+        if len(chosen["rows"]) == 0:
+            raise ValueError("the index selects no rows; a set of comparisons has at least one")
+        return replace(self, **chosen)
+
+    def _fields(self) -> dict[str, NDArray[Any] | None]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _signs(self) -> NDArray[np.int8]:
+        return np.ones(len(self), dtype=np.int8) if self.answers is None else self.answers
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects, seen or not."""
+        return len(self.objects)
+
+    @property
+    def is_triplets(self) -> bool:
+        """Whether rows are triplets; quadruplets otherwise."""
+        return bool(self.rows.shape[1] == 3)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of ``rows``, which scikit-learn's splitters ask for."""
+        return cast(tuple[int, int], self.rows.shape)
+
+    @property
+    def quadruplets(self) -> Indices:
+        """Near and far pairs as written, shape (m, 4).
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 2]]).quadruplets
+        array([[0, 1, 0, 2]])
+        """
+        return _rows.seal(self.rows[:, [0, 1, 0, 2]]) if self.is_triplets else self.rows
+
+    @property
+    def oriented(self) -> Indices:
+        """Near and far pairs with the answers applied, shape (m, 4): every row reads +1.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 2]], y=[-1]).oriented
+        array([[0, 2, 0, 1]])
+        """
+        if self.answers is None:
+            return self.quadruplets
+        turned = np.array(self.quadruplets)
+        reverse = self.answers < 0
+        turned[reverse] = turned[reverse][:, [2, 3, 0, 1]]
+        return _rows.seal(turned)
+
+    @property
+    def sample_weight(self) -> NDArray[np.float64]:
+        """Weights, shape (m,), ones where none were given."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    def over(self, objects: Any) -> Self:
+        """Return the same comparisons with rows pointing into another list of labels.
+
+        Parameters
+        ----------
+        objects : sequence of labels
+            Must hold every object that a row mentions.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([("b", "c", "d")]).over(["d", "c", "b", "a"]).rows
+        array([[2, 1, 0]])
+        """
+        if isinstance(objects, np.ndarray) and _rows.same_labels(objects, self.objects):
+            return self
+        labels = _rows.read_objects(objects)
+        if _rows.same_labels(labels, self.objects):
+            return self
+        return replace(self, rows=_rows.translate(self.rows, self.objects, labels), objects=labels)
+
+    def split(self, test_size: float = 0.2, random_state: RandomState = None) -> tuple[Self, Self]:
+        """Split into training and test rows, keeping the rows of a trial together and the order of rows.
+
+        Parameters
+        ----------
+        test_size : float or int
+            Share of rows in (0, 1), rounded up, or number of rows. With trials, whole trials are drawn until
+            the test set has at least that many rows, but one trial always stays for training.
+        random_state : None, int, SeedSequence, Generator or RandomState
+
+        Returns
+        -------
+        train, test : Comparisons
+
+        Examples
+        --------
+        >>> train, test = Comparisons.from_triplets([[0, 1, 2]] * 10).split(0.3, random_state=0)
+        >>> len(train), len(test)
+        (7, 3)
+        """
+        m = len(self)
+        units = np.arange(m) if self.trials is None else _rows.factorize(self.trials)[1]
+        sizes = np.bincount(units)
+        if len(sizes) < 2:
+            what = "row" if self.trials is None else "trial, which stays whole"
+            raise ValueError(f"cannot split a set of one {what}; both sides need at least one")
+        wanted = _count_of(test_size, m)
+        order = stream(random_state, "split").permutation(len(sizes))
+        n_drawn = min(int(np.searchsorted(np.cumsum(sizes[order]), wanted)) + 1, len(sizes) - 1)
+        in_test = np.isin(units, order[:n_drawn])
+        return self[~in_test], self[in_test]
+
+    def summary(self) -> Summary:
+        """Count what the set holds: objects seen, questions repeated, questions answered both ways.
+
+        Examples
+        --------
+        >>> Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [1, 2, 3]]).summary().n_contradicted
+        1
+        """
+        return summarize(self.rows, self.answers, self.n_objects, self.annotators, self.trials)
+
+
+_PER_ROW = ("rows", "answers", "weights", "annotators", "trials")
+
+
+def as_comparisons(
+    X: Any,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    n_objects: int | None = None,
+    objects: Any = None,
+) -> Comparisons:
+    """Return comparisons from whatever an estimator or metric was given.
+
+    Parameters
+    ----------
+    X : Comparisons, array-like of shape (m, 3) or (m, 4), or data frame
+        The width tells triplets from quadruplets; a frame is read by the names of its columns.
+    y : array-like of {-1, +1} or bool, shape (m,), optional
+    sample_weight : array-like of float, shape (m,), optional
+    n_objects : int, optional
+        Number of objects; a set of plain indices grows to it.
+    objects : sequence of labels, optional
+        Labels that the rows are to point into.
+
+    Returns
+    -------
+    Comparisons
+
+    Examples
+    --------
+    >>> as_comparisons([[0, 1, 2], [1, 2, 3]], y=[True, False])
+    Comparisons(2 triplets over 4 objects; answers)
+    """
+    if not isinstance(X, Comparisons):
+        return Comparisons._read((3, 4), X, y, sample_weight, n_objects=n_objects, objects=objects)
+    if y is not None:
+        if X.answers is not None:
+            raise ValueError("the Comparisons has answers and y was given too; pass one of them")
+        X = replace(X, answers=_columns.read_answers(y, len(X)))
+    if sample_weight is not None:
+        if X.weights is not None:
+            raise ValueError("the Comparisons has weights and sample_weight was given too; pass one of them")
+        X = replace(X, weights=_columns.read_weights(sample_weight, len(X)))
+    if X.weights is not None:
+        _columns.refuse_all_zero(X.weights)  # a subset may have lost the positive ones
+    if objects is not None:
+        X = X.over(objects)
+    return X if n_objects is None else _grown(X, _rows.read_n_objects(n_objects))
+
+
+def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
+    """Return two sets that can be put together though one of them does not say who answered, or in which trial.
+
+    Rows without trials are a trial each; annotators that only one set knows are left out.
+
+    Examples
+    --------
+    >>> first = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], trials=["a", "a"], annotators=["ann", "ann"])
+    >>> both = first.concatenate(alike(first, Comparisons.from_triplets([[0, 2, 1], [2, 0, 1]])))
+    >>> both.trials.tolist(), both.annotators
+    ([0, 0, 1, 2], None)
+    """
+    if (first.annotators is None) != (second.annotators is None):
+        first, second = replace(first, annotators=None), replace(second, annotators=None)
+    if (first.trials is None) != (second.trials is None):
+        numbers, total = [], 0
+        for part in (first, second):
+            own = np.arange(len(part)) if part.trials is None else _rows.factorize(part.trials)[1]
+            numbers.append(own + total)
+            total += int(own.max()) + 1
+        first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])
+    return first, second
+
+
+def _grown(comparisons: Comparisons, n: int) -> Comparisons:
+    if n == comparisons.n_objects:
+        return comparisons
+    if n < comparisons.n_objects:
+        raise ValueError(f"n_objects={n}, but the Comparisons has {comparisons.n_objects}; raise it or leave it out")
+    if not _rows.are_indices(comparisons.objects):
+        raise ValueError(
+            f"n_objects={n}, but the Comparisons names {comparisons.n_objects} objects; use .over(objects)"
+        )
+    return replace(comparisons, objects=np.arange(n))
+
+
+def _restore(pieces: dict[str, Any]) -> Comparisons:
+    return Comparisons(**pieces)
+
+
+def _count_of(test_size: Any, m: int) -> int:
+    """Turn a share or a count of m rows into a count that leaves neither side empty."""
+    whole = isinstance(test_size, int | np.integer) and not isinstance(test_size, bool)
+    if whole and 0 < test_size < m:
+        return int(test_size)
+    if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
+        return min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
+    raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")

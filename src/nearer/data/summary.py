@@ -1,0 +1,120 @@
+"""What a set of comparisons holds: objects seen, questions repeated, questions answered both ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.data.rows import Indices, Labels, factorize
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a set of comparisons holds; ``print`` it for a few readable lines.
+
+    A *question* is an unordered pair of unordered pairs, whichever way it is written or answered.
+
+    Attributes
+    ----------
+    n_objects, n_comparisons : int
+    kind : {"triplets", "quadruplets"}
+    n_unseen : int
+        Objects in no comparison.
+    fewest, most : int
+    median : float
+        Comparisons an object is part of.
+    n_repeated : int
+        Rows whose question was asked before.
+    n_contradicted : int
+        Questions that got both answers.
+    n_annotators, n_trials : int or None
+        None where the set does not say.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> print(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], n_objects=4).summary())
+    2 triplets over 4 objects, 1 of them never seen
+    comparisons per object: fewest 0, median 2, most 2
+    repeated questions: 1 row; answered both ways: 1 question
+    """
+
+    n_objects: int
+    n_comparisons: int
+    kind: str
+    n_unseen: int
+    fewest: int
+    median: float
+    most: int
+    n_repeated: int
+    n_contradicted: int
+    n_annotators: int | None
+    n_trials: int | None
+
+    def __str__(self) -> str:
+        kind = self.kind if self.n_comparisons != 1 else self.kind.removesuffix("s")
+        unseen = f", {self.n_unseen} of them never seen" if self.n_unseen else ""
+        lines = [
+            f"{self.n_comparisons} {kind} over {self.n_objects} objects{unseen}",
+            f"comparisons per object: fewest {self.fewest}, median {self.median:g}, most {self.most}",
+            f"repeated questions: {_count(self.n_repeated, 'row')}; "
+            f"answered both ways: {_count(self.n_contradicted, 'question')}",
+        ]
+        groups = {"annotator": self.n_annotators, "trial": self.n_trials}
+        lines += [_count(n, name) for name, n in groups.items() if n is not None]
+        return "\n".join(lines)
+
+
+def summarize(
+    rows: Indices, answers: NDArray[np.int8] | None, n: int, annotators: Labels | None, trials: Labels | None
+) -> Summary:
+    """Count what the parts of a set of comparisons over n objects hold."""
+    per_object = _appearances(rows, n)
+    n_questions, n_contradicted = _questions(rows, answers, n)
+    return Summary(
+        n_objects=n,
+        n_comparisons=len(rows),
+        kind="triplets" if rows.shape[1] == 3 else "quadruplets",
+        n_unseen=int((per_object == 0).sum()),
+        fewest=int(per_object.min()),
+        median=float(np.median(per_object)),
+        most=int(per_object.max()),
+        n_repeated=len(rows) - n_questions,
+        n_contradicted=n_contradicted,
+        n_annotators=None if annotators is None else len(factorize(annotators)[0]),
+        n_trials=None if trials is None else len(factorize(trials)[0]),
+    )
+
+
+def _appearances(rows: Indices, n: int) -> NDArray[np.intp]:
+    """Count the rows that each object is in, shape (n,)."""
+    counts = sum((np.bincount(column, minlength=n) for column in rows.T), start=np.zeros(n, dtype=np.intp))
+    if rows.shape[1] == 4:  # an object in both pairs was counted twice
+        for column in rows[:, 2:].T:
+            counts -= np.bincount(column[(column == rows[:, 0]) | (column == rows[:, 1])], minlength=n)
+    return counts
+
+
+def _questions(rows: Indices, answers: NDArray[np.int8] | None, n: int) -> tuple[int, int]:
+    """Count the distinct questions, and those among them that got both answers."""
+    i, j, l, k = (rows[:, column] for column in ((0, 1, 0, 2) if rows.shape[1] == 3 else range(4)))  # noqa: E741
+    near, far = _pair_codes(i, j, n), _pair_codes(l, k, n)
+    first, second = np.minimum(near, far), np.maximum(near, far)
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    starts = np.flatnonzero(np.r_[True, (first[1:] != first[:-1]) | (second[1:] != second[:-1])])
+    first_is_near = (near < far) if answers is None else (near < far) == (answers > 0)
+    first_is_near = first_is_near[order]
+    both = np.logical_or.reduceat(first_is_near, starts) & ~np.logical_and.reduceat(first_is_near, starts)
+    return len(starts), int(both.sum())
+
+
+def _pair_codes(a: Indices, b: Indices, n: int) -> NDArray[np.int64]:
+    """Return numbers for unordered pairs, in int64: int32 overflows beyond n = 46340."""
+    return np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

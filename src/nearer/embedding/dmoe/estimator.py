@@ -1,0 +1,346 @@
+"""DMOE: distributional margin based ordinal embedding (Ma, Xu, Yang and Cao, AAAI 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.arrays import FloatArray
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import ComparisonsFile
+from nearer.data.units import counted
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.dmoe.candidates import Candidate, Given, Rank, paths
+from nearer.embedding.dmoe.search import Search, average, per_object, search, worth_tuning
+from nearer.embedding.fitting import OF_RANK, Fitted, refined, with_points
+from nearer.embedding.gram_map import gram_map
+from nearer.embedding.predictor import Predictor
+from nearer.embedding.probability import Calibration, spread_of_points
+from nearer.geometry import embedding_from_gram
+from nearer.losses import TwoSidedHinge
+from nearer.problems.margins import MarginMap
+from nearer.problems.penalty import Penalty
+from nearer.solvers import ADMM, ClosedForm, Factored, Outcome, Paper, Solver
+from nearer.solvers.driver import Callback
+
+_SOLVERS: dict[str, Solver[Any, Any]] = {
+    "admm": ADMM(),
+    "paper": Paper(),
+    "closed": ClosedForm(),
+    "factored": Factored(),
+}
+_FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "factored": Penalty(0.01, ridge=0.0)}
+# Beyond these the convex problem takes half a minute, and the map over points less than a second.
+MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
+FEW_COMPARISONS = 15  # for each object
+_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
+
+
+class DMOE(OrdinalEmbedding):
+    r"""Distributional margin based ordinal embedding, which chooses its settings from the comparisons.
+
+    Learns a Gram matrix whose margins have a high mean and a small spread, by the convex problem
+
+    .. math:: \min_{G \succeq 0} \sum_q c_q \ell(\gamma_q) + \lambda \, \mathrm{tr}\, G
+              + \frac{\kappa}{2} \lVert G \rVert_F^2, \qquad
+              \ell(\gamma) = \max(1 - \gamma, 0)^a + \nu \max(\gamma - 1, 0)^a
+
+    where :math:`c_q` are the weights of the comparisons divided by their sum, or the same problem over matrices of a
+    small rank.
+
+    What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
+    of about ten fits: see `nearer.embedding.dmoe.search`. Settings that it cannot tell apart share in the result. A
+    value that is passed is taken as it is, and whoever passes a penalty with all its values has no search at all. Nor
+    is there one for fewer than 10 trials or questions, for more than two million comparisons, for a `ComparisonsFile`,
+    and for Algorithm 1 of the paper and solvers beyond those named below.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of `embedding_`. Where there is a `gram_`, predictions use that, which it does not limit, so that
+        tuning it changes no score; `nearer.metrics.comparison_error` scores the map itself.
+    penalty : Penalty, optional
+        Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. What is None in it, or
+        all if it is left out, is chosen. Without a search: ``Penalty()``, without ridge for ``solver="paper"``,
+        without trace for ``solver="closed"``, and ``Penalty(0.01, ridge=0)`` for ``solver="factored"``.
+    nu : float >= 0, optional
+        The price of margins above the target, relative to those below it. Left out: chosen with the penalty. Without a
+        search: 1 up to 15 comparisons for each object, and for "closed" and "paper"; beyond, where a large margin is no
+        accident and the upper side fights geometry, 0.
+    power : float >= 1, optional
+        The exponent a; 1 or 2 for the convex solvers. Left out: chosen with the penalty; without a search 2.
+    rank : int or "full", optional
+        Of the Gram matrix that predicts. "full" is the convex problem; a number asks for the best matrix of that rank,
+        which fits better to many comparisons, or to noisy ones. Left out: chosen with the penalty among "full", 2,
+        n_components and 10; without a search "full".
+    solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
+        The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
+        ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
+        500 objects and 50 000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
+        beyond; `solver_` tells which. `ADMM(tol=1e-8)` and the like, from `nearer.solvers`, set more.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For random starts, for the folds, and for the questions that the map learns from `gram_`. None makes one fixed
+        choice of folds and questions, so that a fit with the defaults needs no seed to repeat.
+
+    Attributes
+    ----------
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
+        As for every estimator: the map, labels, and how the solver got there. After a search by ADMM or "auto", unless
+        a number was passed as rank, the map is the one that answers most like `gram_`; otherwise it is the leading part
+        of the Gram matrix, refined to a minimum of the same problem over points.
+    gram_ : ndarray, shape (n_objects_, n_objects_)
+        The Gram matrix, which predicts; not with ``solver="factored"``, where the map does. After a search it is the
+        average of the matrices of all settings that have a share in it.
+    penalty_, nu_, power_, rank_ : Penalty, float, float, int or "full"
+        The settings of the largest share, or those that were passed. What follows, and all about the solver, is theirs.
+    cv_results_ : dict of arrays
+        The search as scikit-learn reports it, one entry for each setting tried: ``mean_test_score`` is minus the
+        smoothed error, ``share`` that in `gram_`. `nearer.plotting.plot_path` draws it. Only after a search.
+    best_index_ : int
+        The place in `cv_results_` of the settings of the largest share.
+    dual_gap_ : float
+        Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
+    specificities_ : ndarray, shape (n_objects_,)
+        What each object adds to its squared distances in `gram_`, at least 0: beyond the map, from the diagonal weight
+        and the specificities of the penalty; all 0 without these.
+    ridge_ : float
+        kappa, the weight of the ridge.
+
+    See Also
+    --------
+    GNMDS, STE, TSTE
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> points = make_gaussian(20, 2, random_state=0)
+    >>> model = DMOE(n_components=2).fit(sample_triplets(points, 800, random_state=0))
+    >>> model.embedding_.shape, model.rank_
+    ((20, 2), 2)
+    >>> model.score(sample_triplets(points)) > 0.9
+    True
+    """
+
+    gram_: FloatArray
+    specificities_: FloatArray
+    cv_results_: dict[str, Any]
+    best_index_: int
+    _choice: Candidate
+    _search: Search | None
+    _calibration: Calibration | None
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        penalty: Penalty | None = None,
+        nu: float | None = None,
+        power: float | None = None,
+        rank: Rank | None = None,
+        solver: str | Solver[Any, Any] = "auto",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.penalty = penalty
+        self.nu = nu
+        self.power = power
+        self.rank = rank
+        self.solver = solver
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.penalty is not None and not isinstance(self.penalty, Penalty):
+            raise ValueError(f"penalty must be a nearer.Penalty, such as Penalty(trace=0.2), got {self.penalty!r}")
+        whole = isinstance(self.rank, int | np.integer) and not isinstance(self.rank, bool) and self.rank >= 1
+        if self.rank is not None and self.rank != "full" and not whole:
+            raise ValueError(f"rank must be an integer >= 1, 'full' or None, got {self.rank!r}")
+        if whole and self.solver != "auto":
+            raise ValueError(f"rank={self.rank} needs solver='auto', got {self.solver!r}; for maps, set n_components")
+
+    def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
+        kind = self._kind(comparisons.n_objects, len(comparisons))
+        rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
+        if rank is not None and kind == "factored":
+            raise ValueError(
+                f"rank={rank!r} is that of a Gram matrix, which there is for up to {MOST_OBJECTS_CONVEX} objects and "
+                f"{MOST_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
+            )
+        given = Given(self.penalty or Penalty.open(), self.nu, self.power, rank)
+        self._search = None
+        if given.penalty.is_open and kind != "other" and worth_tuning(comparisons):
+            assert isinstance(comparisons, Comparisons)
+            tried = paths(given, self.n_components, kind, per_object(comparisons))
+            if tried:
+                rng = stream(0 if self.random_state is None else self.random_state, "folds")
+                self._search = search(comparisons, tried, rng, closed=kind == "closed")
+        if self._search is not None and self._search.has_best:
+            self._choice = self._search.best
+        else:
+            self._choice = self._fixed(given, kind, comparisons)
+
+    def _kind(self, n_objects: int, n_comparisons: int) -> Literal["auto", "admm", "closed", "factored", "other"]:
+        """Return which settings the solver leaves to choose from."""
+        if isinstance(self.solver, str) and self.solver not in ("auto", *_SOLVERS):
+            raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
+        if self.solver == "auto":
+            small = n_objects <= MOST_OBJECTS_CONVEX and n_comparisons <= MOST_COMPARISONS_CONVEX
+            return "auto" if small and (self.power in (None, 1, 2) or self.rank is not None) else "factored"
+        if self.solver == "admm" or isinstance(self.solver, ADMM):
+            return "admm"
+        if self.solver == "closed" or isinstance(self.solver, ClosedForm):
+            return "closed"
+        return "factored" if self.solver == "factored" or isinstance(self.solver, Factored) else "other"
+
+    def _fixed(self, given: Given, kind: str, comparisons: Comparisons | ComparisonsFile) -> Candidate:
+        """Return the settings without a search."""
+        paper = self.solver == "paper" or isinstance(self.solver, Paper)
+        over_points = isinstance(given.rank, int) or kind == "factored"
+        usual = _FIXED_PENALTIES.get("paper" if paper else "factored" if over_points else kind, Penalty())
+        # There is no other nu in the closed form and in Algorithm 1.
+        few = paper or kind == "closed" or len(comparisons) <= FEW_COMPARISONS * _compared(comparisons)
+        rank = given.rank or (self.n_components if kind == "factored" else "full")
+        return given.fill(Candidate(usual, float(few), 2, rank))
+
+    def _loss(self) -> TwoSidedHinge:
+        return TwoSidedHinge(self._choice.nu, self._choice.power)
+
+    def _rank(self) -> int:
+        return self.n_components if self._choice.rank == "full" else self._choice.rank
+
+    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
+        if not isinstance(self.solver, str):
+            return self.solver
+        if self.solver == "auto":
+            if self._choice.rank == "full":
+                return _SOLVERS["admm"]
+            return OF_RANK if self._kind(n_objects, n_comparisons) == "auto" else _SOLVERS["factored"]
+        return _SOLVERS[self.solver]
+
+    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
+        penalty = self._choice.penalty
+        if penalty.specificity is not None and penalty.specificity < np.inf and not isinstance(solver, ADMM):
+            raise ValueError(f"specificity={penalty.specificity} needs solver='admm', got {self.solver!r}")
+        return penalty
+
+    def _solved(
+        self, comparisons: Comparisons | ComparisonsFile, solver: Solver[Any, Any], callback: Callback | None
+    ) -> Fitted:
+        fitted = super()._solved(comparisons, solver, callback)
+        if self._kind(comparisons.n_objects, len(comparisons)) in ("auto", "admm"):
+            assert isinstance(comparisons, Comparisons)
+            fitted = self._with_map(fitted, comparisons)
+            if self._shared(fitted):
+                fitted = self._averaged(fitted, comparisons)
+        return _interrupted(fitted) if self._search is not None and self._search.interrupted else fitted
+
+    def _with_map(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        """Return a fit whose map is the best of its dimension, where the search knows it, and whose matrix predicts."""
+        choice, p = self._choice, self.n_components
+        if choice.rank != "full":
+            fitted = replace(fitted, predictor=Predictor.of(fitted.embedding @ fitted.embedding.T))
+        best = None if self._search is None else self._search.best_of_rank(p)
+        if choice.rank == p or (choice.rank == "full" and best is None):
+            return fitted
+        best = best or choice
+        return with_points(fitted, comparisons, TwoSidedHinge(best.nu, best.power), best.penalty, p)
+
+    def _shared(self, fitted: Fitted) -> bool:
+        """Whether all settings with a share have a part in the result; not if a rank was asked for."""
+        found = self._search
+        whole = found is not None and found.has_best and not found.interrupted
+        return whole and fitted.solution.outcome.ok and self.rank in (None, "full")
+
+    def _averaged(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        """Return a fit whose matrix is the average of all that have a share, and whose map answers as that does."""
+        assert self._search is not None
+        assert fitted.predictor is not None
+        calibration = self._search.calibration
+        assert calibration is not None
+        rng = stream(0 if self.random_state is None else self.random_state, "questions")
+        try:
+            fitted = replace(fitted, predictor=average(self._search, comparisons, fitted.predictor))
+            assert fitted.predictor is not None
+            points, interrupted = gram_map(counted(comparisons), fitted.predictor, calibration, fitted.embedding, rng)
+        except KeyboardInterrupt:
+            return _interrupted(fitted)
+        fitted = replace(fitted, embedding=points)
+        return _interrupted(fitted) if interrupted else fitted
+
+    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+        searched = self._search is not None and self._search.best_of_rank(self.n_components) is not None
+        return fitted if searched else refined(fitted, comparisons, self._loss())
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
+
+        After a search they are calibrated on the comparisons that it held out; without one they are those of the loss
+        at the margins of the fit, which is too sure of itself where it fits its training answers too closely.
+        """
+        margins = self.decision_function(X)
+        if self._calibration is None:
+            return super().predict_proba(X)
+        holds = self._calibration.probability(margins / self._spread if self._spread > 0 else margins)
+        return np.column_stack([1 - holds, holds])
+
+    def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+        if not hasattr(self, "gram_"):
+            return super()._distances(quadruplets)
+        return MarginMap.from_quadruplets(quadruplets, self.n_objects_).distances(self.gram_)
+
+    def _extend(self, added: Comparisons) -> None:
+        if hasattr(self, "gram_"):
+            # The old objects keep their block of the matrix; new ones get points in the space that it spans. A
+            # constant on the diagonal changes no margin; this one brings the matrix of the closed form into the cone.
+            n = self.n_objects_
+            lift = max(0.0, -float(np.linalg.eigvalsh(self.gram_)[0]))
+            points = self._placed(embedding_from_gram(self.gram_ + lift * np.eye(n), n), added)
+            gram = points @ points.T - lift * np.eye(len(points))
+            gram[:n, :n] = self.gram_
+            super()._extend(added)
+            self.gram_, self.specificities_ = gram, np.pad(self.specificities_, (0, len(points) - n))
+        else:
+            super()._extend(added)
+
+    def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
+        super()._keep(fitted, comparisons)
+        solution, problem = fitted.solution, fitted.problem
+        for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.dual_gap_ = solution.dual_gap
+        self.ridge_ = problem.ridge
+        self.penalty_, self.nu_, self.power_, self.rank_ = self._choice.params().values()
+        if self._search is not None and self._search.has_best:
+            self.cv_results_, self.best_index_ = self._search.results(), self._search.best_index
+        if fitted.predictor is not None:
+            self.gram_, self.specificities_ = fitted.predictor
+        self._calibration = None if self._search is None else self._search.calibration
+        if self._calibration is not None:
+            assert isinstance(comparisons, Comparisons)
+            seen = np.unique(counted(comparisons).rows)
+            if fitted.predictor is not None:
+                self._spread = fitted.predictor.spread(seen)
+            else:
+                self._spread = spread_of_points(self.embedding_[seen])
+
+
+def _interrupted(fitted: Fitted) -> Fitted:
+    return replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
+
+
+def _compared(comparisons: Comparisons | ComparisonsFile) -> int:
+    """Return the number of objects that comparisons mention; of a file, the number of all objects."""
+    if isinstance(comparisons, ComparisonsFile):
+        return comparisons.n_objects
+    seen = np.zeros(comparisons.n_objects, dtype=bool)
+    for start in range(0, len(comparisons), _BLOCK):
+        seen[comparisons.rows[start : start + _BLOCK]] = True
+    return int(seen.sum())

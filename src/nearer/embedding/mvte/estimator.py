@@ -1,0 +1,261 @@
+"""MVTE: several maps at once, for answers that were given from several points of view.
+
+Of fruit, one person asks which taste alike and the next which look alike, and the same person may go from the one to
+the other. No single map holds such answers. `MVTE` fits several, and finds out which answer belongs to which.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_counts
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import ComparisonsFile
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.mvte.number import Choice, choose_number
+from nearer.embedding.mvte.search import NOT_STARTED, Search, Views, likeliest, place_views
+from nearer.geometry import aligned
+from nearer.losses import StudentT
+from nearer.problems.distances import clear_ties, pair_distances
+from nearer.problems.penalty import Penalty
+from nearer.problems.views import Answers, Mixture, judge
+from nearer.solvers import Factored, Outcome, Solver
+from nearer.solvers.blas import limited_blas
+from nearer.solvers.driver import Callback
+
+_VANISHED = 1e-3  # of the unit of the map
+
+
+class MVTE(OrdinalEmbedding):
+    """Multi-view triplet embedding (after Amid and Ukkonen 2015): a mixture of t-STE maps.
+
+    Maximizes the likelihood P(near) = sum_v weights_v P_v(near), where P_v is that of t-STE in the map of view v, but
+    for a share of answers that are guesses. The rows of a trial, where trials are known, are judged from one view;
+    otherwise each comparison may have its own.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of each map.
+    n_views : int, optional
+        The number of maps. Left out, it is the smallest that no larger one beats on held-out answers: views are added
+        as long as each raises their log-likelihood, in five folds, by more than its standard error and 0.01 bits an
+        answer.
+    alpha : float > 0, optional
+        Degrees of freedom of t-STE. Left out, they are those of 1, 3, 7, 15 and 31 that held-out answers speak for if
+        the number of views is open, too, and those that make the answers most likely if it is given.
+    trace : float >= 0, default 0.001
+        Penalty on the trace of the Gram matrix, as a share of the value at which a single map is a point.
+    n_init : int, default 10
+        The number of random starts, of which the best is kept; a single view needs none.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For starts and folds; None is 0.
+
+    Attributes
+    ----------
+    views_ : ndarray, shape (n_views_, n_objects_, n_components)
+        The maps, that of the largest weight first, each centred and with axes in order of falling variance.
+    weights_ : ndarray, shape (n_views_,)
+        The share of the answers that is given from each view.
+    responsibilities_ : ndarray, shape (m, n_views_)
+        How likely each view is the one that a row of `comparisons_` was judged from; worked out when asked for.
+    embedding_ : ndarray, shape (n_objects_, n_components)
+        The first of the views, which `transform` returns. Predictions are those of all.
+    lapse_ : float
+        The share of answers that are guesses.
+    n_views_ : int
+    alpha_ : float
+    cv_results_ : dict or None
+        ``n_views``, the best ``alpha`` for each, ``mean_test_log_likelihood`` of a comparison, and ``gain`` and
+        ``gain_standard_error`` of one more view; None if the number was given or there were too few answers to hold
+        any out.
+    objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
+        As for every estimator. Iterations are those of the descents that led to the views.
+
+    See Also
+    --------
+    TSTE : a single map.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> maps = [make_gaussian(20, 2, random_state=seed) for seed in (0, 1)]
+    >>> colour, taste = [sample_triplets(points, 1000, random_state=seed) for seed, points in enumerate(maps)]
+    >>> model = MVTE(n_components=2, n_views=2, random_state=0).fit(colour + taste)
+    >>> model.views_.shape
+    (2, 20, 2)
+    >>> bool(abs(model.weights_ - 0.5).max() < 0.1)
+    True
+    """
+
+    views_: FloatArray
+    weights_: FloatArray
+    lapse_: float
+    alpha_: float
+    cv_results_: dict[str, Any] | None
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_views: int | None = None,
+        alpha: float | None = None,
+        trace: float = 0.001,
+        n_init: int = 10,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_views = n_views
+        self.alpha = alpha
+        self.trace = trace
+        self.n_init = n_init
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    @property
+    def responsibilities_(self) -> FloatArray:
+        """How likely each view is the one that a row of `comparisons_` was judged from, (m, n_views_)."""
+        check_is_fitted(self)
+        assert isinstance(self.comparisons_, Comparisons)
+        answers = Answers(self.comparisons_)
+        shares = judge(self.views_, self._views().mixture, answers, self._loss()).shares
+        return np.ascontiguousarray(answers.acts.spread(shares).T)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2), from a view not known."""
+        holds = expit(self.decision_function(X))
+        return np.column_stack([1 - holds, holds])
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the log-odds that comparisons hold as written, shape (m,); ties are exactly 0."""
+        return super().decision_function(X)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_counts(n_views=1 if self.n_views is None else self.n_views, n_init=self.n_init)
+        if Penalty(trace=self.trace, ridge=0.0).is_open:
+            raise ValueError("trace must be a finite number >= 0, got None")
+        if self.alpha is not None:
+            StudentT(self.alpha)
+
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> Self:
+        comparisons = self._in_memory(comparisons)
+        known = self._known() if start is not None else None
+        with limited_blas("points", comparisons.n_objects):
+            try:
+                views = (
+                    self._found(comparisons, callback) if known is None else self._gone_on(comparisons, known, callback)
+                )
+            except KeyboardInterrupt:
+                message = "the fit was interrupted before there were any views; there is no new map"
+                warnings.warn(f"MVTE: {message}.", ConvergenceWarning, stacklevel=3)
+                raise
+        self._keep_views(views, comparisons)
+        self._say(views)
+        return self
+
+    def _found(self, comparisons: Comparisons, callback: Callback | None) -> Views:
+        seed = 0 if self.random_state is None else self.random_state
+        choice = Choice(self.n_views or 1, None, None)
+        if self.n_views is None:
+            choice = choose_number(comparisons, self._search(), stream(seed, "folds"))
+        self.cv_results_ = choice.results
+        return likeliest(self._search().run(comparisons, choice.n_views, stream(seed, "start"), callback), choice.alpha)
+
+    def _gone_on(self, comparisons: Comparisons, known: Views, callback: Callback | None) -> Views:
+        views = self._search().go_on(comparisons, known, callback)
+        turned = [aligned(new, old) for new, old in zip(views.points, known.points, strict=True)]
+        return replace(views, points=np.stack(turned))
+
+    def _search(self) -> Search:
+        return Search(self.n_components, self.alpha, self.trace, self.n_init, Factored(self.n_components, tol=1e-5))
+
+    def _known(self) -> Views | None:
+        """Return the present views, if they are what the settings ask for: `partial_fit` goes on from them."""
+        same = self.n_views in (None, len(self.weights_)) and self.alpha in (None, self.alpha_)
+        if not same or self.views_.shape[2] != self.n_components or self._vanished(self.views_):
+            return None
+        return self._views()
+
+    def _views(self) -> Views:
+        return Views(self.views_, Mixture(self.weights_, self.lapse_), self.alpha_, self.trace_, NOT_STARTED)
+
+    def _keep_views(self, views: Views, comparisons: Comparisons) -> None:
+        self.views_, self.alpha_ = views.points, float(views.alpha)
+        self.weights_, self.lapse_ = views.mixture
+        self.n_views_ = len(self.weights_)
+        self.embedding_ = views.points[0].copy()
+        self.comparisons_ = comparisons
+        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
+        self.classes_ = np.array([-1, 1])
+        self.n_iter_, self.history_ = views.solution.n_iter, views.solution.history
+        self.converged_ = views.solution.outcome.ok
+        self.restarts_ = views.solution.restarts
+        self.solver_ = self._search().solver
+        self.trace_ = float(views.trace)
+
+    def _vanished(self, points: FloatArray) -> bool:
+        return bool(np.abs(points).max() < _VANISHED * np.sqrt(self.alpha_))
+
+    def _say(self, views: Views) -> None:
+        outcome = views.solution.outcome
+        if views.interrupted:
+            advice = f"{outcome.value} after {self.n_iter_} iterations; the best views so far are on the estimator"
+        elif not outcome.ok:
+            advice = f"{outcome.value}. The result is usable; raise trace for a better one"
+        elif self._vanished(self.views_):
+            advice = "all views are single points: choose a trace well below 1, or check for answers that cancel out"
+        else:
+            return
+        try:
+            warnings.warn(f"MVTE: {advice}.", ConvergenceWarning, stacklevel=4)
+        finally:
+            if views.interrupted:
+                raise KeyboardInterrupt
+
+    def _extend(self, added: Comparisons) -> None:
+        """Place the objects that the maps lack, in all of them."""
+        placed, outcome = place_views(self._views(), added)
+        if outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        self.views_, self.embedding_ = placed, placed[0].copy()
+        self.objects_, self.n_objects_ = added.objects, added.n_objects
+
+    def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
+        """Return the log-odds that comparisons hold."""
+        i, j, l, k = quadruplets.T  # noqa: E741
+        odds = []
+        for points in self.views_:
+            near, far = pair_distances(points, i, j), pair_distances(points, l, k)
+            odds.append(np.where(clear_ties(near, far) == 0, 0.0, self._loss().log_odds(near, far)))
+        weights = self.weights_[:, None]
+        holds, fails = ((1 - self.lapse_) * expit(sign * np.stack(odds)) + self.lapse_ / 2 for sign in (1, -1))
+        margins: FloatArray = np.log((weights * holds).sum(axis=0)) - np.log((weights * fails).sum(axis=0))
+        return margins
+
+    def _loss(self) -> StudentT:
+        return StudentT(self.alpha_)
+
+    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
+        return Penalty(trace=self.trace, ridge=0.0)
+
+    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
+        return self._search().solver

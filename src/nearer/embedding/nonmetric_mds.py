@@ -1,0 +1,325 @@
+"""NonmetricMDS: Kruskal's method, for dissimilarities of which only the order counts, and for comparisons."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+from scipy.stats import rankdata
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_counts
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
+from nearer.data.file import ComparisonsFile
+from nearer.data.units import in_order_of_appearance
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.geometry import aligned, principal
+from nearer.losses import DistanceHinge, Loss
+from nearer.problems.disparities import ComparedPairs, TotalOrder
+from nearer.problems.penalty import Penalty
+from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.stress import StressProblem
+from nearer.solvers import Outcome, Restarts, Solution, Solver, solve
+from nearer.solvers.blas import limited_blas
+from nearer.solvers.driver import Callback
+from nearer.solvers.smacof import Smacof
+from nearer.solvers.starts import spectral_start
+
+_MOST_OBJECTS = 20_000  # two matrices of 3 GB
+_PLACING_SCALE = 10.0
+_AGREEING = 1e-3  # of stress
+
+
+class NonmetricMDS(OrdinalEmbedding):
+    """Nonmetric multidimensional scaling (Kruskal 1964), by majorization and monotone regression.
+
+    Minimizes stress-1, the root of sum (d - h)^2 / sum d^2, where the disparities h are the numbers nearest to the
+    distances d that are in the right order. `fit_dissimilarities` takes that order from a matrix, which may have
+    gaps and ties; `fit` from comparisons, each of which is an order of its own, of two pairs.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    ties : {"primary", "secondary"}, default "primary"
+        Whether pairs of equal dissimilarity may have different disparities, or must have the same. Comparisons have no
+        ties.
+    gap : float >= 0, default 0.3
+        By how much the far disparity of a comparison must exceed the near one, in units of a typical distance. Without
+        it, noisy answers pull objects onto one point. Less is better for answers without errors, more for many errors.
+        A matrix needs none.
+    n_init : int, default 4
+        The number of starts, of which that of least stress is kept: one from the data, the others random.
+    tol : float, default 1e-6
+        Stop when the stress falls by less than this in an iteration.
+    max_iter : int, default 3000
+        The most iterations for each start.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For the random starts; None is 0.
+
+    Attributes
+    ----------
+    stress_ : float
+        Stress-1 of the map.
+    disparities_ : ndarray, shape (n_objects_, n_objects_) or (m, 2)
+        Of a matrix: the disparities, NaN where it has gaps. Of comparisons: those of the near and the far pair of each.
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
+        As for every estimator. Distances that count have a mean square of 1. The objective of the history is the
+        stress. After `fit_dissimilarities` the comparisons are those of neighbours in the order.
+
+    See Also
+    --------
+    SOE : asks for a margin between near and far, which keeps maps of few comparisons from degenerating.
+
+    Examples
+    --------
+    >>> from scipy.spatial.distance import cdist
+    >>> from nearer.datasets import make_gaussian
+    >>> points = make_gaussian(20, 2, random_state=0)
+    >>> model = NonmetricMDS(n_components=2).fit_dissimilarities(np.exp(cdist(points, points)))
+    >>> model.stress_ < 0.001
+    True
+    >>> from nearer.datasets import sample_triplets
+    >>> NonmetricMDS().fit(sample_triplets(points, 800, random_state=0)).score(sample_triplets(points)) > 0.9
+    True
+    """
+
+    stress_: float
+    disparities_: FloatArray
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ties: str = "primary",
+        gap: float = 0.3,
+        n_init: int = 4,
+        tol: float = 1e-6,
+        max_iter: int = 3000,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.ties = ties
+        self.gap = gap
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    def fit_dissimilarities(
+        self,
+        D: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        objects: ArrayLike | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit a map to the order of dissimilarities.
+
+        Parameters
+        ----------
+        D : array-like, shape (n, n)
+            Symmetric; NaN where a dissimilarity is not known. Its diagonal does not count.
+        weights : array-like, shape (n, n), optional
+            Symmetric and nonnegative; a pair of weight 0 is as good as missing.
+        objects : sequence of labels, optional
+            Of the rows; 0..n-1 if left out.
+        callback : callable, optional
+            Called with the `Progress` of each iteration.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        matrix = read_dissimilarities(D, self.n_objects)
+        n = len(matrix)
+        _refuse_many(n)
+        self._check_dimensions(n)
+        everywhere = read_pair_weights(weights, n)
+        a, b = np.nonzero(np.triu(np.isfinite(matrix) & (everywhere > 0), 1))
+        values = matrix[a, b]
+        chain = chain_of(np.column_stack([a, b]), values, n, objects)
+        seen, inside = np.unique([a, b], return_inverse=True)
+        pairs = inside.reshape(2, -1).T
+        own = everywhere[a, b] / everywhere[a, b].sum()
+        ranks = np.unique(values, return_inverse=True)[1].ravel()
+        order = TotalOrder(ranks, own, self.ties)  # type: ignore[arg-type]
+        problem = StressProblem(pairs, order, len(seen))
+        solution = self._solved_problem(problem, lambda: _classical(problem, ranks, self.n_components), callback)
+        self._keep_solution(solution, seen, chain)
+        self.disparities_ = np.full((n, n), np.nan)
+        np.fill_diagonal(self.disparities_, 0.0)
+        self.disparities_[a, b] = self.disparities_[b, a] = solution.state.disparities
+        self._from_matrix = True
+        self._say(solution)
+        return self
+
+    def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Add comparisons to those fitted before and go on from the present map; the first call is a `fit`.
+
+        A map of dissimilarities takes no comparisons: fit again with all dissimilarities, or add objects by `place`.
+        """
+        if getattr(self, "_from_matrix", False):
+            raise ValueError(
+                "the map was fitted to dissimilarities, to which partial_fit cannot add comparisons; call "
+                "fit_dissimilarities with a larger matrix, or put new objects on the map with place"
+            )
+        return super().partial_fit(X, y, sample_weight)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_counts(n_init=self.n_init, max_iter=self.max_iter)
+        if self.ties not in ("primary", "secondary"):
+            raise ValueError(f"ties must be 'primary' or 'secondary', got {self.ties!r}")
+        for name in ("gap", "tol"):
+            value: Any = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
+
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> Self:
+        comparisons = self._in_memory(comparisons)
+        kept, seen = in_order_of_appearance(comparisons)
+        _refuse_many(len(seen))
+        pairs, order = ComparedPairs.of(kept, self.gap)
+        problem = StressProblem(pairs, order, len(seen))
+        goes_on = start is not None and start.shape[1] == self.n_components and np.ptp(start) > 0
+        if start is not None and goes_on:
+            solution = self._descended(problem, start[seen], callback)
+        else:
+            solution = self._solved_problem(problem, lambda: _spectral(kept, self.n_components), callback)
+        self._keep_solution(solution, seen, comparisons)
+        if start is not None and goes_on:
+            self.embedding_ = aligned(self.embedding_, start)
+        self.disparities_ = np.column_stack(_disparities_of(comparisons, self.embedding_, self.gap))
+        self._from_matrix = False
+        self._say(solution)
+        return self
+
+    def _descended(self, problem: StressProblem, start: FloatArray, callback: Callback | None) -> Solution:
+        return solve(problem, Smacof(start, self.tol, self.max_iter), callback=callback)
+
+    def _solved_problem(
+        self, problem: StressProblem, first: Callable[[], FloatArray], callback: Callback | None
+    ) -> Solution:
+        """Return the solution of least stress from all starts; an interrupt ends them."""
+        from tqdm import tqdm
+
+        rng = stream(0 if self.random_state is None else self.random_state, "start")
+        solutions: list[Solution] = []
+        try:
+            with limited_blas("points", problem.n_objects):
+                for number in tqdm(range(self.n_init), desc="starts", delay=1, disable=None, leave=False):
+                    random = rng.normal(size=(problem.n_objects, self.n_components))
+                    solutions.append(self._descended(problem, random if number else first(), callback))
+                    if solutions[-1].outcome is Outcome.INTERRUPTED or _stress(solutions[-1]) == 0:
+                        break
+        except KeyboardInterrupt:
+            if not solutions:
+                message = "the fit was interrupted before its first iteration; there is no new map"
+                warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=4)
+                raise
+            solutions[-1] = replace(solutions[-1], outcome=Outcome.INTERRUPTED)
+        best = min(solutions, key=_stress)
+        best = replace(best, restarts=Restarts.of([_stress(solution) for solution in solutions], _AGREEING))
+        interrupted = solutions[-1].outcome is Outcome.INTERRUPTED
+        return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
+
+    def _keep_solution(self, solution: Solution, seen: NDArray[np.integer], comparisons: Comparisons) -> None:
+        assert solution.points is not None
+        points = np.zeros((comparisons.n_objects, self.n_components))
+        points[seen] = solution.points
+        self.embedding_ = principal(points, np.isin(np.arange(len(points)), seen))
+        self.stress_ = _stress(solution)
+        self.comparisons_ = comparisons
+        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
+        self.classes_ = np.array([-1, 1])
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.restarts_ = solution.restarts
+        self.converged_ = solution.outcome.ok
+        self.solver_: Any = Smacof(None, self.tol, self.max_iter)
+        self.trace_, self._total_weight = 0.0, float(comparisons.sample_weight.sum())
+
+    def _say(self, solution: Solution) -> None:
+        interrupted = solution.outcome is Outcome.INTERRUPTED
+        if interrupted:
+            advice = f"{solution.outcome.value}; the best map so far is on the estimator"
+        elif not solution.outcome.ok:
+            advice = f"{solution.outcome.value}. The result is usable; for a better one raise max_iter or tol"
+        else:
+            return
+        try:
+            warnings.warn(f"{type(self).__name__}: {advice}.", ConvergenceWarning, stacklevel=4)
+        finally:
+            if interrupted:
+                raise KeyboardInterrupt
+
+    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
+        # The loss of SOE asks for a difference of 1; on a large map that is little more than the right order.
+        placed = super()._placed(_PLACING_SCALE * points, added) / _PLACING_SCALE
+        return np.concatenate([points, placed[len(points) :]])
+
+    def _loss(self) -> Loss:
+        return DistanceHinge()
+
+    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
+        return Penalty(trace=0.0, ridge=0.0)
+
+    def _solver(self, n_objects: int, n_comparisons: int) -> Any:
+        return Smacof(None, self.tol, self.max_iter)
+
+
+def _stress(solution: Solution) -> float:
+    return solution.history[-1].objective
+
+
+def _refuse_many(n_objects: int) -> None:
+    if n_objects > _MOST_OBJECTS:
+        raise ValueError(
+            f"{n_objects} objects need matrices of {8 * n_objects**2 / 1e9:.0f} GB each; fit SOE, which makes none"
+        )
+
+
+def _classical(problem: StressProblem, ranks: NDArray[np.intp], n_components: int) -> FloatArray:
+    """Return classical scaling of the ranks: they are all that an increasing transformation leaves."""
+    n, (a, b) = problem.n_objects, problem.pairs.T
+    places = rankdata(ranks) / len(ranks)
+    matrix = np.full((n, n), places.mean())
+    np.fill_diagonal(matrix, 0.0)
+    matrix[a, b] = matrix[b, a] = places
+    squares = matrix**2
+    gram = -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
+    values, vectors = eigh(gram)
+    kept = min(n_components, n)
+    # A dimension that starts at 0 would stay there.
+    sizes = np.sqrt(np.maximum(values[::-1][:kept], 1e-3 * max(values[-1], 1e-12)))
+    points = np.zeros((n, n_components))
+    points[:, :kept] = vectors[:, ::-1][:, :kept] * sizes
+    return points
+
+
+def _spectral(comparisons: Comparisons, n_components: int) -> FloatArray:
+    return np.asarray(spectral_start(FactoredProblem(InMemory(comparisons), DistanceHinge()), n_components))
+
+
+def _disparities_of(comparisons: Comparisons, points: FloatArray, gap: float) -> tuple[FloatArray, FloatArray]:
+    pairs, order = ComparedPairs.of(comparisons, gap)
+    return order.of_comparisons(np.sqrt(np.sum((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2, axis=1)))

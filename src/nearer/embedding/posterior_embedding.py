@@ -1,0 +1,360 @@
+"""PosteriorEmbedding: a distribution over maps instead of one map."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from scipy.stats import chi2
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_level
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import ComparisonsFile
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.one_map import one_map
+from nearer.geometry import aligned, ellipses_of
+from nearer.losses import LogRatio, StudentT
+from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
+from nearer.posterior.extending import extended, settled
+from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto, similar_maps
+from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
+from nearer.posterior.nuts import NUTS, Sampled, sample
+from nearer.posterior.variational import Variational, approximate
+from nearer.problems.penalty import Penalty
+from nearer.solvers import Progress, Solver
+from nearer.solvers.driver import Callback
+
+MOST_COMPONENTS = 15
+# Beyond this many comparisons times dimensions sampling takes minutes, and the posterior is nearly normal.
+MOST_WORK_SAMPLED = 250_000
+_N_PAIRS = 50  # whose distances are diagnosed
+
+
+class PosteriorEmbedding(OrdinalEmbedding):
+    r"""Bayesian ordinal embedding: all maps that the comparisons leave possible, each as likely as it is.
+
+    Answers follow
+
+    .. math:: P(\text{near}) = \frac{\pi}{2} + (1 - \pi)\, \mathrm{sigmoid}\Big(\beta
+              \log \frac{\alpha + d^2_\text{far}}{\alpha + d^2_\text{near}}\Big)
+
+    with lapse rate, slope and offset learned from the data, as are a spread for each dimension (those that are not
+    needed vanish) and a scale for each object; see `nearer.posterior.model`. Predictions average over draws from the
+    posterior, and are calibrated as far as the model is right.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Dimension of the maps. Left out: up to 15 dimensions, of which the data choose `dimension_`, and `embedding_`
+        has that many.
+    solver : {"auto", "nuts", "variational"}, NUTS or Variational, default "auto"
+        The no-U-turn sampler, with several chains that check each other; or independent normal distributions, for
+        large data. "auto" samples up to 250 000 comparisons times dimensions; `solver_` tells which.
+        `NUTS(n_draws=5000)` and the like, from `nearer.posterior`, set more.
+    prior : Prior, optional
+        What is believed about noise and scales before the comparisons; see `nearer.posterior`.
+    n_threads : int, optional
+        Chains at a time; as many as the machine has cores if left out.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For the draws. Pass one to repeat a fit to the last bit.
+
+    Attributes
+    ----------
+    embedding_, objects_, n_objects_, comparisons_
+        As for every estimator. The map is the one that answers most like the posterior, as large as the draws are.
+    embedding_std_ : ndarray, shape (n_objects_, p)
+        How far the draws lie from it along each axis, once turned and scaled onto it (root mean square).
+    covariances_ : ndarray, shape (n_objects_, p, p)
+        The same in all directions; `ellipses` makes ellipses of them.
+    dimension_ : int
+        The number of dimensions that the comparisons call for.
+    dimension_evidence_ : ndarray, shape (most,)
+        The posterior probability of 1, 2, ... dimensions.
+    draws_ : Draws
+        Maps, slopes, offsets and lapse rates of the draws.
+    diagnostics_ : dict of str to Diagnosis
+        R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+    converged_ : bool
+        Whether the chains agree; always True for "variational", which has no such check, unless it was interrupted.
+    n_iter_ : int
+        Evaluations of the density.
+    history_ : list of Progress
+        Minus the log-density of the draws of the first chain, or minus the lower bound at each step.
+
+    See Also
+    --------
+    DMOE, TSTE, CKL
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.posterior import NUTS
+    >>> points = make_gaussian(15, 2, random_state=0)
+    >>> answers = sample_triplets(points, 400, flipped=0.1, random_state=0)
+    >>> model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=100, n_draws=200, thin=2), random_state=0).fit(answers)
+    >>> model.score(sample_triplets(points)) > 0.85
+    True
+    >>> model.embedding_std_.shape
+    (15, 2)
+    """
+
+    draws_: Draws
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        solver: str | NUTS | Variational = "auto",
+        prior: Prior | None = None,
+        n_threads: int | None = None,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components  # type: ignore[assignment]
+        self.solver = solver
+        self.prior = prior
+        self.n_threads = n_threads
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
+        """Return k maps drawn from the posterior, (k, n_objects_, p), each turned and scaled onto `embedding_`.
+
+        They are among `draws_`, without repetition as long as there are enough. Maps of more dimensions than
+        `embedding_` are turned such that they lie on it as well as they can, and keep their further columns.
+        """
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be an integer >= 1, got {k!r}")
+        rng = stream(random_state, "start")
+        maps = self.draws_.points[rng.choice(len(self.draws_), size=k, replace=k > len(self.draws_))]
+        wide = np.zeros((len(self.embedding_), maps.shape[2]))
+        wide[:, : self.embedding_.shape[1]] = self.embedding_
+        return similar_maps(maps, wide, self._seen)
+
+    def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
+        """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
+
+        Each holds its object with this probability, as far as draws around the map are normal.
+
+        Parameters
+        ----------
+        level : float
+            Between 0 and 1.
+        axes : pair of int
+            Which two axes of the map.
+        """
+        check_level(level)
+        return ellipses_of(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
+
+    def _check_settings(self) -> None:
+        if self.n_components is not None:
+            super()._check_settings()
+        if self.prior is not None and not isinstance(self.prior, Prior):
+            raise ValueError(f"prior must be a nearer.posterior.Prior, got {self.prior!r}")
+        prior = self.prior or Prior()
+        if not len(prior.centres) == len(prior.scales) == len(NUMBERS):
+            raise ValueError(f"prior must have a centre and a scale for each of {', '.join(NUMBERS)}; got {prior!r}")
+        if not np.isfinite([prior.centres, prior.scales]).all() or min(prior.scales) <= 0:
+            raise ValueError(f"prior must have finite centres and positive scales; got {prior!r}")
+        if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
+            raise ValueError(f"n_threads must be an integer >= 1 or None, got {self.n_threads!r}")
+
+    def _loss(self) -> LogRatio:
+        slope = float(np.median(self.draws_.slopes))
+        return StudentT(max(2 * slope - 1, 0.1))
+
+    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
+        raise NotImplementedError("a posterior has priors and no penalty")
+
+    def _solver(self, n_objects: int, n_comparisons: int) -> Any:
+        raise NotImplementedError("a posterior is sampled")
+
+    def _method(self, model: Model) -> NUTS | Variational:
+        if isinstance(self.solver, NUTS | Variational):
+            return self.solver
+        named: dict[str, NUTS | Variational] = {"nuts": NUTS(), "variational": Variational()}
+        if self.solver == "auto":
+            return named["nuts" if len(model.objects) * model.n_components <= MOST_WORK_SAMPLED else "variational"]
+        if self.solver not in named:
+            raise ValueError(
+                f"solver must be one of {['auto', *named]}, or NUTS(...) or Variational(...) of nearer.posterior, "
+                f"got {self.solver!r}"
+            )
+        return named[self.solver]
+
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> Self:
+        comparisons = self._in_memory(comparisons)
+        if not (comparisons.sample_weight > 0).any():
+            raise ValueError("all comparisons have weight 0; there is nothing to fit")
+        most = self.n_components or min(MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+        model, seen = model_of(comparisons, most, self.prior)
+        method = self._method(model)
+        rng = stream(self.random_state, "start")
+        seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(getattr(method, "n_chains", 1))
+        threads = self._threads()
+        if isinstance(method, NUTS):
+            sampled = sample(model, method, seeds, threads)
+        else:
+            sampled = approximate(model, method, seeds[0], threads)
+        self._keep_draws(model, seen, sampled, comparisons, rng)
+        self.solver_: Any = method
+        if self._summarize(rng, start):
+            sampled = replace(sampled, interrupted=True)
+        self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
+        if callback is not None:
+            for progress in self.history_:
+                callback(progress)
+        self._diagnose(sampled, isinstance(method, NUTS))
+        return self
+
+    def _threads(self) -> int:
+        from nearer.kernels import default_threads
+
+        return self.n_threads or default_threads()
+
+    def _keep_draws(
+        self,
+        model: Model,
+        seen: NDArray[np.integer],
+        sampled: Sampled,
+        comparisons: Comparisons,
+        rng: np.random.Generator,
+    ) -> None:
+        unknowns = sampled.unknowns.reshape(-1, model.size)
+        self._model, self._seen = model, seen
+        self._larger, self._unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
+        self.draws_ = draws_of(self._larger, self._unknowns)
+        self.comparisons_ = comparisons
+        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
+        self.classes_ = np.array([-1, 1])
+        self.n_iter_ = sampled.n_steps
+
+    def _summarize(self, rng: np.random.Generator, onto: FloatArray | None) -> bool:
+        """Set one map and the dimension; say whether Ctrl-C ended the search for it."""
+        known = Draws(self.draws_.points[:, self._seen], *self.draws_[1:])
+        self.dimension_evidence_ = dimensions_of(known)
+        self.dimension_ = int(self.dimension_evidence_.argmax()) + 1
+        wanted = self.n_components or self.dimension_
+        found, interrupted = one_map(self._model, known, wanted, rng, self._threads())
+        summary = laid_onto(known, found)
+        if onto is not None and onto.shape[1] == wanted:
+            summary = laid_onto(known, aligned(summary.embedding, onto[self._seen]))
+        self._keep_summary(summary, known, wanted)
+        return interrupted
+
+    def _keep_summary(self, summary: Summary, known: Draws, wanted: int) -> None:
+        self.embedding_ = np.zeros((self.n_objects_, wanted))
+        self.embedding_[self._seen] = summary.embedding
+        # Of an object in no comparison nothing is known but the cloud that all come from.
+        cloud = known.points - known.points.mean(axis=1, keepdims=True)
+        variance = float(np.mean(cloud**2) * cloud.shape[2] / wanted)
+        self.covariances_ = np.tile(variance * np.eye(wanted), (self.n_objects_, 1, 1))
+        self.covariances_[self._seen] = summary.covariances
+        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
+
+    def _diagnose(self, sampled: Sampled, checked: bool) -> None:
+        self.diagnostics_: dict[str, Diagnosis] = {}
+        self.converged_ = not sampled.interrupted
+        advice = []
+        if checked:
+            chains, n_draws, _ = sampled.unknowns.shape
+            shaped = {name: sampled.unknowns[:, :, number - len(NUMBERS)] for number, name in enumerate(NUMBERS)}
+            found = {"log_density": diagnose(sampled.densities)} | {key: diagnose(of) for key, of in shaped.items()}
+            distances = [diagnose(of.reshape(chains, n_draws)) for of in self._distances_of_pairs()]
+            # NaN: a distance that never changed, or too few draws to tell anything.
+            rhats, sizes = np.array(distances).T
+            rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
+            found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
+            self.diagnostics_ = found
+            worst = found["distances"]
+            if worst.rhat > WORST_RHAT and chains > 1:
+                advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
+            if worst.effective < LEAST_EFFECTIVE:
+                advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
+            if sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
+                advice.append(f"{sampled.n_divergent} trajectories diverged")
+        if advice:
+            self.converged_ = False
+            warnings.warn(
+                f"{type(self).__name__}: {', and '.join(advice)}. The result is usable; for a better one pass "
+                "solver=NUTS(...) of nearer.posterior with more n_warmup and n_draws, or fewer n_components.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if sampled.interrupted:
+            warnings.warn(
+                f"{type(self).__name__}: the fit was interrupted; what was drawn so far is on the estimator.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            raise KeyboardInterrupt
+
+    def _distances_of_pairs(self) -> list[FloatArray]:
+        """Return the logarithms of some distances in each draw."""
+        drawn = np.random.default_rng(0).integers(len(self._seen), size=(_N_PAIRS, 2))
+        pairs = self._seen[drawn[drawn[:, 0] != drawn[:, 1]]]
+        if len(pairs) == 0:
+            pairs = self._seen[None, :2]
+        points = self.draws_.points
+        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) for a, b in pairs]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""
+        holds = self._chances(self._comparisons(X).quadruplets)
+        return np.column_stack([1 - holds, holds])
+
+    def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
+        """Return the log-odds that comparisons hold."""
+        return np.asarray(logit(self._chances(quadruplets)))
+
+    def _chances(self, quadruplets: NDArray[np.integer]) -> FloatArray:
+        chances = chances_of(self.draws_, quadruplets, self.n_threads)
+        # Two objects that nothing is known of are equally far from a third; draws of them differ by chance.
+        unheard = np.ones(self.n_objects_, dtype=bool)
+        unheard[self._seen] = False
+        i, j, l, k = quadruplets.T  # noqa: E741
+        for a, b, c, d in ((i, j, l, k), (i, j, k, l), (j, i, l, k), (j, i, k, l)):
+            chances[(a == c) & unheard[b] & unheard[d]] = 0.5
+        chances[unheard[quadruplets].all(axis=1)] = 0.5
+        return chances
+
+    def _extend(self, added: Comparisons) -> None:
+        """Draw the places of new objects, given each draw of the old ones, and put them on the map."""
+        before, rng = self.n_objects_, stream(self.random_state, "start")
+        larger, unknowns = extended(self._larger, self._unknowns, np.arange(before), added.n_objects, rng)
+        about, mentioned = model_of(added, larger.n_components, self.prior)
+        rows = mentioned.astype(np.int32)[about.objects]
+        later = mentioned >= before
+        asked = about.exposure[later] + about.usual_exposure
+        larger.exposure[mentioned[later]] = asked - larger.usual_exposure
+        larger = replace(larger, objects=rows, weights=about.weights)
+        new = np.arange(added.n_objects) >= before
+        self._larger, self._unknowns = larger, settled(larger, unknowns, new, rng)
+        self.draws_ = draws_of(self._larger, self._unknowns)
+        self.objects_, self.n_objects_ = added.objects, added.n_objects
+        self._put_on_map(before)
+        self._seen = np.concatenate([self._seen, np.arange(before, added.n_objects)])
+
+    def _put_on_map(self, before: int) -> None:
+        """Lay the draws onto the old part of the map, which stays, and take the mean of the new objects."""
+        old = self.embedding_
+        turned = similar_maps(self.draws_.points, old, self._seen)[:, before:]
+        centres = turned.mean(axis=0)
+        away = turned - centres
+        self.embedding_ = np.vstack([old, centres])
+        self.covariances_ = np.concatenate([self.covariances_, np.einsum("kip,kiq->ipq", away, away) / len(away)])
+        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))

@@ -1,0 +1,132 @@
+"""How many dimensions the answers support."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from nearer.common.arrays import FloatArray
+from nearer.common.randomness import RandomState
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.folds import By, WholeKFold, units_of
+from nearer.evaluation.held_out import in_order
+from nearer.evaluation.intervals import clustered_variance
+from nearer.evaluation.judging import Task, judge_all, read_counted
+
+
+@dataclass(frozen=True, eq=False)
+class DimensionChoice:
+    """Held-out error of maps of different dimension, and the dimension that was chosen.
+
+    Attributes
+    ----------
+    candidates : ndarray of int, shape (k,)
+    errors : ndarray, shape (k,)
+        Cross-validated error of the map in each dimension.
+    standard_errors : ndarray, shape (k,)
+        Of these errors.
+    chosen : int
+
+    Examples
+    --------
+    >>> found = DimensionChoice(np.array([1, 2, 3]), np.array([0.3, 0.201, 0.2]), np.array([0.01, 0.008, 0.008]), 2)
+    >>> print(found)
+    dimension   error
+            1   0.300 +- 0.010
+            2   0.201 +- 0.008   chosen
+            3   0.200 +- 0.008
+    """
+
+    candidates: NDArray[np.int64]
+    errors: FloatArray
+    standard_errors: FloatArray
+    chosen: int
+
+    def __str__(self) -> str:
+        lines = ["dimension   error"]
+        for candidate, error, deviation in zip(self.candidates, self.errors, self.standard_errors, strict=True):
+            chosen = "   chosen" if candidate == self.chosen else ""
+            lines.append(f"{candidate:>9}   {error:.3f} +- {deviation:.3f}{chosen}")
+        return "\n".join(lines)
+
+
+def choose_dimension(
+    estimator: OrdinalEmbedding,
+    comparisons: Any,
+    candidates: Sequence[int] = (1, 2, 3, 4, 5, 6),
+    *,
+    n_splits: int = 5,
+    by: By = "trials",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> DimensionChoice:
+    """Choose the number of dimensions by cross-validation with the one-standard-error rule.
+
+    The smallest dimension is chosen whose error is at most one standard error (that of the smallest error) above the
+    smallest error (Breiman, Friedman, Olshen and Stone 1984). It is the error of the p-dimensional map, `embedding_`,
+    since it is the map that is chosen; predictions of `DMOE` may use more dimensions. All maps are judged by the same
+    answers, so that smaller differences could be told apart; but beyond the dimensions that matter errors are flat and
+    differ by chance, and a map of fewer dimensions is easier to read.
+
+    Parameters
+    ----------
+    estimator : estimator of `nearer.embedding`
+        Copies of it, with ``n_components`` set, are fitted.
+    comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
+    candidates : sequence of int >= 1
+        Those of n or more are left out: n objects have no more than n - 1 dimensions.
+    n_splits, by, n_jobs, random_state
+        As for `held_out_error`.
+
+    Returns
+    -------
+    DimensionChoice
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> judgments = sample_triplets(make_gaussian(15, 2, random_state=0), 900, flipped=0.1, random_state=0)
+    >>> choose_dimension(STE(random_state=0), judgments, (1, 2, 3), random_state=0).chosen
+    2
+    """
+    judged = read_counted(comparisons)
+    tried = _checked_candidates(candidates, judged.n_objects)
+    _, units = units_of(judged, by)
+    folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
+    models = [clone(estimator).set_params(n_components=p) for p in tried.tolist()]
+    found = judge_all([Task(model, *fold) for model in models for fold in folds], judged, n_jobs, "dimensions")
+    tests = [test for _, test in folds]
+    wrong = [in_order(found[start : start + len(folds)], tests).map for start in range(0, len(found), len(folds))]
+    weights = judged.sample_weight
+    errors = np.array([np.average(each, weights=weights) for each in wrong])
+    fold_of_row = np.empty(len(judged), dtype=np.intp)
+    for number, test in enumerate(tests):
+        fold_of_row[test] = number
+    deviations = np.array([_deviation(each, weights, units, fold_of_row) for each in wrong])
+    within = errors <= errors.min() + deviations[errors.argmin()]
+    return DimensionChoice(tried, errors, deviations, int(tried[within.argmax()]))
+
+
+def _deviation(wrong: FloatArray, weights: FloatArray, units: NDArray[np.intp], folds: NDArray[np.intp]) -> float:
+    """Return the standard error of a mean.
+
+    Units lie within folds, so that clustering both ways at once is the larger of the two: answers vary from unit to
+    unit, and maps from fold to fold.
+    """
+    return float(np.sqrt(max(clustered_variance(wrong, weights, each) for each in (units, folds))))
+
+
+def _checked_candidates(candidates: Sequence[int], n_objects: int) -> NDArray[np.int64]:
+    tried = np.atleast_1d(np.asarray(candidates))
+    if tried.ndim != 1 or tried.size == 0 or tried.dtype.kind not in "iu" or tried.min() < 1:
+        raise ValueError(f"candidates must be integers >= 1, got {candidates!r}")
+    possible = np.unique(tried[tried < n_objects]).astype(np.int64)
+    if possible.size == 0:
+        raise ValueError(f"{n_objects} objects have at most {n_objects - 1} dimensions; all candidates are above that")
+    return possible

@@ -1,0 +1,143 @@
+"""Folds that keep trials, people or questions whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.rows import factorize, read_labels
+from nearer.data.units import whole_units
+
+By: TypeAlias = Literal["trials", "annotators", "questions"]
+
+
+def units_of(comparisons: Comparisons, by: By) -> tuple[By, NDArray[np.intp]]:
+    """Return what is kept whole in the end, and the number of the unit that each row belongs to, by first appearance.
+
+    Examples
+    --------
+    >>> units_of(Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 2, 1]]), "trials")
+    ('questions', array([0, 1, 0]))
+    """
+    if by not in ("trials", "annotators", "questions"):
+        raise ValueError(f"by={by!r} is not known; choose 'trials', 'annotators' or 'questions'")
+    if by == "annotators" and comparisons.annotators is None:
+        raise ValueError(
+            "by='annotators', but the comparisons do not say who answered; pass annotators= when making them, or "
+            "choose by='trials'"
+        )
+    labels = {"trials": comparisons.trials, "annotators": comparisons.annotators, "questions": None}[by]
+    # Numbers in place of labels: labels of mixed types cannot be sorted.
+    kept = None if labels is None else factorize(labels)[1]
+    found: By = "questions" if kept is None else by
+    return found, whole_units(replace(comparisons, trials=kept))
+
+
+def deal_out(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the fold of each unit: the largest first, in random order among equals, each to the emptiest fold.
+
+    Every fold gets a unit of size > 0 if there are as many of them as folds.
+
+    Parameters
+    ----------
+    sizes : ndarray of int >= 0, shape (u,)
+
+    Examples
+    --------
+    >>> folds = deal_out(np.array([5, 1, 1, 1, 1, 1]), 2, np.random.default_rng(0))
+    >>> np.bincount(folds, weights=[5, 1, 1, 1, 1, 1]).tolist()
+    [5.0, 5.0]
+    """
+    order = rng.permutation(len(sizes))
+    folds = np.empty(len(sizes), dtype=np.intp)
+    loads = np.zeros(n_folds, dtype=np.int64)
+    for size in np.unique(sizes)[::-1]:
+        alike = order[sizes[order] == size]
+        # Places in the folds, in the order in which they fill up: as dealing one by one, without a loop over units.
+        spread = 0 if size == 0 else int(loads.max() - loads.min()) // int(size)
+        rounds = len(alike) // n_folds + spread + 2
+        places = loads[:, None] + size * np.arange(rounds)
+        folds[alike] = np.argsort(places, axis=None, kind="stable")[: len(alike)] // rounds
+        loads += size * np.bincount(folds[alike], minlength=n_folds)
+    return folds
+
+
+@dataclass(frozen=True)
+class WholeKFold:
+    """Folds for cross-validation that keep trials, annotators or questions whole.
+
+    Works wherever scikit-learn takes ``cv=``. Rows of one trial are one act of judgment; split between training and
+    test, the one part would tell about the other. Folds are drawn at random and have about equally many rows. With
+    fewer units than ``n_splits`` there is one fold for each unit, so that no fold is empty. A `Comparisons` keeps its
+    list of objects in every fold: an object that a training part misses is still scored.
+
+    Parameters
+    ----------
+    n_splits : int >= 2, default 5
+        The number of folds, at most.
+    by : {"trials", "annotators", "questions"}
+        What is kept whole. "trials" keeps questions whole where the comparisons know no trials, as rows that ask one
+        question are copies of each other or contradict each other. "questions" may split a trial.
+    random_state : None, int, SeedSequence, Generator or RandomState
+        For the folds.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> judgments = sample_triplets(make_gaussian(15, 2, random_state=0), 600, random_state=0)
+    >>> scores = cross_val_score(STE(2, random_state=0), judgments, cv=WholeKFold(3, random_state=0))
+    >>> scores.shape, bool(scores.min() > 0.8)
+    ((3,), True)
+    """
+
+    n_splits: int = 5
+    by: By = field(default="trials", kw_only=True)
+    random_state: RandomState = field(default=None, kw_only=True)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return pairs of training and test rows, as indices.
+
+        Parameters
+        ----------
+        X : Comparisons or array-like, shape (m, 3) or (m, 4)
+        y : ignored
+        groups : array-like of labels, shape (m,), optional
+            What is kept whole, in place of ``by``.
+        """
+        units, sizes = self._units(X, groups)
+        n_folds = self._n_folds(sizes)
+        folds = deal_out(sizes, n_folds, stream(self.random_state, "split"))[units]
+        return ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(n_folds))
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds that `split` makes of X; ``n_splits`` without an X."""
+        return self.n_splits if X is None else self._n_folds(self._units(X, groups)[1])
+
+    def _units(self, X: Any, groups: Any) -> tuple[NDArray[np.intp], NDArray[np.integer]]:
+        """Return the unit of each row, and how many rows of it count: what has no weight could not be scored alone."""
+        comparisons = as_comparisons(X)
+        if groups is not None:
+            units = factorize(read_labels(groups, "groups", len(comparisons)))[1]
+        else:
+            units = units_of(comparisons, self.by)[1]
+        return units, np.bincount(units[comparisons.sample_weight > 0], minlength=int(units.max()) + 1)
+
+    def _n_folds(self, sizes: NDArray[np.integer]) -> int:
+        whole = isinstance(self.n_splits, int | np.integer) and not isinstance(self.n_splits, bool)
+        if not whole or self.n_splits < 2:
+            raise ValueError(f"n_splits must be an integer >= 2, got {self.n_splits!r}")
+        n_units = int(np.count_nonzero(sizes))
+        if n_units < 2:
+            raise ValueError(
+                f"cannot make folds: all comparisons that count are one unit (by={self.by!r}), which stays whole; "
+                "choose another `by`, or collect more answers"
+            )
+        return min(int(self.n_splits), n_units)

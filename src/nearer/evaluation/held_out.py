@@ -1,0 +1,125 @@
+"""The error on answers that were held out, with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.parameters import check_level
+from nearer.common.randomness import RandomState
+from nearer.common.words import level_of
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.folds import By, WholeKFold, units_of
+from nearer.evaluation.intervals import error_interval
+from nearer.evaluation.judging import Judged, Task, judge_all, read_counted
+
+
+@dataclass(frozen=True)
+class HeldOutError:
+    """Cross-validated error; chance is 0.5, and see `nearer.ceiling` for the least that is possible.
+
+    Attributes
+    ----------
+    error, low, high : float
+        Of what `predict` uses, with its confidence interval.
+    map_error, map_low, map_high : float
+        Of the p-dimensional map, `embedding_`.
+    n_splits : int
+        Folds that were made.
+    by : str
+        What they kept whole.
+    level : float
+        Of confidence.
+
+    Examples
+    --------
+    >>> print(HeldOutError(0.112, 0.0951, 0.1304, 0.12, 0.1031, 0.1388, 5, "trials"))
+    held-out error 0.112 (95% interval 0.095 to 0.130); of the map 0.120 (0.103 to 0.139); 5 folds of whole trials
+    """
+
+    error: float
+    low: float
+    high: float
+    map_error: float
+    map_low: float
+    map_high: float
+    n_splits: int
+    by: By
+    level: float = 0.95
+
+    def __str__(self) -> str:
+        return (
+            f"held-out error {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to {self.high:.3f}); "
+            f"of the map {self.map_error:.3f} ({self.map_low:.3f} to {self.map_high:.3f}); "
+            f"{self.n_splits} folds of whole {self.by}"
+        )
+
+
+def held_out_error(
+    estimator: OrdinalEmbedding,
+    comparisons: Any,
+    *,
+    n_splits: int = 5,
+    by: By = "trials",
+    level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> HeldOutError:
+    """Return the error on answers that a map was fitted without, by cross-validation.
+
+    The weighted share of wrong predictions, ties half. An estimator that tunes itself does so within each training
+    part. The interval is for the error of such maps on further answers. It treats trials (or what ``by`` keeps whole)
+    as independent, and not rows. So by="trials" speaks of new answers of the same people, by="annotators" of new
+    people.
+
+    Parameters
+    ----------
+    estimator : estimator of `nearer.embedding`
+        Copies of it are fitted.
+    comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
+    n_splits, by
+        As for `WholeKFold`.
+    level : float
+        Of confidence.
+    n_jobs : int, optional
+        Fits at a time; 1 if left out, -1 for all cores.
+    random_state : None, int, SeedSequence, Generator or RandomState
+        For the folds.
+
+    Returns
+    -------
+    HeldOutError
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> judgments = sample_triplets(make_gaussian(15, 2, random_state=0), 600, flipped=0.1, random_state=0)
+    >>> found = held_out_error(STE(2, random_state=0), judgments, random_state=0)
+    >>> found.low < found.error < found.high, found.by
+    (True, 'questions')
+    """
+    check_level(level)
+    judged = read_counted(comparisons)
+    kept, units = units_of(judged, by)
+    folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
+    found = judge_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "held-out error")
+    wrong = in_order(found, [test for _, test in folds])
+    of_predictions, of_map = (error_interval(each, judged.sample_weight, units, level) for each in wrong)
+    return HeldOutError(*of_predictions, *of_map, len(folds), kept, level)
+
+
+def in_order(found: list[Judged], tests: list[NDArray[np.intp]]) -> Judged:
+    """Put together what folds got wrong, row by row of the whole set.
+
+    Examples
+    --------
+    >>> parts = [Judged(np.array([1.0]), np.array([0.0])), Judged(np.array([0.5, 0.0]), np.array([0.0, 1.0]))]
+    >>> in_order(parts, [np.array([1]), np.array([0, 2])]).predictions
+    array([0.5, 1. , 0. ])
+    """
+    order = np.argsort(np.concatenate(tests))
+    return Judged(*(np.concatenate(parts)[order] for parts in zip(*found, strict=True)))

@@ -1,0 +1,124 @@
+"""Confidence intervals of an error from answers that hang together.
+
+Rows of one trial, and answers of one person, tend to be right or wrong together, so that the number of rows says too
+much about how well an error is known. With w_q the weights of the rows, r_q their residuals (1 wrong, 1/2 tie, 0 right,
+less the error) and C clusters, the variance of the error is that of a ratio,
+
+    V = C / (C - 1) * sum_c (sum_{q in c} w_q r_q)^2 / (sum_q w_q)^2.
+
+The error is then as well known as a share among e (1 - e) / V independent answers, and Wilson's interval for such a
+share stays inside [0, 1] and is not empty at an error of 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from nearer.common.arrays import FloatArray
+
+
+class Interval(NamedTuple):
+    """An error and the interval that holds it."""
+
+    error: float
+    low: float
+    high: float
+
+
+def wilson(error: float, n: float, quantile: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share among n independent answers, n not necessarily whole.
+
+    Examples
+    --------
+    >>> low, high = wilson(0.0, 20, 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.0, 0.161)
+    """
+    square = quantile**2 / n
+    centre = (error + square / 2) / (1 + square)
+    half = np.sqrt(square * error * (1 - error) + square**2 / 4) / (1 + square)
+    # Rounding can put an end beyond the error itself.
+    return float(np.clip(centre - half, 0.0, error)), float(np.clip(centre + half, error, 1.0))
+
+
+def effective_number(weights: FloatArray) -> float:
+    """Return how many equal weights are worth these, (sum w)^2 / sum w^2.
+
+    Examples
+    --------
+    >>> effective_number(np.array([1.0, 1.0, 0.0]))
+    2.0
+    """
+    return float(weights.sum() ** 2 / np.square(weights).sum())
+
+
+def clustered_variance(wrong: FloatArray, weights: FloatArray, clusters: NDArray[np.intp]) -> float:
+    """Return the variance of the weighted mean of ``wrong`` when rows of one cluster hang together.
+
+    Parameters
+    ----------
+    wrong, weights : ndarray, shape (m,)
+    clusters : ndarray of int >= 0, shape (m,)
+
+    Examples
+    --------
+    >>> wrong = np.array([1.0, 1.0, 0.0, 0.0])
+    >>> alone, pairs = (clustered_variance(wrong, np.ones(4), np.array(c)) for c in ([0, 1, 2, 3], [0, 0, 1, 1]))
+    >>> round(pairs / alone, 3)
+    3.0
+    """
+    n_clusters = len(np.unique(clusters))
+    if n_clusters < 2:
+        return np.inf
+    residuals = weights * (wrong - np.average(wrong, weights=weights))
+    sums = np.bincount(clusters, residuals)
+    return float(n_clusters / (n_clusters - 1) * np.square(sums).sum() / weights.sum() ** 2)
+
+
+def error_interval(
+    wrong: FloatArray,
+    weights: FloatArray,
+    clusters: NDArray[np.intp],
+    level: float,
+    repeats: NDArray[np.intp] | None = None,
+) -> Interval:
+    """Return the weighted mean of ``wrong`` with its interval, for clusters of rows that hang together.
+
+    Parameters
+    ----------
+    wrong, weights : ndarray, shape (m,)
+        1 for a wrong answer, 1/2 for a tie, 0 for a right one; and what each row counts.
+    clusters : ndarray of int >= 0, shape (m,)
+    level : float
+    repeats : ndarray of int >= 0, shape (m,), optional
+        Which map judged each row, where maps are themselves drawn at random: the variance between them is added.
+
+    Examples
+    --------
+    >>> wrong, weights = np.repeat([0.0, 1.0, 0.0, 0.0], 2), np.ones(8)
+    >>> found = error_interval(wrong, weights, np.repeat(np.arange(4), 2), 0.95)
+    >>> found.error, found.low < 0.25 < found.high
+    (0.25, True)
+    """
+    error = float(np.average(wrong, weights=weights))
+    variance = clustered_variance(wrong, weights, clusters)
+    n_clusters = len(np.unique(clusters))
+    freedom = float(max(n_clusters - 1, 1))
+    if repeats is not None and (n_repeats := int(repeats.max()) + 1) > 1:
+        # Nothing is taken off for what both have in common: training parts overlap, which hides some of the variance.
+        between = clustered_variance(wrong, weights, repeats)
+        if between > 0:
+            # Satterthwaite: few repeats know little about how much maps vary.
+            freedom = (variance + between) ** 2 / (variance**2 / freedom + between**2 / (n_repeats - 1))
+            variance += between
+    if variance > 0:
+        n = min(error * (1 - error) / variance, effective_number(weights))
+    else:
+        n = effective_number(np.bincount(clusters, weights).astype(np.float64))
+    if n == 0:
+        return Interval(error, 0.0, 1.0)
+    return Interval(error, *wilson(error, n, float(stdtrit(freedom, 0.5 + level / 2))))

@@ -1,0 +1,206 @@
+"""How well an embedding or a Gram matrix agrees with comparisons, and with the truth where it is known.
+
+A comparison says that the near pair (i, j) is more alike than the far pair (l, k). Its margin is
+
+    gamma = y * (d2(l, k) - d2(i, j)),        d2(a, b) = |x_a - x_b|^2 = g_aa - 2 g_ab + g_bb,
+
+and the error is the weighted share of negative margins. **A tie counts one half**: counting it as satisfied
+rewards a method that leaves unseen objects at the origin, where every comparison between them is a tie.
+
+Two distances that are equal on paper differ in the last bits in floating point, so a margin of at most 1e-12
+times the sum of its two squared distances is a tie, and `margins` returns it as exactly zero. Counting signs
+after that (`error_from_margins`) needs no tolerance.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearer.common.arrays import checked_points, refuse_nonfinite
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.rows import are_indices, show
+from nearer.evaluation.calibration import ReliabilityCurve, expected_calibration_error, reliability_curve
+from nearer.geometry import procrustes_error
+from nearer.problems.distances import Ties, checked_weights, clear_ties, error_from_margins, pair_distances, soft_error
+from nearer.problems.margins import MarginMap
+
+__all__ = [
+    "MarginStatistics",
+    "ReliabilityCurve",
+    "comparison_error",
+    "error_from_margins",
+    "expected_calibration_error",
+    "margin_statistics",
+    "margins",
+    "pair_distances",
+    "procrustes_error",
+    "reliability_curve",
+    "soft_error",
+]
+
+
+class MarginStatistics(NamedTuple):
+    """Weighted mean and variance of the margins, the two moments the margin distribution is judged by.
+
+    Examples
+    --------
+    >>> MarginStatistics(mean=1.0, variance=0.25).variance
+    0.25
+    """
+
+    mean: float
+    variance: float
+
+
+def comparison_error(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None = None,
+    *,
+    gram: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ties: Ties = "half",
+) -> float:
+    """Weighted share of comparisons with a negative margin.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or array of shape (m, 3) or (m, 4)
+        Triplets or quadruplets.
+    embedding : array of shape (n, p), optional
+        Coordinates of the objects. Give this or ``gram``, not both.
+    gram : array of shape (n, n), optional
+        Gram matrix of the objects.
+    y : array of shape (m,), optional
+        Answers, +1 or -1, unless the comparisons have their own.
+    sample_weight : array of shape (m,), optional
+        Weights, unless the comparisons have their own.
+    ties : {"half", "satisfied"}
+        Whether a tie counts one half, or nothing at all as in the paper.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> points = [[0.0], [1.0], [3.0]]
+    >>> comparison_error([[0, 1, 2], [2, 0, 1]], points)
+    0.5
+    >>> comparison_error([[0, 1, 2]], [[0.0], [0.0], [0.0]])
+    0.5
+    >>> comparison_error([[0, 1, 2]], [[0.0], [0.0], [0.0]], ties="satisfied")
+    0.0
+    """
+    gamma, judged = _margins(comparisons, embedding, gram, y, sample_weight)
+    return error_from_margins(gamma, judged.sample_weight, ties=ties)
+
+
+def margins(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None = None,
+    *,
+    gram: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Margins gamma = y * (d2(far) - d2(near)); exactly zero for ties up to rounding.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or array of shape (m, 3) or (m, 4)
+        Triplets or quadruplets.
+    embedding : array of shape (n, p), optional
+        Coordinates of the objects. Give this or ``gram``, not both.
+    gram : array of shape (n, n), optional
+        Gram matrix of the objects.
+    y : array of shape (m,), optional
+        Answers, +1 or -1, unless the comparisons have their own.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> margins([[0, 1, 2], [2, 0, 1]], [[0.0], [1.0], [3.0]])
+    array([ 8., -5.])
+    """
+    gamma, _ = _margins(comparisons, embedding, gram, y, None)
+    return gamma
+
+
+def margin_statistics(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None = None,
+    *,
+    gram: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> MarginStatistics:
+    """Weighted mean and variance of the margins.
+
+    Parameters
+    ----------
+    comparisons, embedding, gram, y, sample_weight
+        As in `comparison_error`.
+
+    Returns
+    -------
+    MarginStatistics
+        ``mean`` and ``variance`` (the mean squared deviation: the weights are taken to sum to one).
+
+    Examples
+    --------
+    >>> margin_statistics([[0, 1, 2], [2, 1, 0]], [[0.0], [1.0], [3.0]])
+    MarginStatistics(mean=6.5, variance=2.25)
+    """
+    gamma, judged = _margins(comparisons, embedding, gram, y, sample_weight)
+    weights = checked_weights(gamma, judged.sample_weight)
+    mean = float(np.average(gamma, weights=weights))
+    return MarginStatistics(mean, float(np.average((gamma - mean) ** 2, weights=weights)))
+
+
+def _margins(
+    comparisons: Comparisons | ArrayLike,
+    embedding: ArrayLike | None,
+    gram: ArrayLike | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[NDArray[np.float64], Comparisons]:
+    if (embedding is None) == (gram is None):
+        given = "neither" if embedding is None else "both"
+        raise ValueError(f"give either an embedding (n, p) or gram=, a Gram matrix (n, n); got {given}")
+    space = _checked_gram(gram) if gram is not None else checked_points(embedding, "embedding")
+    n_objects = len(space)
+    if isinstance(comparisons, Comparisons) and comparisons.n_objects > n_objects:
+        raise ValueError(
+            f"the comparisons are about {comparisons.n_objects} objects, but the "
+            f"{'embedding' if gram is None else 'gram'} has {n_objects} rows; give one row for each object"
+        )
+    judged = as_comparisons(comparisons, y, sample_weight, n_objects=n_objects)
+    if not isinstance(comparisons, Comparisons) and not are_indices(judged.objects):
+        raise ValueError(
+            f"the rows hold labels such as {show(judged.objects[0])}, but coordinates have no names; pass indices, or "
+            "a Comparisons whose objects are in the order of the coordinates"
+        )
+    if gram is None:
+        near_first, near_second, far_first, far_second = judged.oriented.T
+        near = pair_distances(space, near_first, near_second)
+        far = pair_distances(space, far_first, far_second)
+    else:
+        near, far = MarginMap.from_quadruplets(judged.oriented, n_objects).distances(space)
+    return clear_ties(near, far), judged
+
+
+def _checked_gram(gram: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(gram, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"gram must have shape (n, n); got shape {array.shape}; coordinates are the second argument")
+    refuse_nonfinite(array, "gram")
+    if not np.allclose(array, array.T, rtol=0, atol=1e-8 * np.abs(array).max(initial=0.0)):
+        raise ValueError("gram is not symmetric; if that is rounding, pass (gram + gram.T) / 2")
+    return array

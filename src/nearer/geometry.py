@@ -1,0 +1,180 @@
+"""How alike two configurations of points are, up to what comparisons cannot fix: place, turn and scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh, orthogonal_procrustes
+
+from nearer.common.arrays import FloatArray, PointArray, checked_points
+
+
+def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = True) -> float:
+    """Share of the configuration left unexplained after the best rigid motion, and scale, onto the truth.
+
+    With A and B the two centred configurations and s the nuclear norm of A^T B, the best orthogonal Q gives
+
+        min over c, Q of |c A Q - B|^2 / |B|^2         = 1 - s^2 / (|A|^2 |B|^2)      (``scaling=True``),
+        min over Q    of |A Q - B|^2 / (|A|^2 + |B|^2) = 1 - 2 s / (|A|^2 + |B|^2)   (``scaling=False``).
+
+    Both are symmetric in their arguments, at most 1, and 0 exactly when the shapes are similar (congruent).
+
+    Parameters
+    ----------
+    embedding, truth : arrays of shape (n, p) and (n, q)
+        The one with fewer columns is padded with zero columns.
+    scaling : bool
+        Whether a change of scale is free. Comparisons alone never fix it.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
+    >>> round(procrustes_error(turned, square), 12)
+    0.0
+    >>> round(procrustes_error(turned, square, scaling=False), 12)
+    0.4
+    """
+    first, second = _centred(embedding, "embedding"), _centred(truth, "truth")
+    if len(first) != len(second):
+        raise ValueError(
+            f"embedding has {len(first)} rows and truth has {len(second)}; "
+            "give both one row for each object, in one order"
+        )
+    columns = max(first.shape[1], second.shape[1])
+    first, second = (np.pad(a, ((0, 0), (0, columns - a.shape[1]))) for a in (first, second))
+    size_first, size_second = np.linalg.norm(first), np.linalg.norm(second)
+    if scaling:
+        first, second = first / size_first, second / size_second
+        nuclear_norm = orthogonal_procrustes(first, second)[1]
+        error = 1 - nuclear_norm**2
+    else:
+        nuclear_norm = orthogonal_procrustes(first, second)[1]
+        error = 1 - 2 * nuclear_norm / (size_first**2 + size_second**2)
+    # Rounding can leave the true range by an ulp.
+    return float(np.clip(error, 0.0, 1.0))
+
+
+def _centred(points: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = checked_points(points, name)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty, shape {array.shape}; give at least two objects and one column")
+    centred: NDArray[np.float64] = array - array.mean(axis=0)
+    # Equal rows leave rounding of the mean behind, not exact zeros.
+    if np.abs(centred).max() <= 1e-14 * np.abs(array).max():
+        raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
+    return centred
+
+
+def ellipses_of(
+    embedding: FloatArray, covariances: FloatArray, radius: float, axes: tuple[int, int] = (0, 1)
+) -> FloatArray:
+    """Return an ellipse for each object, (n, 5): centre, half axes (longer first), angle in degrees.
+
+    Parameters
+    ----------
+    embedding : ndarray, shape (n, p)
+    covariances : ndarray, shape (n, p, p)
+    radius : float
+        How many standard deviations it reaches out.
+    axes : pair of int
+        Which two axes of the map.
+
+    Examples
+    --------
+    >>> ellipses_of(np.zeros((1, 2)), np.diag([1.0, 4.0])[None], 2.5).tolist()
+    [[0.0, 0.0, 5.0, 2.5, 90.0]]
+    """
+    if embedding.shape[1] < 2:
+        raise ValueError("ellipses need a map of two dimensions; of this one, standard deviations say it all")
+    pair = list(axes)
+    variances, directions = np.linalg.eigh(covariances[:, pair][:, :, pair])
+    lengths = radius * np.sqrt(np.maximum(variances[:, ::-1], 0))
+    angles = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1]))
+    return np.column_stack([embedding[:, pair], lengths, angles])
+
+
+def principal(points: PointArray, seen: Any) -> FloatArray:
+    """Return points with the mean of those ``seen`` at 0 and their axes in order of falling variance; others at 0.
+
+    The sign of each axis is free; the entry of largest size is made positive.
+
+    Examples
+    --------
+    >>> principal(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
+    [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]
+    """
+    moved = points - points[seen].mean(axis=0)
+    moved[~seen] = 0
+    _, axes = np.linalg.eigh(moved.T @ moved)
+    return with_fixed_signs(moved @ axes[:, ::-1]) + 0.0
+
+
+def aligned(points: FloatArray, onto: FloatArray) -> FloatArray:
+    """Return points turned and mirrored, but neither moved nor scaled, to lie on others as well as they can.
+
+    Examples
+    --------
+    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> aligned(line, onto=np.array([[0.0, 2.0], [0.0, -2.0]])).round(6).tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    rotation, _ = orthogonal_procrustes(points, onto - onto.mean(axis=0))
+    turned: FloatArray = points @ rotation + 0.0
+    return turned
+
+
+def leading_spectrum(matrix: FloatArray, max_rank: int | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return the ``max_rank`` largest eigenvalues of the symmetric part, clipped at 0, and their vectors."""
+    symmetric = (matrix + matrix.T) / 2
+    n = len(symmetric)
+    if max_rank is None or max_rank >= n:
+        eigenvalues, vectors = np.linalg.eigh(symmetric)
+    else:
+        eigenvalues, vectors = eigh(symmetric, subset_by_index=(n - max_rank, n - 1))
+    return np.maximum(eigenvalues, 0), vectors
+
+
+def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
+    """Return the (n, p) points whose Gram matrix is nearest to ``gram``, axes in order of falling variance.
+
+    The sign of each axis is free; the entry of largest size is made positive, so that equal input gives equal maps.
+    An eigenvalue that is nothing but rounding is 0, and so is its axis: the root would make 1e-8 of 1e-16.
+
+    Examples
+    --------
+    >>> embedding_from_gram(np.diag([1.0, 4.0]), n_components=1).round(6)
+    array([[0.],
+           [2.]])
+    """
+    eigenvalues, vectors = leading_spectrum(gram, n_components)
+    eigenvalues = np.where(eigenvalues > len(gram) * np.finfo(float).eps * eigenvalues[-1], eigenvalues, 0.0)
+    points = (vectors * np.sqrt(eigenvalues))[:, ::-1]
+    return with_fixed_signs(np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
+
+
+def with_fixed_signs(points: FloatArray) -> FloatArray:
+    """Return points with the entry of largest size in each column positive.
+
+    Examples
+    --------
+    >>> with_fixed_signs(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist()
+    [[-1.0, 2.0], [3.0, 0.0]]
+    """
+    largest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)
+    result: FloatArray = points * np.where(largest < 0, -1.0, 1.0)
+    return result
+
+
+def centred(gram: FloatArray) -> FloatArray:
+    """Return the Gram matrix of the same points with their mean at the origin; distances stay as they are."""
+    means = gram.mean(axis=0)
+    result: FloatArray = gram - means[None, :] - means[:, None] + means.mean()
+    return result

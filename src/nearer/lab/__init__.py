@@ -1,0 +1,1 @@
+"""The paper's experiments and all benchmarks; nothing else imports this."""

@@ -1,0 +1,179 @@
+"""Running the benchmark: which pieces of work are left, side by side, each kept as soon as it is done."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqdm import tqdm
+
+from nearer.lab.accuracy.calibration_table import check_counts
+from nearer.lab.accuracy.datasets import DATA_SETS, DataSet
+from nearer.lab.accuracy.entries import ENTRIES, METHODS
+from nearer.lab.accuracy.peers import PEERS
+from nearer.lab.accuracy.units import Job, Unit, fingerprint, run_job
+from nearer.lab.benchmarks.measure import MeasurementFailed, Program
+from nearer.lab.paper.runner import Interrupted, side_by_side
+from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
+from nearer.lab.paper.tuning import Record
+from nearer.report.checks import Check, maybe, string, whole
+
+# Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
+_OWN, _PEERS = "own.jsonl", "peers.jsonl"
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+_FIGURES: dict[str, Check] = {
+    **dict.fromkeys(("error", "error_map", "error_given", "ece"), maybe(SHARE)),
+    "log_loss": maybe(AMOUNT), "reliability": maybe(check_counts), "seconds": AMOUNT, "n_warnings": whole(),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class AccuracyRun:
+    """A run over data sets, sizes, trials and methods.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets ``own.jsonl`` and ``peers.jsonl``; made if it is not there.
+    data : sequence of DataSet
+    methods : sequence of str
+    peer : Program, optional
+        cblearn; needed if peers are among the methods.
+    sizes : sequence of int, optional
+        Training sizes in place of each data set's own.
+    n_trials, seed, n_jobs : int
+    """
+
+    folder: Path
+    data: Sequence[DataSet] = tuple(DATA_SETS.values())
+    methods: Sequence[str] = METHODS
+    peer: Program | None = None
+    sizes: Sequence[int] = ()
+    n_trials: int = 10
+    seed: int = 0
+    n_jobs: int = 1
+    _failures: list[str] = field(default_factory=list, init=False)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What went wrong, in a sentence each; the pieces of work concerned are tried again by the next run."""
+        return tuple(self._failures)
+
+    def units(self) -> list[Unit]:
+        """Return all units: one data set after the other, large sizes first."""
+        return [
+            Unit(data.name, size, trial, method)
+            for data in self.data
+            for size in reversed(data.fitting_sizes(self.sizes))
+            for trial in range(self.n_trials)
+            for method in self.methods
+            if not data.is_real or method in PEERS or not ENTRIES[method].needs_truth
+        ]
+
+    def finished(self) -> dict[Unit, Record]:
+        """Return the records on file that this run would make again: same seed, same protocol, same grid."""
+        wanted = {unit: fingerprint(DATA_SETS[unit.data], unit.size, unit.method) for unit in self.units()}
+        found: dict[Unit, Record] = {}
+        for name in (_OWN, _PEERS):
+            path = self.folder / name
+            for record in read_records(path, {"data": string}):
+                if record["seed"] != self.seed:
+                    continue
+                if record["size"] is None:  # everything of this method before this line no longer counts
+                    outdated = [
+                        unit for unit in found if (unit.data, unit.method) == (record["data"], record["method"])
+                    ]
+                    for unit in outdated:
+                        del found[unit]
+                    continue
+                unit = Unit(record["data"], record["size"], record["trial"], record["method"])
+                if record["fingerprint"] == wanted.get(unit):
+                    found[unit] = check_figures(path, record, _FIGURES)
+        return found
+
+    def on_file(self) -> list[Record]:
+        """Return the records that are there, in the order of `units`, without running anything."""
+        done = self.finished()
+        return [done[unit] for unit in self.units() if unit in done]
+
+    def forget(self, methods: Sequence[str]) -> None:
+        """Make the records of methods on these data sets count no more, by a line that says so."""
+        for method in methods:
+            path = self._path(method)
+            cut_partial_line(path)
+            for data in self.data:
+                mark = {"data": data.name, "seed": self.seed, "size": None, "trial": None, "method": method}
+                append_record(path, {**mark, "fingerprint": "again"})
+
+    def jobs(self, units: Sequence[Unit]) -> list[Job]:
+        """Put units together: the peers of a trial in one job, every other unit in one of its own."""
+        grouped: dict[tuple[object, ...], list[Unit]] = {}
+        for unit in units:
+            grouped.setdefault((*unit[:3], "cblearn" if unit.method in PEERS else unit.method), []).append(unit)
+        return [Job(*group[0][:3], tuple(unit.method for unit in group)) for group in grouped.values()]
+
+    def execute(self) -> list[Record]:
+        """Do what is left to do and return all records, in the order of `units`.
+
+        Raises
+        ------
+        Interrupted
+            On Ctrl-C. What was finished is on file.
+        """
+        units, done = self.units(), self.finished()
+        jobs = self.jobs([unit for unit in units if unit not in done])
+        if self.peer is None and any(job.methods[0] in PEERS for job in jobs):
+            raise ValueError("peers are left to run, but no Python with cblearn was given")
+        for path in {self._path(job.methods[0]) for job in jobs}:
+            cut_partial_line(path)
+        # disable=None: a bar on a terminal, silence in a log file.
+        bar = tqdm(total=len(units), initial=len(done), desc="accuracy", unit="fit", disable=None)
+        try:
+            with bar, one_thread_each():
+                calls = [(job, self.seed, self.peer) for job in jobs]
+                for job, outcome in side_by_side(attempt, calls, self.n_jobs):
+                    if isinstance(outcome, str):
+                        self._failures.append(f"{job.data}, {job.size} comparisons, trial {job.trial}: {outcome}")
+                        sys.stderr.write(f"nearer: {self._failures[-1]}\n")
+                        continue
+                    for record in outcome:
+                        append_record(self._path(record["method"]), record)
+                        done[Unit(job.data, job.size, job.trial, record["method"])] = record
+                    bar.update(len(outcome))
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"stopped with {len(done)} of {len(units)} tuned fits kept in {self.folder}; "
+                "run the same command again (without --again) to go on"
+            ) from None
+        return [done[unit] for unit in units if unit in done]
+
+    def _path(self, method: str) -> Path:
+        return self.folder / (_PEERS if method in PEERS else _OWN)
+
+
+def attempt(job: Job, seed: int, peer: Program | None) -> tuple[Job, list[Record] | str]:
+    """Do a piece of work and return its records, or what went wrong."""
+    try:
+        return job, run_job(job, seed, peer)
+    except MeasurementFailed as failure:
+        return job, str(failure)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let every process that is started meanwhile use one thread: the work is done side by side already."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,1 @@
+"""The commands `nearer bench` and `nearer reproduce`, one benchmark a file."""

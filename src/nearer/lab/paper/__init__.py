@@ -1,0 +1,21 @@
+"""The paper's experiments, run again: protocols, tuned methods, tables and figures.
+
+Data flows one way: protocol (which comparisons) -> methods and tuning (which settings, which error) -> store (one line
+for each tuned fit) -> table and figures.
+"""
+
+from nearer.lab.paper.protocol import EXPERIMENTS, MUSIC, SYNTHETIC, Experiment
+from nearer.lab.paper.runner import Interrupted, Run
+from nearer.lab.paper.table import table_csv, table_rows, table_text
+
+__all__ = [
+    "EXPERIMENTS",
+    "MUSIC",
+    "SYNTHETIC",
+    "Experiment",
+    "Interrupted",
+    "Run",
+    "table_csv",
+    "table_rows",
+    "table_text",
+]

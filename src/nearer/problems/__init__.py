@@ -1,0 +1,1 @@
+"""What is minimized: over Gram matrices, points, several views, graphs, structures; margins and penalty."""

@@ -1,0 +1,210 @@
+"""The problem over points: the one of `nearer.problems.gram` with G = X X^T for points X of shape (n, p).
+
+    minimize over X    sum_q c_q loss(d2(near_q), d2(far_q)) + trace * ||X||_F^2 + ridge / 2 * ||X^T X||_F^2
+
+The shares c_q are the weights divided by their sum. On G = X X^T the penalties are those on tr(G) and ||G||_F^2. A
+value with its gradient costs O(m p + n p^2), in the compiled loops of `nearer.kernels`; nothing of size n^2 is made.
+
+The comparisons come from a *source*: a `Comparisons` in memory, or a file that is read a block at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.arrays import FloatArray, PointArray
+from nearer.data.comparisons import Comparisons
+from nearer.losses import Loss
+
+if TYPE_CHECKING:
+    from nearer.data.packed import Rows
+
+
+class Spectrum(NamedTuple):
+    """Leading eigenvalues of the pull of the comparisons, falling, (p,), and their vectors as columns, (n, p)."""
+
+    eigenvalues: FloatArray
+    vectors: FloatArray
+
+
+class Source(Protocol):
+    """Where comparisons come from."""
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of comparisons."""
+        ...
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+        """Return all comparisons, some at a time; blocks in random order if ``rng`` is given."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Comparisons that fit into memory, as one block and without a copy."""
+
+    comparisons: Comparisons
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects."""
+        return self.comparisons.n_objects
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All comparisons."""
+        return rows_of(self.comparisons)
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+        """Return the one block."""
+        yield self.rows
+
+
+def rows_of(comparisons: Comparisons) -> Rows:
+    """Return comparisons as the compiled loops take them, without a copy."""
+    from nearer.data.packed import Rows
+
+    return Rows.of(comparisons.rows, comparisons.answers, comparisons.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredProblem:
+    """Comparisons, loss and penalty of one fit over points.
+
+    Parameters
+    ----------
+    source : Source
+    loss : Loss
+        One with a compiled loop.
+    trace, ridge : float
+        Weights of ||X||_F^2 and of ||X^T X||_F^2 / 2.
+    held_out : Rows, optional
+        Comparisons that judge the map while it is fitted.
+    movable : ndarray of bool, shape (n,), optional
+        Which objects may move; all if left out.
+    spectrum : Spectrum, optional
+        The leading pull of the comparisons, if it is known already; see `nearer.solvers.starts`.
+    n_threads : int, optional
+        Of the compiled loops; as many as the machine allows if left out.
+
+    Examples
+    --------
+    >>> from nearer.losses import Hinge
+    >>> comparisons = Comparisons.from_triplets([[0, 1, 2]])
+    >>> problem = FactoredProblem(InMemory(comparisons), Hinge())
+    >>> value, gradient = problem.objective_and_gradient(np.array([[0.0], [0.5], [1.0]]))
+    >>> value, gradient.ravel().tolist()
+    (0.0625, [0.5, 0.5, -1.0])
+    """
+
+    source: Source
+    loss: Loss
+    trace: float = 0.0
+    ridge: float = 0.0
+    held_out: Rows | None = None
+    movable: NDArray[np.bool_] | None = None
+    spectrum: Spectrum | None = None
+    n_threads: int | None = None
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects n."""
+        return self.source.n_objects
+
+    @cached_property
+    def mentions(self) -> FloatArray:
+        """The total weight of the comparisons that mention each object, (n,); 0 for those that nothing moves."""
+        from nearer import kernels
+
+        return np.asarray(sum(kernels.mentions(rows, self.n_objects) for rows in self.source.blocks()))
+
+    @cached_property
+    def n_groups(self) -> int:
+        """The number of groups of objects that no comparison connects; objects in none of them do not count."""
+        from nearer import kernels
+
+        parents = np.arange(self.n_objects)
+        for rows in self.source.blocks():
+            kernels.unite(rows, parents)
+        return int(np.sum((parents == np.arange(self.n_objects)) & (self.mentions > 0)))
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The sum of the weights: the number of comparisons, if each has weight 1."""
+        return float(sum(rows.weights.sum() if rows.weights.size else len(rows) for rows in self.source.blocks()))
+
+    @cached_property
+    def objective_at_zero(self) -> float:
+        """The objective when all objects lie at one point."""
+        zero = np.zeros(1)
+        return self.loss.evaluate(zero, zero, np.ones(1)).value
+
+    def objective_and_gradient(self, points: PointArray, trace: float | None = None) -> tuple[float, PointArray]:
+        """Return the value to be minimized and its gradient with respect to X, (n, p); at another trace if given."""
+        trace = self.trace if trace is None else trace
+        value, gradient = self.loss_and_gradient(points)
+        if trace:
+            value += trace * float(np.vdot(points, points))
+            gradient += points.dtype.type(2 * trace) * points
+        if self.ridge:
+            square = points.T @ points
+            value += self.ridge / 2 * float(np.vdot(square, square))
+            gradient += points.dtype.type(2 * self.ridge) * (points @ square)
+        if self.movable is not None:
+            gradient[~self.movable] = 0
+        return value, gradient
+
+    def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
+        """Return the mean loss alone and its gradient."""
+        from nearer import kernels
+
+        value, gradient = 0.0, None
+        for rows in self.source.blocks():
+            part, slope = kernels.evaluate(self.loss.compiled, points, rows, self.n_threads)
+            value += part
+            gradient = slope if gradient is None else np.add(gradient, slope, out=gradient)
+        assert gradient is not None
+        gradient /= points.dtype.type(self.total_weight)
+        return value / self.total_weight, gradient
+
+    def pull(self, points: PointArray) -> PointArray:
+        """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons."""
+        from nearer import kernels
+
+        total = sum(kernels.pull(points, rows, self.n_threads) for rows in self.source.blocks())
+        return np.asarray(total / points.dtype.type(self.total_weight))
+
+    def sample(self, n_rows: int) -> Rows:
+        """Return at most so many comparisons, evenly spaced in the first block."""
+        from nearer.data.packed import Rows
+
+        rows = next(self.source.blocks())
+        chosen = slice(None, None, -(-len(rows) // n_rows))
+        return Rows.of(
+            rows.objects[chosen],
+            rows.answers[chosen] if rows.answers.size else None,
+            rows.weights[chosen] if rows.weights.size else None,
+        )
+
+    def held_out_error(self, points: PointArray) -> float:
+        """Return the weighted share of held-out comparisons that the map gets wrong, ties counted half."""
+        from nearer import kernels
+        from nearer.problems.distances import clear_ties, error_from_margins
+
+        assert self.held_out is not None
+        margins = clear_ties(*kernels.squared_distances(points, self.held_out, self.n_threads))
+        return error_from_margins(margins, self.held_out.weights if self.held_out.weights.size else None)

@@ -1,0 +1,176 @@
+"""The report's charts: error against chance and ceiling, margins, learning curve, scree, choice of dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nearer.common.words import counted, percent
+from nearer.evaluation.attainable import Best
+from nearer.evaluation.trend import CHANCE
+from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
+from nearer.report.axes import WIDTH, Axes, box, dot, line, number, path, ticks, words
+from nearer.report.wording import figure, interval
+
+_LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
+
+
+def predicts_otherwise(error: Mapping[str, Any]) -> bool:
+    """Whether the method predicts by something else than the map: the two errors differ where they are printed."""
+    own, held_out = error.get("map"), error.get("held_out")
+    return own is None or held_out is None or figure(own) != figure(held_out)
+
+
+def error_chart(error: Mapping[str, Any]) -> str:
+    """Draw the held-out errors and the ceiling with their intervals, a row each, and chance."""
+    chance = error.get("chance") or 0.5
+    rows = [
+        (name, error[value], error.get(low), error.get(high), kind)
+        for name, value, low, high, kind in (
+            ("the map", "map", "map_low", "map_high", "accent"),
+            ("what the method predicts", "held_out", "low", "high", "second"),
+            (BEST_POSSIBLE, "ceiling", "ceiling_low", "ceiling_high", "plain"),
+        )
+        if error.get(value) is not None and (value != "held_out" or predicts_otherwise(error))
+    ]
+    largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
+    axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=82 + 40 * len(rows), left=18, top=30)
+    floor = axes.height - axes.bottom
+    parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=())
+    if best := Best.known(error):
+        parts.append(box(axes.at_x(0), axes.top - 6, axes.at_x(best.error), floor, "beyond"))
+    parts += [
+        line(axes.at_x(chance), 20, axes.at_x(chance), floor, "reference"),
+        words(axes.at_x(chance), 14, GUESSING, "tick end"),
+    ]
+    for place, (name, value, low, high, kind) in enumerate(rows):
+        y = axes.top + 28 + 40 * place
+        if low is not None and high is not None:
+            parts += _whisker(axes.at_x(low), axes.at_x(high), y, kind)
+        parts.append(dot(axes.at_x(value), y, kind, 5.5))
+        parts.append(_above(axes.at_x(value), y - 12, f"{name}  {figure(value)}"))
+    described = "; ".join(
+        f"{name} {figure(value)} ({interval(low, high) or 'no interval'})" for name, value, low, high, _ in rows
+    )
+    unknown = "" if error.get("ceiling") is not None else f"; {BEST_POSSIBLE} not known"
+    return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {figure(chance)}{unknown}")
+
+
+def _above(x: float, y: float, content: str) -> str:
+    """Write above a dot, moved aside where the drawing would cut the words off."""
+    half = _LETTER * len(content) / 2
+    return words(round(min(max(x, half), WIDTH - half), 2), y, content, "name middle")
+
+
+def _whisker(x1: float, x2: float, y: float, kind: str) -> list[str]:
+    ends = [line(x, y - 5, x, y + 5, f"{kind} stroke") for x in (x1, x2)]
+    return [line(x1, y, x2, y, f"{kind} stroke"), *ends]
+
+
+def _upright_whisker(x: float, y1: float, y2: float, kind: str) -> list[str]:
+    ends = [line(x - 4, y, x + 4, y, f"{kind} stroke") for y in (y1, y2)]
+    return [line(x, y1, x, y2, f"{kind} stroke"), *ends]
+
+
+def margins_chart(margins: Mapping[str, Any]) -> str:
+    """Draw the histogram of margins; those below zero, which the map gets wrong, in the accent colour."""
+    edges, counts = margins["edges"], margins["counts"]
+    most = max([*counts, 1])
+    axes = Axes(x=(edges[0], edges[-1]), y=(0.0, 1.06 * most), left=66)
+    parts = axes.frame("margin", "comparisons")
+    for left, right, many in zip(edges[:-1], edges[1:], counts, strict=True):
+        kind = "accent bar" if right <= 1e-9 else "second bar"
+        parts.append(box(axes.at_x(left), axes.at_y(many), axes.at_x(right), axes.at_y(0), kind))
+    if edges[0] <= 0 <= edges[-1]:
+        parts.append(line(axes.at_x(0), axes.top, axes.at_x(0), axes.at_y(0), "reference"))
+    return axes.drawing(
+        parts,
+        f"Histogram of the margins of {counted(int(sum(counts)), 'comparison')} from {edges[0]:.3g} to {edges[-1]:.3g}",
+    )
+
+
+def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any] | None) -> str:
+    """Draw the held-out error against the number of comparisons learned from."""
+    sizes, errors = [max(step["n_comparisons"], 1) for step in curve], [step["error"] for step in curve]
+    lows = [step["low"] if step.get("low") is not None else step["error"] for step in curve]
+    highs = [step["high"] if step.get("high") is not None else step["error"] for step in curve]
+    scale = CurveScale.of(sizes, highs)
+    # Its x axis is of logarithms.
+    axes = Axes(x=(math.log10(scale.x[0]), math.log10(scale.x[1])), y=scale.y)
+    at_x = [axes.at_x(math.log10(size)) for size in sizes]
+    parts = axes.frame(
+        X_TITLE, Y_TITLE, x_ticks=[math.log10(size) for size in scale.ticks], y_ticks=scale.heights,
+        x_name=lambda place: number(round(10**place)),
+    )  # fmt: skip
+    band = [(x, axes.at_y(high)) for x, high in zip(at_x, highs, strict=True)]
+    band += [(x, axes.at_y(low)) for x, low in reversed(list(zip(at_x, lows, strict=True)))]
+    parts.append(path(band, "accent band", closed=True))
+    best = Best.known(error or {})
+    references = {GUESSING: (error or {}).get("chance") or CHANCE, BEST_POSSIBLE: best and best.error}
+    for name, height in references.items():
+        if height is not None:
+            y = axes.at_y(height)
+            parts += [
+                line(axes.left, y, axes.at_x(axes.x[1]), y, "reference"),
+                words(axes.left + 6, y - 6, name, "tick"),
+            ]
+    places = [(x, axes.at_y(value)) for x, value in zip(at_x, errors, strict=True)]
+    parts += [path(places, "accent stroke"), *(dot(x, y, "accent", 3.5) for x, y in places)]
+    return axes.drawing(
+        parts,
+        "Learning curve: "
+        + "; ".join(
+            f"{counted(round(size), 'comparison')}, error {value:.3f}"
+            for size, value in zip(sizes, errors, strict=True)
+        ),
+    )
+
+
+def scree_chart(scree: Sequence[float]) -> str:
+    """Draw the share of the map's variance along each axis."""
+    total = sum(scree) or 1.0
+    shares = [value / total for value in scree]
+    axes = Axes(x=(0.4, len(shares) + 0.6), y=(0.0, 105 * max(shares) or 100.0))
+    parts = axes.frame("axis of the map", "share of variance, %", x_ticks=_some(range(1, len(shares) + 1)))
+    for place, share in enumerate(shares, start=1):
+        top = axes.at_y(100 * share)
+        parts.append(box(axes.at_x(place - 0.32), top, axes.at_x(place + 0.32), axes.at_y(0), "second bar"))
+    return axes.drawing(
+        parts,
+        "Share of variance: "
+        + "; ".join(f"axis {place} {percent(share)}" for place, share in enumerate(shares, start=1)),
+    )
+
+
+def dimension_chart(choice: Mapping[str, Any]) -> str:
+    """Draw the error of each number of dimensions, and a ring around the chosen one.
+
+    Whiskers are one standard error.
+    """
+    candidates, errors = choice["candidates"], choice["errors"]
+    deviations = [value or 0.0 for value in choice.get("standard_errors") or [0.0] * len(errors)]
+    lows = [max(value - deviation, 0.0) for value, deviation in zip(errors, deviations, strict=True)]
+    highs = [value + deviation for value, deviation in zip(errors, deviations, strict=True)]
+    room = 0.12 * (max(highs) - min(lows)) + 1e-6
+    axes = Axes(x=(min(candidates) - 0.5, max(candidates) + 0.5), y=(max(min(lows) - room, 0.0), max(highs) + room))
+    parts = axes.frame("dimensions", "held-out error of the map", x_ticks=_some(candidates))
+    places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(candidates, errors, strict=True)]
+    parts.append(path(places, "second thin"))
+    for (x, y), low, high in zip(places, lows, highs, strict=True):
+        parts += _upright_whisker(x, axes.at_y(low), axes.at_y(high), "second") if high > low else []
+        parts.append(dot(x, y, "second"))
+    if choice.get("chosen") in candidates:
+        x, y = places[list(candidates).index(choice["chosen"])]
+        parts.append(dot(x, y, "ring", 10))
+    return axes.drawing(
+        parts,
+        "Held-out error: "
+        + "; ".join(f"{counted(size, 'dimension')} {value:.3f}" for size, value in zip(candidates, errors, strict=True))
+        + f"; chosen {choice.get('chosen')}",
+    )
+
+
+def _some(values: Sequence[int]) -> list[int]:
+    """Return at most a dozen of whole numbers, evenly spaced, so that their labels do not touch."""
+    return list(values)[:: -(-len(values) // 12)]

@@ -1,0 +1,129 @@
+"""What was done, in the words of a methods section: only what the results say, and nothing where they are silent."""
+
+from __future__ import annotations
+
+from nearer.common.words import counted, level_of
+from nearer.report.making import copyable
+from nearer.report.sections import Results, paragraph
+from nearer.report.wording import basis, figure, interval, map_error, method_name, placed
+
+
+def methods(results: Results) -> str | None:
+    """Show a paragraph for a paper, with a button that copies it.
+
+    There is none without a method.
+    """
+    if not (results["settings"] or {}).get("method"):
+        return None
+    made = (_data(results), _at_chance(results), _map(results), _weighed(results), _dimension(results))
+    judged = (_error(results), _distances(results), _regions(results), _placed(results))
+    return paragraph("To start from; look through it before it goes into a paper.") + copyable(
+        "methods", " ".join(sentence for sentence in (*made, *judged) if sentence)
+    )
+
+
+def _data(results: Results) -> str:
+    source, summary = results["source"] or {}, results["summary"] or {}
+    kind = f" ({source['kind']})" if source.get("kind") else ""
+    n_undecided, n_bad = source.get("n_undecided"), source.get("n_bad")
+    left = [counted(n_undecided, "undecided answer")] if n_undecided else []
+    left += [f"{counted(n_bad, 'row')} that could not be read"] if n_bad else []
+    without = f", without {' and '.join(left)}" if left else ""
+    answers, comparisons = source.get("n_answers"), summary.get("n_comparisons")
+    if answers is None or not comparisons:
+        return f"The map rests on {basis(results)}{kind}{without}."
+    was = "was" if answers == 1 else "were"
+    return f"The {basis(results)}{kind} {was} read as {counted(comparisons, 'comparison')} of distances{without}."
+
+
+def _at_chance(results: Results) -> str:
+    """Say how many people are flagged, in the words of the finding, and that the map was fitted to all answers."""
+    titles = [each["title"] for each in results["findings"] or [] if each.get("code") == "at-chance"]
+    return "".join(f"{title}, judged by maps of the others; no answers were left out for it." for title in titles)
+
+
+def _map(results: Results) -> str:
+    settings, version = results["settings"], (results["versions"] or {}).get("nearer")
+    program = f"nearer {version}" if version else "nearer"
+    seed = "" if results["seed"] is None else f" (seed {results['seed']})"
+    chosen = (settings.get("chosen") or {}).get("method")
+    how = method_name(chosen or settings["method"])
+    how += ", which predicted held-out answers best among several methods" if chosen else ""
+    return f"A map of {counted(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
+
+
+def _weighed(results: Results) -> str:
+    weighed = (results["settings"].get("run") or {}).get("weigh_annotators")
+    return "People whose answers disagreed with everybody else's counted less." if weighed else ""
+
+
+def _dimension(results: Results) -> str:
+    found = results["dimension"]
+    if not found or found.get("rule") != "one standard error":
+        return ""
+    *others, last = sorted(found["candidates"])
+    tried = f"{', '.join(map(str, others))} and {last}" if others else str(last)
+    by = f" by {method_name(found['method'])}" if found.get("method") else ""
+    return (
+        f"Of {tried} dimensions, {found['chosen']} is the smallest number in which the held-out error of maps{by} "
+        "lies within one standard error of the least."
+    )
+
+
+def _error(results: Results) -> str:
+    measured, error = map_error(results), results["error"]
+    if measured is None:
+        return ""
+    value, low, high = measured
+    whole = f" that kept {error['unit']} whole" if error.get("unit") else ""
+    folds = f"In {error['n_folds']}-fold cross-validation{whole} such maps" if error.get("n_folds") else "The map"
+    beside = [f"guessing: {figure(error.get('chance') or 0.5)}"]
+    if interval(low, high):
+        beside.insert(0, f"{_level(results)} interval {interval(low, high)}")
+    if error.get("ceiling") is not None:
+        around = interval(error.get("ceiling_low"), error.get("ceiling_high"))
+        within = f", {_level(results)} interval {around}" if around else ""
+        beside.append(f"the least that contradictions among the answers allow: {figure(error['ceiling'])}{within}")
+    return f"{folds} had an error of {figure(value)} on held-out comparisons ({'; '.join(beside)})."
+
+
+def _distances(results: Results) -> str:
+    found = results.get("reproducibility")
+    if not found:
+        return ""
+    kept = f" of whole {found['unit']}" if found.get("unit") else ""
+    splits = f" (mean of {counted(found['n_splits'], 'random split')})" if found.get("n_splits") else ""
+    return (
+        f"Spearman correlations of the distances on maps of two halves{kept}{splits}, stepped up to all answers by the "
+        f"Spearman-Brown formula, gave a reliability of {found['reliability']:.2f}."
+    )
+
+
+def _placed(results: Results) -> str:
+    found = placed(results)
+    if found is None:
+        return ""
+    number, by = len(found["objects"]), found.get("n_answers")
+    answers = f" by {counted(by, 'further answer')}" if by is not None else ""
+    were = f"{counted(number, 'further object')} {'was' if number == 1 else 'were'}"
+    return f"{were} placed on that map{answers}, which left the others where they were; no figure above takes them in."
+
+
+def _regions(results: Results) -> str:
+    if results["covariances"] is None:
+        return ""
+    kind = "credible" if results["settings"]["method"] == "PosteriorEmbedding" else "confidence"
+    return f"Ellipses are {_level(results)} {kind} regions of the positions{_resampled(results)}."
+
+
+def _resampled(results: Results) -> str:
+    settings = results["settings"]
+    run = settings.get("run") or {}
+    if settings["method"] == "PosteriorEmbedding" or not run.get("n_resamples") or not run.get("by"):
+        return ""
+    no_trials = run["by"] == "trials" and not (results["summary"] or {}).get("n_trials")
+    return f", from {counted(run['n_resamples'], 'bootstrap resample')} of {'comparisons' if no_trials else run['by']}"
+
+
+def _level(results: Results) -> str:
+    return level_of(results["level"] or 0.95)

@@ -1,0 +1,123 @@
+"""The folder that a run leaves: the map as CSV, the model, figures, a log, and one JSON file for the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer.common.arrays import FloatArray
+from nearer.common.json_files import read_json
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.formats.inert import inert
+from nearer.report.checks import HINT
+from nearer.report.results import checked
+from nearer.storage import save_model
+from nearer.study.figures import FIGURES, draw_study
+from nearer.study.pipeline import Study
+from nearer.study.results import results_of
+
+RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
+#: All names that a run, or a report of it, may write.
+FILES = (MAP, RESULTS, LOG, "model.json", "model.npz", "report.html", *FIGURES)
+
+
+def refuse_input(file: Path, folder: Path) -> None:
+    """Refuse to write over the answers that a run is to read."""
+    if any((folder / name).resolve() == file.resolve() for name in FILES):
+        raise ValueError(f"{file} would be written over by the results; choose another folder with --out")
+
+
+def begin_study(study: Study, folder: Path, about: Mapping[str, Any]) -> None:
+    """Write a map as soon as there is one, in place of what an earlier run has left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+    save_model(study.model, folder)
+    keep_study(study, folder, about)
+
+
+def keep_study(study: Study, folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Write what has been found out so far, and return it."""
+    results = results_of(study, about)
+    write_text(folder / MAP, map_csv(study.model, None if study.places is None else study.places.std))
+    write_text(folder / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
+    return results
+
+
+def end_study(study: Study, folder: Path, about: Mapping[str, Any]) -> list[str]:
+    """Write the end result, with a log and figures, and return the names of all files."""
+    results = keep_study(study, folder, about)
+    write_text(folder / LOG, log_text(results))
+    return [MAP, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, folder)]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is whole or not there at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8", newline="")
+    part.replace(path)
+
+
+def read_results(folder: str | PathLike[str]) -> dict[str, Any]:
+    """Return the results in a folder that `nearer fit` wrote.
+
+    Examples
+    --------
+    >>> read_results("nowhere")
+    Traceback (most recent call last):
+    ValueError: nowhere holds no results: there is no results.json; make them with `nearer fit FILE -o nowhere`
+    """
+    path = Path(folder) / RESULTS
+    if not path.is_file():
+        raise ValueError(
+            f"{folder} holds no results: there is no {RESULTS}; make them with `nearer fit FILE -o {folder}`"
+        )
+    try:
+        results: dict[str, Any] = dict(checked(read_json(path.read_bytes())))
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be used: {str(error).removesuffix(HINT)}; run `nearer fit` again") from error
+    return results
+
+
+def map_csv(model: OrdinalEmbedding, std: FloatArray | None = None) -> str:
+    """Return a map as CSV: a label, its coordinates and, where known, their standard deviations.
+
+    A label that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
+    points = model.embedding_
+    names = [f"x{k + 1}" for k in range(points.shape[1])]
+    numbers = points
+    if std is not None:
+        names += [f"sd{k + 1}" for k in range(points.shape[1])]
+        numbers = np.hstack([points, std])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")  # or a label with a carriage return in it would go without quotes
+    writer.writerow(["object", *names])
+    for label, row in zip(model.objects_.tolist(), numbers.tolist(), strict=True):
+        writer.writerow([inert(str(label)), *map(repr, row)])
+    return text.getvalue()
+
+
+def log_text(results: Mapping[str, Any]) -> str:
+    """Return what is needed to repeat a run exactly."""
+    settings = results["settings"]
+    lines = [
+        f"command: {results['command']}",
+        f"date: {results['date']}",
+        f"seconds: {results['seconds']:.1f}",
+        f"file: {results['source']['file']} (sha256 {results['source']['sha256']})",
+        f"seed: {results['seed']}",
+        "versions: " + ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
+        f"run: {json.dumps(settings['run'])}",
+        f"method: {settings['method']} {json.dumps(settings['parameters'])}",
+        f"chosen: {json.dumps(settings['chosen'])}",
+        *(f"note: {note}" for note in results["notes"]),
+    ]
+    return "\n".join(lines) + "\n"

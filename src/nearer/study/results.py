@@ -1,0 +1,236 @@
+"""A study as one JSON object: all that a report needs, and nothing that has to be computed again."""
+
+from __future__ import annotations
+
+import math
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from nearer.data.comparisons import Comparisons
+from nearer.data.rows import factorize
+from nearer.embedding import BestOf
+from nearer.evaluation.annotators import AnnotatorReliability
+from nearer.evaluation.bootstrap import LEVEL
+from nearer.evaluation.reproducibility import ellipse_size
+from nearer.study.citations import citations
+from nearer.study.margins import margins_histogram
+from nearer.study.pipeline import DIMENSIONS_BY, Study
+from nearer.study.settings import METHODS
+
+FORMAT = 1
+_VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a study as plain values.
+
+    Parameters
+    ----------
+    study : Study
+    about : mapping
+        ``title``, ``file``, ``sha256``, ``command``, ``date`` and ``seconds``.
+    """
+    answers, model, settings = study.answers, study.model, study.settings
+    summary = answers.comparisons.summary()
+    source = {"file": about["file"], "sha256": about["sha256"], "kind": answers.kind, "n_answers": len(answers)}
+    variances = model.embedding_.var(axis=0)
+    found = {
+        "format": FORMAT,
+        "title": about["title"],
+        "source": {**source, "n_bad": answers.n_bad, "n_undecided": answers.n_undecided},
+        "summary": {
+            name: getattr(summary, name)
+            for name in ("n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen")
+        },
+        "objects": [str(label) for label in model.objects_.tolist()],
+        "attributes": {},  # which come with the report
+        "embedding": model.embedding_,
+        "scree": np.sort(variances)[::-1],
+        "covariances": None if study.places is None else study.places.covariances,
+        "level": settings.level,
+        "scales": _scales(study),
+        "ellipse_size": size_of_ellipses(study),
+        "reproducibility": _reproducibility(study),
+        "error": _error(study),
+        "margins": margins_histogram(study),
+        "learning_curve": _curve(study),
+        "dimension": _dimension(study),
+        "annotators": None if study.annotators is None else _annotators(study, study.annotators),
+        "findings": None if study.findings is None else study.findings.as_dicts(),
+        "settings": _settings(study),
+        "notes": list(study.notes),
+        "versions": {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()},
+        "seed": settings.seed,
+        "command": about["command"],
+        "date": about["date"],
+        "seconds": about["seconds"],
+        "citations": citations(type(study.chosen).__name__, version("nearer")),
+    }
+    plain: dict[str, Any] = plain_values(found)
+    return plain
+
+
+def share_known(judged: Comparisons, fitted: Comparisons) -> float:
+    """Return the share of comparisons that are, as they were answered, among others over the same objects.
+
+    Examples
+    --------
+    >>> share_known(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]), Comparisons.from_triplets([[0, 1, 2]]))
+    0.5
+    """
+    known = {row.tobytes() for row in np.ascontiguousarray(fitted.over(judged.objects).oriented, dtype=np.int64)}
+    rows = np.ascontiguousarray(judged.oriented, dtype=np.int64)
+    return float(np.mean([row.tobytes() in known for row in rows]))
+
+
+def plain_values(value: Any) -> Any:
+    """Return a value as JSON has it: lists for arrays, None for what is no number.
+
+    Examples
+    --------
+    >>> plain_values({"a": np.array([1.0, np.nan]), "b": (np.int64(3),)})
+    {'a': [1.0, None], 'b': [3]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain_values(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain_values(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain_values(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"class": type(value).__name__, **plain_values(asdict(value))}
+    return str(value)
+
+
+def _scales(study: Study) -> list[float] | None:
+    """Return how many standard deviations an ellipse over 1, 2, 3 axes reaches out."""
+    if study.places is None:
+        return None
+    axes = range(1, min(study.model.embedding_.shape[1], 3) + 1)
+    return [study.places.radius(study.settings.level, n_axes) for n_axes in axes]
+
+
+def size_of_ellipses(study: Study) -> float | None:
+    """Return the size of a typical ellipse of 95%, whatever the level drawn; of an interval on a line."""
+    if study.places is None:
+        return None
+    places = study.places
+    return ellipse_size(places.embedding, places.covariances, places.radius(LEVEL, min(study.n_components, 2)))
+
+
+def _reproducibility(study: Study) -> dict[str, Any] | None:
+    if study.distances is None:
+        return None
+    found = asdict(study.distances)
+    return {"unit": found.pop("by"), **found}
+
+
+def _error(study: Study) -> dict[str, Any] | None:
+    if study.error is None:
+        return None
+    found = study.error
+    return {
+        "held_out": found.error, "low": found.low, "high": found.high,
+        "map": found.map_error, "map_low": found.map_low, "map_high": found.map_high,
+        **_ceiling(study),
+        "chance": 0.5, "n_folds": found.n_splits, "unit": found.by,
+    }  # fmt: skip
+
+
+def _ceiling(study: Study) -> dict[str, float | None]:
+    found = study.ceiling
+    error, low, high = (None, None, None) if found is None else (found.error, found.low, found.high)
+    return {"ceiling": error, "ceiling_low": low, "ceiling_high": high}
+
+
+def _curve(study: Study) -> list[dict[str, Any]] | None:
+    if study.curve is None:
+        return None
+    curve = study.curve
+    columns: list[Any] = [curve.sizes, curve.errors, curve.lows, curve.highs]
+    if curve.falls_by is not None:
+        columns.append([each if np.isfinite(each) else None for each in curve.falls_by])
+    names = ("n_comparisons", "error", "low", "high", "falls_by")[: len(columns)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _dimension(study: Study) -> dict[str, Any] | None:
+    if study.dimension is None:
+        return None
+    found = study.dimension
+    names = ("candidates", "errors", "standard_errors", "chosen")
+    return {
+        **{name: getattr(found, name) for name in names},
+        "rule": "one standard error",
+        "method": str(DIMENSIONS_BY),
+    }
+
+
+def _annotators(study: Study, found: AnnotatorReliability) -> list[dict[str, Any]]:
+    seconds = _median_seconds(study)
+    flags = _flags(study)
+    columns = (found.names.tolist(), found.n_answers, found.errors, found.lows, found.highs)
+    return [
+        {
+            "name": str(name), "n_answers": number, "error": error, "low": low, "high": high,
+            "median_seconds": seconds.get(name), "flags": flags.get(str(name), []),
+        }
+        for name, number, error, low, high in zip(*columns, strict=True)
+    ]  # fmt: skip
+
+
+def _median_seconds(study: Study) -> dict[Any, float]:
+    answers = study.answers
+    if answers.seconds is None or answers.annotators is None:
+        return {}
+    names, person = factorize(answers.annotators)
+    order = np.argsort(person, kind="stable")
+    parts = np.split(answers.seconds[order], np.cumsum(np.bincount(person))[:-1])
+    known = [part[np.isfinite(part)] for part in parts]
+    return {name: float(np.median(part)) for name, part in zip(names.tolist(), known, strict=True) if len(part)}
+
+
+def _flags(study: Study) -> dict[str, list[str]]:
+    """Return what the findings say of people, by name."""
+    flags: dict[str, list[str]] = {}
+    for finding in study.findings or ():
+        if finding.level in ("good", "note"):
+            continue
+        for person, words in finding.people.items():
+            flags.setdefault(str(person), []).append(words)
+    return flags
+
+
+def _settings(study: Study) -> dict[str, Any]:
+    model, chosen = study.model, study.chosen
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "random_state"}
+    decided = {
+        name.removesuffix("_"): getattr(chosen, name)
+        for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
+        if hasattr(chosen, name)
+    }
+    method = METHODS[study.settings.method]
+    if isinstance(model, BestOf):
+        own = re.sub(r", random_state=\d+|random_state=\d+(, )?", "", re.sub(r"\s+", " ", str(chosen)))
+        if model.cv_results_ is None:  # too few answers to choose by
+            method = own
+        else:
+            decided = {"method": own, **decided}
+    return {
+        "method": method,
+        "parameters": parameters | {"n_components": study.n_components},
+        "chosen": decided,
+        "run": asdict(study.settings),
+    }

@@ -1,0 +1,112 @@
+"""Settings of a run, and the estimator that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from nearer.common.words import digits, name
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.problems.penalty import Penalty
+
+#: Names of methods on the command line -> classes of `nearer.embedding`.
+METHODS = {
+    "auto": "BestOf",
+    "DMOE": "DMOE",
+    "posterior": "PosteriorEmbedding",
+    "GNMDS": "GNMDS",
+    "SOE": "SOE",
+    "STE": "STE",
+    "TSTE": "TSTE",
+    "CKL": "CKL",
+}
+_NAMED = ("solver", "rank")  # settings that may be words
+_LARGEST = 10**9
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What a run does beside reading its answers.
+
+    Parameters
+    ----------
+    method : str
+        A key of `METHODS`; "auto" lets held-out answers choose.
+    n_components : int, optional
+        Dimension of the map; chosen by cross-validation if left out.
+    parameters : mapping
+        Further arguments of the estimator.
+    seed : int
+        Of everything that is drawn: the same seed, the same result.
+    n_resamples : int
+        Bootstrap maps behind the ellipses; 0 for none.
+    by : {"trials", "annotators"}
+        What folds and resamples keep whole: trials speak of further answers of the same people, annotators of further
+        people.
+    level : float
+        Of intervals and ellipses.
+    quick : bool
+        Whether to leave out all that takes more than a few fits: ellipses, learning curve, annotators.
+    weigh_annotators : bool
+        Whether people whose answers disagree with everybody else's count less.
+
+    Examples
+    --------
+    >>> RunSettings(method="SOE", parameters={"trace": 0.01}).estimator(3)
+    SOE(n_components=3, random_state=0, trace=0.01)
+    """
+
+    method: str = "auto"
+    n_components: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    n_resamples: int = 100
+    by: Literal["trials", "annotators"] = "trials"
+    level: float = 0.95
+    quick: bool = False
+    weigh_annotators: bool = False
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ValueError(f"method {self.method!r} is not known; choose one of {', '.join(METHODS)}")
+        if self.n_components is not None and self.n_components < 1:
+            raise ValueError(f"a map needs at least 1 dimension, got {self.n_components}")
+        if not 0 < self.level < 1:
+            raise ValueError(f"level must be between 0 and 1, got {self.level}")
+        if self.n_resamples and not 10 <= self.n_resamples <= 10_000:
+            raise ValueError(f"resamples must be 0 (for none) or between 10 and 10000, got {self.n_resamples}")
+        if self.by not in ("trials", "annotators"):
+            raise ValueError(f"by must be 'trials' or 'annotators', got {self.by!r}")
+        for setting, value in self.parameters.items():
+            self._check_setting(setting, value)
+        self.estimator(2)
+
+    def _check_setting(self, setting: str, value: Any) -> None:
+        """Refuse a value of a method's setting that is of no use to any: most are numbers."""
+        number = isinstance(value, int | float)
+        text = isinstance(value, str) and setting not in _NAMED
+        if text or isinstance(value, list | dict) or (number and not abs(value) <= _LARGEST):
+            raise ValueError(
+                f"the setting {name(setting)} must be a number between -{digits(_LARGEST)} and {digits(_LARGEST)}, got "
+                f"{name(value)}"
+            )
+
+    def estimator(self, n_components: int) -> OrdinalEmbedding:
+        """Return the estimator for maps of so many dimensions, not yet fitted."""
+        from nearer import embedding
+
+        kind = getattr(embedding, METHODS[self.method])
+        parameters = dict(self.parameters)
+        if kind is embedding.DMOE:
+            # The fields of its penalty can be given one by one; those left out are chosen.
+            given = {
+                key: parameters.pop(key) for key in ("trace", "ridge", "diagonal", "specificity") if key in parameters
+            }
+            parameters |= {"penalty": replace(Penalty.open(), **given)} if given else {}
+        known = sorted(set(kind().get_params()) - {"n_components", "random_state", "n_objects"})
+        unknown = [key for key in parameters if key not in known]
+        if unknown:
+            raise ValueError(f"{METHODS[self.method]} has no setting {unknown[0]!r}; it has {', '.join(known)}")
+        model: OrdinalEmbedding = kind(n_components, random_state=self.seed, **parameters)
+        return model

@@ -1,0 +1,76 @@
+"""`pip install nearer` alone: every command works, or says which extra it needs."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nearer.datasets import make_gaussian, sample_triplets
+
+BARE = Path(__file__).parents[1] / "helpers" / "bare.py"
+ROWS = sample_triplets(make_gaussian(8, 2, random_state=0), 150, random_state=0).rows
+QUICK = ["--quick", "--method", "STE", "--dimensions", "2"]
+WORKS = [
+    ["check", "answers.csv"],
+    ["check", "answers.csv.gz"],
+    ["check", "bad.csv", "--skip-bad"],
+    ["check", "answers.jsonl"],
+    ["check", "answers.npz"],
+    ["fit", "answers.csv", "-o", "map", *QUICK],
+    ["report", "map"],
+    ["score", "map", "answers.csv"],
+    ["place", "map", "new.csv", "-o", "larger"],
+    ["plan", "--objects", "8", "--target", "0.3", "--studies", "1"],
+    ["reproduce", "synthetic", "--sizes", "20", "--trials", "1", "--methods", "STE", "--jobs", "1", "--out", "paper"],
+    ["bench", "--help"],
+]
+NEEDS = [
+    (["check", "answers.parquet"], "nearer[parquet]"),
+    (["fit", "answers.parquet", "-o", "map2", *QUICK], "nearer[parquet]"),
+    (["plan", "--objects", "8", "--target", "0.3", "--studies", "1", "-o", "plan.png"], "nearer[plot]"),
+    (["demo", "--out", "demo"], "nearer[plot]"),
+    (["bench", "reading", "--rows", "100"], "nearer[parquet]"),
+]
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """How each of the commands ended, run where no extra can be imported."""
+    folder = tmp_path_factory.mktemp("bare")
+    lines = ["anchor,near,far", *(",".join(f"object {k}" for k in row) for row in ROWS)]
+    text = "\n".join(lines) + "\n"
+    (folder / "answers.csv").write_text(text)
+    (folder / "answers.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "bad.csv").write_text(text + "a,b\n")
+    (folder / "answers.parquet").write_bytes(b"PAR1 and so on")
+    (folder / "new.csv").write_text(text.replace("object 7", "object new"))
+    (folder / "answers.jsonl").write_text(
+        "".join(json.dumps(dict(zip(("anchor", "near", "far"), row, strict=True))) + "\n" for row in ROWS.tolist())
+    )
+    np.savez(folder / "answers.npz", triplets=ROWS)
+    commands = [*WORKS, *(command for command, _ in NEEDS)]
+    run = [sys.executable, str(BARE), json.dumps(commands)]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {json.dumps(command): each for command, each in zip(commands, json.loads(done.stdout), strict=True)}
+
+
+@pytest.mark.parametrize("command", WORKS, ids=" ".join)
+def test_works(command, ended):
+    status, out, err = ended[json.dumps(command)]
+    assert status == 0, err
+    assert out
+    if command[0] in ("fit", "reproduce"):
+        assert 'pip install "nearer[plot]"' in err  # figures are left out, and that is said
+
+
+@pytest.mark.parametrize(("command", "extra"), NEEDS, ids=lambda value: value if isinstance(value, str) else value[0])
+def test_says_what_it_needs(command, extra, ended):
+    status, out, err = ended[json.dumps(command)]
+    assert (status, out) == (2, "")
+    assert err.splitlines()[-1].startswith("nearer: ")
+    assert f"pip install '{extra}'" in err.replace('"', "'")

@@ -1,0 +1,27 @@
+import runpy
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = sorted((Path(__file__).parents[2] / "docs" / "gallery").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_runs_prints_and_draws(script, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+    picture = tmp_path / f"{script.stem}.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_is_short_and_tells_a_story(script):
+    text = script.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 60
+    title, empty, *story = text.split('"""')[1].split("\n")
+    assert title.endswith(".")
+    assert empty == ""
+    assert len(" ".join(story).split()) > 30

@@ -1,0 +1,58 @@
+import re
+from pathlib import Path
+
+from nearer.cli.main import main
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+SHORT, LONG, SURE, LARGE = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_short_example_prints_what_it_says(capsys):
+    exec(compile(SHORT, "README.md", "exec"), {})
+    map_line, prediction, chances, gap = capsys.readouterr().out.splitlines()
+    assert map_line.startswith("{'bus': [")
+    assert prediction == "[1]"
+    assert chances.startswith("[[")
+    assert float(gap) < 1e-3
+
+
+def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["example", "study"]) == 0
+    table = tmp_path / "study" / "answers.csv"
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    table.write_text("".join(lines[:401]), encoding="utf-8")  # of five people, for speed
+    exec(compile(LONG, "README.md", "exec"), {})
+    out = capsys.readouterr().out
+    assert re.search(r"39\d answers by 5 people", out)
+    assert "chosen" in out
+    assert float(re.search(r"held-out error (0\.\d+)", out)[1]) < 0.3
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+
+
+def test_the_sure_example_finds_two_dimensions(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(SURE, "README.md", "exec"), {})
+    dimension, *_, chances, deviations = capsys.readouterr().out.splitlines()
+    assert dimension.startswith("2 [")
+    assert chances.startswith("[[")
+    assert len(deviations.strip("[]").split()) == 2
+    assert (tmp_path / "ellipses.png").stat().st_size > 10_000
+
+
+def test_the_large_example_places_continues_and_streams(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(LARGE, "README.md", "exec"), {})
+    continued, careful, streamed = capsys.readouterr().out.splitlines()
+    assert continued.startswith("(200, 3) ")
+    assert float(continued.split()[-1]) > 0.95
+    assert float(careful) > 0.95
+    assert float(streamed) > 0.9
+
+
+def test_everything_it_links_to_is_there():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", README.read_text(encoding="utf-8"))
+    assert "docs/colors.png" in links
+    assert [link for link in links if not (README.parent / link).exists()] == []

@@ -1,0 +1,208 @@
+"""The search for settings, by itself and inside a fit."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer import Comparisons, Penalty
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import DMOE
+from nearer.embedding.dmoe import search as tuning
+from nearer.embedding.dmoe.candidates import Given, paths
+from nearer.embedding.dmoe.paths import along
+from nearer.embedding.dmoe.search import search, worth_tuning
+from nearer.problems.distances import error_from_margins
+from nearer.solvers import ADMM
+from nearer.streaming import ComparisonsFile
+
+POINTS = make_gaussian(30, 2, random_state=0)
+TEST = sample_triplets(POINTS)
+CLEAN = sample_triplets(POINTS, 500, random_state=0)
+FLIPPED = np.random.default_rng(1).random(900) < 0.15
+NOISY = Comparisons.from_triplets(
+    sample_triplets(POINTS, 900, random_state=2).rows, y=np.where(FLIPPED, -1, 1), n_objects=30
+)
+PATHS = paths(Given(Penalty.open()), 2, "auto")
+
+
+def found(comparisons, **more):
+    return search(comparisons, PATHS, np.random.default_rng(0), **more)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_a_path_is_as_good_as_fits_from_nothing(path):
+    errors = [error_from_margins(each.margins(TEST)) for each in along(path.candidates, CLEAN, closed=False)]
+    for candidate, error in zip(path.candidates, errors, strict=True):
+        assert error == pytest.approx(1 - DMOE(**candidate.params()).fit(CLEAN).score(TEST), abs=0.04)
+
+
+def test_shares_go_to_the_best_and_those_that_cannot_be_told_apart():
+    result = found(NOISY)
+    assert result.shares.sum() == pytest.approx(1)
+    assert np.count_nonzero(result.shares) <= tuning.MOST_SHARES
+    assert result.shares[result.best_index] == result.shares.max()
+    judged = (~np.isnan(result.errors)).sum(axis=1)
+    assert (judged[result.shares > 0] == judged.max()).all()
+    assert (judged >= 1).all()
+    assert (judged < judged.max()).any()  # some dropped out on the way
+    assert not np.isnan(result.means).any()
+
+
+def test_the_mean_is_over_comparisons_not_over_folds():
+    result = found(CLEAN)
+    everywhere = ~np.isnan(result.errors).any(axis=1)
+    np.testing.assert_allclose(result.means[everywhere], result.errors[everywhere].mean(axis=1), atol=2e-3)
+
+
+def test_a_seed_is_a_seed():
+    first, second, other = (DMOE(random_state=seed).fit(NOISY) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first.gram_, second.gram_)
+    assert np.abs(first.cv_results_["mean_test_score"] - other.cv_results_["mean_test_score"]).max() > 1e-4
+
+
+def test_copies_of_a_question_do_not_vouch_for_each_other():
+    """Each answer three times: were copies in other folds, the weakest penalty would win with an error of 0."""
+    thrice = Comparisons.from_triplets(np.tile(CLEAN.rows[:60], (3, 1)), n_objects=30)
+    once = Comparisons.from_triplets(CLEAN.rows[:60], n_objects=30)
+    assert found(thrice).means.min() > 0.8 * found(once).means.min()
+
+
+@pytest.mark.parametrize("data", [CLEAN, NOISY], ids=["clean", "noisy"])
+def test_better_than_fixed_settings(data):
+    assert DMOE().fit(data).score(TEST) > DMOE(penalty=Penalty()).fit(data).score(TEST) + 0.02
+
+
+def test_results_are_those_of_scikit_learn():
+    model = DMOE().fit(NOISY)
+    results = model.cv_results_
+    n = len(results["params"])
+    assert {len(column) for column in results.values()} == {n}
+    assert results["share"][model.best_index_] == results["share"].max()
+    assert results["params"][model.best_index_] == {
+        "penalty": model.penalty_, "nu": model.nu_, "power": model.power_, "rank": model.rank_
+    }  # fmt: skip
+    assert sorted(results["rank_test_score"]) == list(range(1, n + 1))
+    splits = np.stack([results[f"split{fold}_test_score"] for fold in range(4)])
+    leader = int(np.argmin(results["rank_test_score"]))
+    assert results["mean_test_score"][leader] == pytest.approx(splits[:, leader].mean(), abs=2e-3)
+    assert results["std_test_score"][leader] == pytest.approx(splits[:, leader].std())
+
+
+def test_the_average_is_a_gram_matrix():
+    model = DMOE().fit(CLEAN[:70])
+    assert np.count_nonzero(model.cv_results_["share"]) > 1
+    assert np.linalg.eigvalsh(model.gram_).min() > -1e-10
+    assert np.linalg.eigvalsh(model.gram_ - np.diag(model.specificities_)).min() > -1e-10
+    assert model.specificities_.min() >= 0
+
+
+def test_the_average_is_one_of_margins_also_of_objects_never_seen():
+    some = CLEAN[:25]
+    model = DMOE(solver="admm").fit(some)
+    assert len(np.unique(some.rows)) < 30
+    shares, params = model.cv_results_["share"], model.cv_results_["params"]
+    total, scale = 0, None
+    for place in np.argsort(-shares)[: np.count_nonzero(shares)]:
+        each = DMOE(solver=ADMM(tol=1e-8), **params[place] | {"rank": "full"}).fit(some)
+        size = np.abs(each.decision_function(some)).mean()
+        scale = scale or size
+        total = total + shares[place] * scale / size * each.decision_function(TEST)
+    assert np.abs(model.decision_function(TEST) - total).mean() < 0.05 * np.abs(total).mean()
+
+
+@pytest.mark.parametrize(
+    ("settings", "holds"),
+    [
+        ({"penalty": Penalty(0.3, None, None, None)}, lambda model: model.penalty_.trace == 0.3),
+        ({"penalty": Penalty(None, 2.0, 1.0)}, lambda model: model.penalty_.ridge == 2),
+        ({"penalty": Penalty(None, None, 0.6, None)}, lambda model: model.penalty_.diagonal == 0.6),
+        ({"nu": 0.3}, lambda model: model.nu_ == 0.3),
+        ({"power": 1}, lambda model: model.power_ == 1),
+        ({"power": 4}, lambda model: model.power_ == 4),
+        ({"rank": 3}, lambda model: np.linalg.matrix_rank(model.gram_, tol=1e-8) == 3 == model.rank_),
+        ({"rank": "full"}, lambda model: model.rank_ == "full"),
+        ({"solver": "factored"}, lambda model: not hasattr(model, "gram_")),
+        ({"solver": "closed"}, lambda model: model.penalty_.trace == 0),
+        ({"solver": "admm"}, lambda model: model.dual_gap_ >= 0),
+    ],
+    ids=["trace", "ridge", "diagonal", "nu", "power 1", "power 4", "rank 3", "full", "factored", "closed", "admm"],
+)
+def test_whoever_passes_a_value_gets_it_and_the_rest_is_chosen(settings, holds):
+    model = DMOE(**settings).fit(NOISY)
+    assert holds(model)
+    assert model.score(TEST) > 0.75
+    for name, value in settings.items():
+        if name in ("nu", "power", "rank"):
+            assert all(params[name] == value for params in model.cv_results_["params"])
+
+
+def test_settings_passed_as_chosen_give_the_chosen_fit():
+    model = DMOE(rank=2).fit(NOISY)
+    again = DMOE(penalty=model.penalty_, nu=model.nu_, power=model.power_, rank=model.rank_).fit(NOISY)
+    np.testing.assert_array_equal(model.gram_, again.gram_)
+    np.testing.assert_array_equal(model.embedding_, again.embedding_)
+
+
+def test_a_full_penalty_is_not_searched_and_an_earlier_search_is_forgotten():
+    model = DMOE().fit(NOISY)
+    assert hasattr(model, "cv_results_")
+    model.set_params(penalty=Penalty()).fit(NOISY)
+    assert not hasattr(model, "cv_results_")
+    assert not hasattr(model, "best_index_")
+    assert (model.penalty_, model.power_, model.rank_) == (Penalty(), 2, "full")
+
+
+def test_too_few_too_many_or_a_file_are_not_searched(monkeypatch, tmp_path):
+    assert not hasattr(DMOE().fit(CLEAN[:9]), "cv_results_")
+    few_trials = Comparisons.from_triplets(CLEAN.rows, trials=np.arange(500) % 9)
+    assert not worth_tuning(few_trials)
+    assert worth_tuning(CLEAN[:10])
+    np.save(tmp_path / "rows.npy", CLEAN.rows)
+    file = ComparisonsFile(tmp_path / "rows.npy", n_objects=30)
+    assert not hasattr(DMOE(solver="factored").fit(file), "cv_results_")
+    monkeypatch.setattr(tuning, "MOST_COMPARISONS", 400)
+    model = DMOE().fit(CLEAN)
+    assert not hasattr(model, "cv_results_")
+    assert model.penalty_ == Penalty()
+
+
+def test_beyond_the_convex_sizes_maps_are_searched():
+    points = make_gaussian(501, 2, random_state=0)
+    data, test = sample_triplets(points, 6000, random_state=0), sample_triplets(points, 5000, random_state=1)
+    model = DMOE().fit(data)
+    assert not hasattr(model, "gram_")
+    assert {params["rank"] for params in model.cv_results_["params"]} == {2}
+    assert model.score(test) > DMOE(penalty=Penalty(0.01, ridge=0.0)).fit(data).score(test)
+
+
+@pytest.mark.parametrize("after", [1, 7], ids=["first fold", "second fold"])
+def test_an_interrupt_keeps_the_best_so_far(monkeypatch, after):
+    calls = []
+
+    def interrupted(candidates, train, closed):
+        calls.append(1)
+        if len(calls) == after:
+            raise KeyboardInterrupt
+        yield from along(candidates, train, closed)
+
+    monkeypatch.setattr(tuning, "along", interrupted)
+    model = DMOE()
+    with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
+        model.fit(NOISY)
+    assert hasattr(model, "cv_results_") == (after > 5)
+    assert model.score(TEST) > 0.6
+
+
+def test_the_search_costs_some_fits():
+    """About ten on a quiet machine; a benchmark, and not this test, tells more."""
+    data = sample_triplets(make_gaussian(100, 10, random_state=0), 1000, random_state=0)
+
+    def seconds(model):
+        model.fit(data)
+        start = time.process_time()
+        model.fit(data)
+        return time.process_time() - start
+
+    assert seconds(DMOE()) < 30 * seconds(DMOE(penalty=Penalty()))

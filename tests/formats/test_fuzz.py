@@ -1,0 +1,31 @@
+"""A few hundred of the files of fuzz.py; NEARER_FUZZ_SECONDS=300 goes on for five minutes."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyarrow")
+from helpers import fuzz
+
+
+@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(fuzz.files, st.sampled_from(fuzz.NAMES), fuzz.options)
+def test_any_file_gives_answers_or_a_sentence(file, name, reading):
+    fuzz.check(file, name, reading)
+
+
+fitting = st.one_of(fuzz.text_files(), fuzz.json_files(), fuzz.parquet_files())
+
+
+@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(fitting, fuzz.options)
+def test_every_row_is_read_or_counted(file, reading):
+    fuzz.check(file, "answers", reading | {"skip_bad": True})
+
+
+@pytest.mark.skipif("NEARER_FUZZ_SECONDS" not in os.environ, reason="NEARER_FUZZ_SECONDS is not set")
+def test_for_long():
+    n_files, n_answers, n_counted = fuzz.fuzz(float(os.environ["NEARER_FUZZ_SECONDS"]))
+    assert 0 < n_counted < n_answers < n_files

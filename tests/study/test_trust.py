@@ -1,0 +1,94 @@
+"""What a run says of trust: in its results, its figures, its findings and on the terminal."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from nearer.checking.enough import CURVE_CODES
+from nearer.cli.main import main
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.formats import read_answers
+from nearer.model_selection import LearningCurve
+from nearer.report.charts import learning_chart
+from nearer.reproducibility import SplitHalf
+from nearer.runs import RunSettings, fit_study
+from nearer.study import pipeline as parts
+from nearer.study.figures import draw_curve
+from nearer.study.results import results_of
+
+ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
+
+
+def file_of(path, n_objects, m, flipped):
+    rows = sample_triplets(make_gaussian(n_objects, 2, random_state=0), m, flipped=flipped, random_state=1).rows
+    path.write_text("\n".join(["anchor,near,far", *(",".join(f"o{k}" for k in row) for row in rows)]) + "\n")
+    return path
+
+
+def fit(path, folder, capsys, *more):
+    options = ["--method", "STE", "--set", "trace=0.03", "--dimensions", "2", "--resamples", "10"]
+    assert main(["fit", str(path), "-o", str(folder), *options, *more]) == 0
+    return capsys.readouterr().out, json.loads((folder / "results.json").read_text())
+
+
+def test_a_good_map_is_told_in_figures_and_words(tmp_path, capsys):
+    told, results = fit(file_of(tmp_path / "a.csv", 14, 900, 0.05), tmp_path / "map", capsys)
+    found = results["reproducibility"]
+    assert found["reliability"] > 0.9
+    assert found["n_splits"] == 5
+    assert 0 < results["ellipse_size"] < 0.4
+    assert f"reliability {found['reliability']:.2f}" in told
+    assert "a typical object is known to lie within" in told
+    assert "and you can trust it.\n" in told
+    assert main(["report", str(tmp_path / "map")]) == 0
+    page = (tmp_path / "map" / "report.html").read_text()
+    assert f"have a reliability of {found['reliability']:.2f} (" in page
+    assert "and you can trust it.</p>" in page
+
+
+def test_a_map_of_few_answers_is_not_trusted(tmp_path, capsys):
+    told, results = fit(file_of(tmp_path / "a.csv", 25, 130, 0.1), tmp_path / "map", capsys, "--quick")
+    assert results["reproducibility"]["reliability"] < 0.6
+    assert "you can trust it" not in told
+    assert "warning: Distances on the map would come out quite differently" in told
+
+
+def test_where_it_cannot_be_told_the_notes_say_why(tmp_path, capsys):
+    told, results = fit(file_of(tmp_path / "a.csv", 25, 80, 0.1), tmp_path / "map", capsys, "--quick")
+    assert results["reproducibility"] is None
+    assert "note: no reproducibility of distances: 80 comparisons of" in told
+
+
+@pytest.mark.parametrize(("errors", "code"), [([0.3, 0.15], "still-learning"), ([0.151, 0.15], "learned")])
+def test_the_map_s_own_curve_and_halves_replace_those_of_the_quick_map(tmp_path, monkeypatch, errors, code):
+    curve = LearningCurve(np.array([200, 400]), np.array(errors), np.array(errors) - 0.01, np.array(errors) + 0.01)
+    halves = SplitHalf(0.5, 0.67, 0.6, 0.7, 5, 14, "trials")
+    made = {"curve": lambda study: curve, "distances": lambda study: halves}
+    monkeypatch.setattr(parts, "_PARTS", {name: made.get(name, part) for name, part in parts._PARTS.items()})
+    answers = read_answers(file_of(tmp_path / "a.csv", 14, 500, 0.1))
+    settings = RunSettings(method="STE", n_components=2, n_resamples=0, parameters={"trace": 0.03})
+    study = fit_study(answers, settings)
+    assert [finding.code for finding in study.findings if finding.code in CURVE_CODES] == [code]
+    told = [finding for finding in study.findings if finding.code.startswith("distances")]
+    assert [finding.code for finding in told] == ["distances-roughly"]
+    assert "0.67" in told[0].title
+    # One curve, one scale: the sizes and the heights on the page are those of the picture.
+    ax = draw_curve(study)
+    drawn = learning_chart(results_of(study, ABOUT)["learning_curve"], {"chance": 0.5, "ceiling": None})
+    for label in (ax.get_xlabel(), ax.get_ylabel(), *(tick.get_text() for tick in ax.get_xticklabels())):
+        assert f">{label}</text>" in drawn
+    assert ax.get_xscale() == "log"
+    _same_places(ax, drawn, curve)
+
+
+def _same_places(ax, drawn, curve):
+    """The dots of the page lie on a straight line against those of the figure, in both directions."""
+    dots = np.array(re.findall(r'<circle class="accent" cx="([\d.]+)" cy="([\d.]+)"', drawn), dtype=float)
+    pixels = ax.transData.transform(np.column_stack([curve.sizes, curve.errors]))
+    frame = ax.transAxes.inverted().transform(pixels)
+    assert len(dots) == len(frame) == 2
+    across = (dots[:, 0] - 60) / (440 - 60 - 14)
+    up = (250 - 46 - dots[:, 1]) / (250 - 46 - 14)
+    np.testing.assert_allclose(np.column_stack([across, up]), frame, atol=0.005)

@@ -1,0 +1,70 @@
+"""People who count less: held-out answers must not tell how much they count."""
+
+import numpy as np
+
+from nearer import Comparisons
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import CKL
+from nearer.formats import read_answers
+from nearer.metrics import comparison_error
+from nearer.model_selection import held_out_error
+from nearer.runs import RunSettings, fit_study
+from nearer.study.weighing import Weighed
+
+N = 15
+POINTS = make_gaussian(N, 2, random_state=0)
+
+
+def answers_of(flips, each=60):
+    rows, people = [], []
+    for person, flipped in enumerate(flips):
+        rows.append(sample_triplets(POINTS, each, flipped=flipped, random_state=person).rows)
+        people += [f"p{person}"] * each
+    return np.concatenate(rows), people
+
+
+def test_the_error_is_that_of_answers_as_they_are():
+    """Half of the people toss coins: of their answers nobody foretells more than half, whatever they weigh."""
+    rows, people = answers_of([0.05] * 6 + [0.5] * 6)
+    table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
+    settings = RunSettings("CKL", 2, quick=True, weigh_annotators=True)
+    study = fit_study(read_answers(table), settings)
+    assert study.error.error > 0.25
+    assert any("count less" in note for note in study.notes)
+
+
+def test_weighing_makes_a_better_map():
+    rows, people = answers_of([0.05] * 6 + [0.5] * 6)
+    comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
+    truth = sample_triplets(POINTS)
+    plain, weighed = CKL(2).fit(comparisons), Weighed(2, methods=[CKL()], random_state=0).fit(comparisons)
+    assert comparison_error(truth, weighed.embedding_) < comparison_error(truth, plain.embedding_) - 0.02
+
+
+def test_no_error_is_below_the_noise_of_the_answers():
+    """One answer in four is wrong; weights from all answers would make it look like one in six."""
+    rows, people = answers_of([0.05] * 8 + [0.45] * 8, each=40)
+    comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
+    found = held_out_error(Weighed(2, methods=[CKL()], random_state=0), comparisons, random_state=0)
+    assert found.error > 0.23
+
+
+def test_where_nobody_can_be_told_apart_all_count_alike():
+    """Two people who contradict each other are both always wrong by the other one's map."""
+    rows, people = answers_of([0.0, 0.0])
+    rows[60:] = rows[60:, [0, 2, 1]]
+    comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
+    model = Weighed(2, methods=[CKL()], random_state=0).fit(comparisons)
+    assert not model.weighs_
+    np.testing.assert_array_equal(model.embedding_, CKL(2).fit(comparisons).embedding_)
+    table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
+    study = fit_study(read_answers(table), RunSettings("CKL", 2, quick=True, weigh_annotators=True))
+    assert any("count alike" in note for note in study.notes)
+    assert not any("count less" in note for note in study.notes)
+
+
+def test_a_learning_curve_with_people_weighed_begins_where_nobody_can_be_told_apart():
+    rows, people = answers_of([0.3] * 12, each=12)
+    table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
+    study = fit_study(read_answers(table), RunSettings("CKL", 2, n_resamples=0, weigh_annotators=True))
+    assert study.curve is not None, study.notes
