@@ -41,13 +41,12 @@ _KNOWN = {
     "Smacof": "nearer.solvers.smacof",
     "Calibration": "nearer.embedding.probability",
     "CuttingPlanes": "nearer.solvers.cutting_planes",
-    "Candidate": "nearer.embedding.dmoe.candidates",
+    **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.candidates"),
+    "Search": "nearer.embedding.dmoe.search",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
 }
 _LONGEST = 300
-# The search of DMOE: as large as all its fits, and cv_results_ tells what it found.
-_LEFT_OUT = ("_search",)
 
 
 def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
@@ -174,7 +173,7 @@ def _written(value: Any, arrays: list[NDArray[Any]]) -> Any:
     name = type(value).__name__
     if isinstance(value, OrdinalEmbedding):
         settings = value.get_params(deep=False)
-        state = {key: None if key in _LEFT_OUT else item for key, item in vars(value).items() if key not in settings}
+        state = {key: item for key, item in vars(value).items() if key not in settings}
         settings = {**settings, "random_state": _seed(settings["random_state"])}
         return {"estimator": name, "settings": _written(settings, arrays), "fitted": _written(state, arrays)}
     if name in _KNOWN:

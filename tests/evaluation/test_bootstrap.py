@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, PosteriorEmbedding
-from nearer.embedding.dmoe.refit import settled
 from nearer.evaluation.parametric import Imitation, imitate, turned_onto
 from nearer.evaluation.resampling import aligned, squared_distances
 from nearer.metrics import procrustes_error
@@ -166,7 +165,7 @@ def test_dmoe_is_tuned_once_and_its_settings_make_its_map(solver, points, monkey
         model = DMOE(2, solver=solver, random_state=0).fit(answers)
         with monkeypatch.context() as patch:
             patch.setattr("nearer.embedding.dmoe.estimator.search", None)  # whoever searches again fails
-            again = clone(settled(model)).fit(answers)
+            again = clone(model.with_chosen_settings()).fit(answers)
         assert np.allclose(again.embedding_, model.embedding_, atol=1e-6 * np.abs(model.embedding_).max())
         assert np.allclose(again.gram_, model.gram_, atol=1e-6 * np.abs(model.gram_).max())
         assert np.allclose(again.predict_proba(answers), model.predict_proba(answers), atol=1e-6)
@@ -184,13 +183,13 @@ def test_the_bootstrap_of_dmoe_shows_its_map(answers):
 )
 def test_settled_dmoe_for_every_kind_of_solver(model, answers):
     fitted = model.fit(answers)
-    assert turned_onto(settled(fitted).fit(answers).embedding_, fitted.embedding_)[1] > 1 - 1e-6
+    assert turned_onto(fitted.with_chosen_settings().fit(answers).embedding_, fitted.embedding_)[1] > 1 - 1e-6
 
 
 def test_settling_leaves_the_results_of_the_search_alone(answers):
     model = DMOE(2, solver="factored").fit(answers)
     before = [dict(params) for params in model.cv_results_["params"]]
-    settled(model)
+    model.with_chosen_settings()
     assert model.cv_results_["params"] == before
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,6 +34,13 @@ from nearer.problems.points import InMemory
 from nearer.solvers import Outcome, Solver
 from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
+
+
+class MapDraws(NamedTuple):
+    """A distribution over maps: draws, (k, n, p), laid onto the map, and covariances of the places, (n, p, p)."""
+
+    maps: FloatArray
+    covariances: FloatArray
 
 
 class OrdinalEmbedding(ReturnsMap, BaseEstimator):
@@ -197,6 +204,28 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         comparisons = self._comparisons(X, y, sample_weight)
         margins = self._margins(comparisons.oriented)
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
+
+    @property
+    def chosen_(self) -> OrdinalEmbedding:
+        """The estimator that made the map: this one, or of several the one that was chosen."""
+        return self
+
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an estimator, not yet fitted, that makes a map from other comparisons as this fit did.
+
+        What the fit has chosen is not chosen again: the fits of a bootstrap or of split halves take the same settings.
+        """
+        same: OrdinalEmbedding = clone(self)
+        return same
+
+    def quick_stand_in(self) -> OrdinalEmbedding:
+        """Return an estimator, not yet fitted, for what takes many fits: one like this, or a faster one of its kind."""
+        same: OrdinalEmbedding = clone(self)
+        return same
+
+    def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
+        """Return maps drawn from the distribution that the fit has found; None for a method that finds one map."""
+        return None
 
     def _check_settings(self) -> None:
         whole = isinstance(self.n_components, int | np.integer) and not isinstance(self.n_components, bool)

@@ -22,7 +22,7 @@ from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.units import counted, fold_of_each, whole_units
-from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.ckl import CKL
 from nearer.embedding.dmoe.estimator import DMOE
 from nearer.embedding.probability import Calibration
@@ -183,6 +183,23 @@ class BestOf(OrdinalEmbedding):
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
+
+    @property
+    def chosen_(self) -> OrdinalEmbedding:
+        """The method that was chosen: `best_`."""
+        return self.best_.chosen_
+
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return the chosen method with the settings of its fit, not yet fitted."""
+        return self.best_.with_chosen_settings()
+
+    def quick_stand_in(self) -> OrdinalEmbedding:
+        """Return that of the chosen method."""
+        return self.best_.quick_stand_in()
+
+    def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
+        """Return those of the chosen method."""
+        return self.best_.map_draws(n_draws, random_state)
 
     def _take_over(self) -> None:
         for name in _OF_THE_CHOSEN:

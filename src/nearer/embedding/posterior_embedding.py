@@ -17,7 +17,8 @@ from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.base import MapDraws, OrdinalEmbedding
+from nearer.embedding.ckl import CKL
 from nearer.embedding.one_map import one_map
 from nearer.geometry import aligned, ellipses_of
 from nearer.losses import LogRatio, StudentT
@@ -139,6 +140,16 @@ class PosteriorEmbedding(OrdinalEmbedding):
         wide = np.zeros((len(self.embedding_), maps.shape[2]))
         wide[:, : self.embedding_.shape[1]] = self.embedding_
         return similar_maps(maps, wide, self._seen)
+
+    def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
+        """Return maps drawn from the posterior, and the covariances of the places."""
+        maps = self.sample(n_draws, random_state)[:, :, : self.embedding_.shape[1]]
+        return MapDraws(maps, self.covariances_)
+
+    def quick_stand_in(self) -> OrdinalEmbedding:
+        """Return CKL, whose model of answers is of the same kind, with seconds in place of minutes for a fit."""
+        seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
+        return CKL(self.embedding_.shape[1], random_state=seed)
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.

@@ -55,9 +55,7 @@ from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.rows import Labels, factorize
 from nearer.data.units import whole_units
-from nearer.embedding import PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.dmoe.refit import settled
 from nearer.evaluation.parametric import N_COPIES, N_STEPS
 from nearer.evaluation.resampling import Work, aligned, mean_squares, squared_distances
 from nearer.geometry import ellipses_of
@@ -215,8 +213,9 @@ def bootstrap(
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)
     units = _units(judgments, by)
     model = _fitted(estimator, judgments)
-    if isinstance(model, PosteriorEmbedding):
-        return _from_draws(model, int(n_resamples), random_state)
+    draws = model.map_draws(int(n_resamples), random_state)
+    if draws is not None:
+        return Bootstrap(model.embedding_, *draws, model.objects_)
     if not model.embedding_.any():
         raise ValueError("the map is a single point, which has no ellipses; see the warning of its fit")
     seed = np.random.SeedSequence(int(stream(random_state, "split").integers(2**63)))
@@ -225,7 +224,7 @@ def bootstrap(
     total = n_resamples * (1 if alone or not n_simulations else 2)
     total += n_simulations + N_STEPS * N_COPIES if n_simulations else 0
     with tqdm(total=total, desc="bootstrap", unit="fit", disable=None, delay=1, leave=False) as bar:
-        work = Work(settled(model), model.embedding_, judgments, n_jobs, bar)
+        work = Work(model.with_chosen_settings(), model.embedding_, judgments, n_jobs, bar)
         maps = work.resampled(units, n_resamples, rng)
         spread = mean_squares(maps - model.embedding_)
         distances = np.empty(0)
@@ -265,9 +264,3 @@ def _units(comparisons: Comparisons, by: str) -> NDArray[np.intp]:
     if len(np.unique(units)) < 2:
         raise ValueError(f"there is only one of the {by} to resample; at least two are needed")
     return units
-
-
-def _from_draws(model: PosteriorEmbedding, n_draws: int, random_state: RandomState) -> Bootstrap:
-    p = model.embedding_.shape[1]
-    maps = model.sample(n_draws, random_state)[:, :, :p]
-    return Bootstrap(model.embedding_, maps, model.covariances_, model.objects_)

@@ -21,9 +21,8 @@ from nearer.checking.distances import with_distances
 from nearer.checking.enough import agreed, with_curve
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
-from nearer.embedding import CKL, SOE, BestOf, PosteriorEmbedding
+from nearer.embedding import SOE
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.dmoe.refit import settled
 from nearer.evaluation.annotators import AnnotatorReliability, annotator_reliability
 from nearer.evaluation.bootstrap import Bootstrap, bootstrap
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
@@ -84,7 +83,7 @@ class Study:
     @property
     def chosen(self) -> OrdinalEmbedding:
         """The method that made the map: of several, the one that was chosen."""
-        return self.model.best_ if isinstance(self.model, BestOf) else self.model
+        return self.model.chosen_
 
     @property
     def n_components(self) -> int:
@@ -131,7 +130,7 @@ def fit_study(
         alike = "nobody answers better than chance against a map of the others, so that all people count alike"
         model, notes = model.best_, (*notes, less if model.weighs_ else alike)
     study = Study(answers, settings, model, dimension=dimension, notes=notes)
-    if isinstance(study.chosen, PosteriorEmbedding):
+    if _is_posterior(study):
         others = "" if settings.quick else ", reliability of people and learning curve"
         are = "is that" if settings.quick else "are those"
         study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
@@ -153,7 +152,7 @@ def _wanted(name: str, study: Study) -> bool:
     """Return whether a part was asked for, and can be had from these answers."""
     settings, people = study.settings, study.answers.comparisons.annotators
     if name == "places":
-        quick = settings.quick and not isinstance(study.chosen, PosteriorEmbedding)  # whose draws are there already
+        quick = settings.quick and not _is_posterior(study)  # whose draws are there already
         return settings.n_resamples > 0 and not quick
     if name == "annotators":
         return not settings.quick and people is not None and len(factorize(people)[0]) > 1
@@ -237,7 +236,8 @@ def _error(study: Study) -> HeldOutError:
 
 def _distances(study: Study) -> SplitHalf:
     # Settled, as for the ellipses: what the choice of settings adds is in neither.
-    method = _quick(study) if isinstance(study.chosen, PosteriorEmbedding) else settled(study.chosen)
+    model = study.chosen
+    method = model.quick_stand_in() if _is_posterior(study) else model.with_chosen_settings()
     return split_half(
         method, study.model.comparisons_, by=study.settings.by, random_state=_seed(study.settings, "distances")
     )
@@ -258,23 +258,23 @@ def _ceiling(study: Study) -> NoiseCeiling | None:
 def _annotators(study: Study) -> AnnotatorReliability:
     comparisons = study.answers.comparisons
     seed = _seed(study.settings, "annotators")
-    return annotator_reliability(_quick(study), comparisons, level=study.settings.level, random_state=seed)
+    return annotator_reliability(
+        study.chosen.quick_stand_in(), comparisons, level=study.settings.level, random_state=seed
+    )
 
 
 def _curve(study: Study) -> LearningCurve:
     settings = study.settings
+    method = _estimator(settings, study.chosen.quick_stand_in())
     return learning_curve(
-        _estimator(settings, _quick(study)), study.answers.comparisons, by=settings.by, level=settings.level,
+        method, study.answers.comparisons, by=settings.by, level=settings.level,
         random_state=_seed(settings, "curve"),
     )  # fmt: skip
 
 
-def _quick(study: Study) -> OrdinalEmbedding:
-    """Return the chosen method, or in place of one that takes minutes a quick one of the same kind."""
-    if isinstance(study.chosen, PosteriorEmbedding):
-        return CKL(study.n_components, random_state=study.settings.seed)
-    method: OrdinalEmbedding = clone(study.chosen)
-    return method
+def _is_posterior(study: Study) -> bool:
+    """Return whether the map is one of a distribution of maps."""
+    return study.chosen.map_draws(1, 0) is not None
 
 
 def _findings(study: Study) -> Findings:

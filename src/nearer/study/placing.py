@@ -31,7 +31,6 @@ from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
-from nearer.embedding import PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.resampling import mean_squares
 from nearer.formats import Answers
@@ -104,8 +103,9 @@ def place_objects(
     n_unsure = int(unsure.sum())
     if covariances is None:
         return Placed(labels, points, None, n_answers, n_unsure)
-    if isinstance(model, PosteriorEmbedding):
-        return Placed(labels, points, model.covariances_[before:], n_answers)
+    draws = model.map_draws(1, 0)
+    if draws is not None:
+        return Placed(labels, points, draws.covariances[before:], n_answers)
     rng = stream(random_state, "split")
     maps = np.array([_placed_again(untouched, comparisons, trials, rng) for _ in range(_N_RESAMPLES)])
     wide = mean_squares(maps - points) + covariances.mean(axis=0)

@@ -279,6 +279,12 @@ class DMOE(OrdinalEmbedding):
         searched = self._search is not None and self._search.best_of_rank(self.n_components) is not None
         return fitted if searched else refined(fitted, comparisons, self._loss())
 
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return a DMOE, not yet fitted, that takes over the settings, their shares and the calibration of this fit."""
+        from nearer.embedding.dmoe.refit import settled
+
+        return settled(self)
+
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 

@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dmoe.estimator import DMOE
 from nearer.embedding.dmoe.search import Search
 
@@ -28,12 +27,9 @@ class SettledDMOE(DMOE):
         self._choice = self._found.best
 
 
-def settled(model: OrdinalEmbedding) -> OrdinalEmbedding:
+def settled(model: DMOE) -> DMOE:
     """Return an estimator, not yet fitted, that makes the map of a fitted one in the same way."""
-    same: OrdinalEmbedding = clone(model)
-    if not isinstance(same, DMOE):
-        return same
-    assert isinstance(model, DMOE)
+    same: DMOE = clone(model)
     search = getattr(model, "_search", None)
     if search is not None and search.has_best and not search.interrupted:
         same = SettledDMOE(**model.get_params())
