@@ -219,6 +219,23 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """Return maps drawn from the distribution that the fit has found; None for a method that finds one map."""
         return None
 
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together, as damage to the files of a model leaves them."""
+        self._check_settings()
+        state = vars(self)
+        comparisons, embedding, n = state["comparisons_"], state["embedding_"], state["n_objects_"]
+        if not isinstance(comparisons, Comparisons) or not isinstance(embedding, np.ndarray) or embedding.ndim != 2:
+            raise ValueError("it has no map or no comparisons")
+        if embedding.dtype != np.float64 or not np.isfinite(embedding).all():
+            raise ValueError("its map holds something else than finite numbers")
+        labels = state["objects_"].tolist()
+        sizes = {"embedding_": len(embedding), "objects_": len(labels), "comparisons_": comparisons.n_objects}
+        for part, size in sizes.items():
+            if size != n:
+                raise ValueError(f"{part} is about {size} objects, and the model about {n}")
+        if labels != comparisons.objects.tolist() or len(set(labels)) < n:
+            raise ValueError("the labels of its map are not those of its comparisons, each once")
+
     def _check_settings(self) -> None:
         check_integer("n_components", self.n_components, 1)
 

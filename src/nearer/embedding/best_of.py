@@ -26,7 +26,7 @@ from nearer.data.units import counted, fold_of_each, whole_units
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.ckl import CKL
 from nearer.embedding.dmoe.estimator import DMOE
-from nearer.embedding.probability import Calibration
+from nearer.embedding.probability import Calibration, check_calibration
 from nearer.embedding.soe import SOE
 from nearer.embedding.ste import STE
 from nearer.embedding.tste import TSTE
@@ -175,6 +175,14 @@ class BestOf(OrdinalEmbedding):
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
+
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        check_calibration(self._calibration)
+        if not isinstance(self.best_, OrdinalEmbedding) or self.best_.n_objects_ != self.n_objects_:
+            raise ValueError(f"the method that was chosen is not about {self.n_objects_} objects")
+        self.best_.check_consistency()
 
     @property
     def chosen_(self) -> OrdinalEmbedding:

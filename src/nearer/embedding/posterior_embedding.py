@@ -162,6 +162,19 @@ class PosteriorEmbedding(OrdinalEmbedding):
         check_level(level)
         return ellipses_of(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        n = self.n_objects_
+        for name, model in (("_model", self._model), ("_larger", self._larger)):
+            rows = model.objects
+            if rows.size and not 0 <= rows.min() <= rows.max() < model.n_objects:
+                raise ValueError(f"the rows of {name} are no positions in its list of objects")
+        if self._seen.size and not 0 <= self._seen.min() <= self._seen.max() < n:
+            raise ValueError("_seen has positions that are not in its list of objects")
+        if self.draws_.points.shape[1] != n:
+            raise ValueError(f"its draws are not about {n} objects")
+
     def _check_settings(self) -> None:
         if self.n_components is not None:
             super()._check_settings()

@@ -19,7 +19,7 @@ from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average,
 from nearer.embedding.fitting import Fitted, Recipe, fit, refined, turned, with_points
 from nearer.embedding.loss_based import GramEmbedding
 from nearer.embedding.predictor import Predictor
-from nearer.embedding.probability import Calibration, spread_of_points
+from nearer.embedding.probability import Calibration, check_calibration, spread_of_points
 from nearer.losses import TwoSidedHinge
 from nearer.problems.penalty import Penalty
 from nearer.solvers import ADMM, ClosedForm, Factored, Paper
@@ -295,6 +295,11 @@ class DMOE(GramEmbedding):
             return fitted.interrupted()
         fitted = replace(fitted, embedding=points)
         return fitted.interrupted() if interrupted else fitted
+
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        check_calibration(self._calibration)
 
     def with_chosen_settings(self) -> DMOE:
         """Return a DMOE, not yet fitted, that takes over the settings, their shares and the calibration of this fit."""

@@ -142,6 +142,12 @@ class MVTE(OrdinalEmbedding):
         """Return the log-odds that comparisons hold as written, shape (m,); ties are exactly 0."""
         return super().decision_function(X)
 
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        if self.views_.shape != (len(self.weights_), *self.embedding_.shape):
+            raise ValueError(f"views_ has shape {self.views_.shape}, and there are {self.n_objects_} objects")
+
     def _check_settings(self) -> None:
         super()._check_settings()
         check_counts(n_views=1 if self.n_views is None else self.n_views, n_init=self.n_init)
