@@ -97,7 +97,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
     ) -> Self:
         """Fit a map to comparisons.
 
-        Ctrl-C during a fit leaves the best map so far on the estimator, says so, and goes on as an interrupt.
+        Ctrl-C during a fit leaves the best map so far on the estimator, warns, and raises KeyboardInterrupt.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         check_integer("n_components", self.n_components, 1)
 
     def _check_dimensions(self, n_objects: int) -> None:
-        """Refuse more dimensions than so many objects can fill: n points lie in n - 1 dimensions, whatever they are."""
+        """Refuse more dimensions than n points can fill: n - 1."""
         if self.n_components is not None and self.n_components >= n_objects:
             raise ValueError(
                 f"n_components={self.n_components} is too many for {counted(n_objects, 'object')}, which fill "

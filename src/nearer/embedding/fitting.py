@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,8 +97,6 @@ def fit(
         Called with each `Progress`.
     """
     solver = recipe.solver
-    if isinstance(solver, type) or not hasattr(solver, "step"):
-        raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
     with limited_blas(solver.space, comparisons.n_objects):
         if solver.space == "points":
             source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
@@ -111,6 +109,13 @@ def fit(
         else:
             fitted = fit_gram(comparisons, recipe, rng, callback)
     return fitted
+
+
+def checked_solver(solver: object) -> AnySolver:
+    """Return what a user has passed as a solver, or raise ValueError if it is none."""
+    if isinstance(solver, type) or not hasattr(solver, "step"):
+        raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
+    return cast(AnySolver, solver)
 
 
 def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:

@@ -32,7 +32,7 @@ class TakesGraphs(OrdinalEmbedding):
     ) -> Self:
         """Fit a map to comparisons, or to a graph.
 
-        Ctrl-C during a fit leaves the best map so far on the estimator, says so, and goes on as an interrupt.
+        Ctrl-C during a fit leaves the best map so far on the estimator, warns, and raises KeyboardInterrupt.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from nearer.data.units import counted
 from nearer.embedding.distillation import distilled_gram
 from nearer.embedding.dmoe.candidates import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
-from nearer.embedding.fitting import Fitted, Recipe, fit, refined, turned, with_points
+from nearer.embedding.fitting import Fitted, Recipe, checked_solver, fit, refined, turned, with_points
 from nearer.embedding.loss_based import GramEmbedding
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.probability import Calibration, check_calibration, spread_of_points
@@ -242,12 +242,12 @@ class DMOE(GramEmbedding):
         specificity = choice.penalty.specificity
         if specificity is not None and specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")
-        over_points = getattr(solver, "space", None) == "points" and choice.rank != "full"
+        over_points = solver.space == "points" and choice.rank != "full"
         return Recipe(choice.loss, choice.penalty, solver, int(choice.rank) if over_points else self.n_components)
 
     def _solver(self, kind: Kind) -> AnySolver:
         if not isinstance(self.solver, str):
-            return self.solver
+            return checked_solver(self.solver)
         if self.solver != "auto":
             return _SOLVERS[self.solver]
         if self._choice.rank == "full":

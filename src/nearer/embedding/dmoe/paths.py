@@ -79,8 +79,7 @@ def _gram_matrices(candidates: Sequence[Candidate], train: Comparisons, closed: 
     solver: AnySolver = ClosedForm() if closed else _ADMM
     state = None
     for candidate in candidates:
-        diagonal = candidate.penalty.diagonal
-        assert diagonal is not None
+        diagonal = candidate.penalty.settled().diagonal
         if problem.margins.diagonal != diagonal or problem.loss != candidate.loss:
             # One problem serves all candidates that differ in their weights alone: its pull is worked out once.
             problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=candidate.loss)
