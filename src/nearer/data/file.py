@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.common.parameters import check_integer
 from nearer.data import columns as _columns
 from nearer.data import rows as _rows
 from nearer.data.tables import Block, open_table
@@ -80,9 +81,7 @@ class ComparisonsFile:
         columns: Sequence[str] | None = None,
     ) -> None:
         self.path = Path(path)
-        if not isinstance(block_rows, int) or block_rows < 1:
-            raise ValueError(f"block_rows must be an integer >= 1, got {block_rows!r}")
-        self.block_rows = block_rows
+        self.block_rows = check_integer("block_rows", block_rows, 1)
         self._state = _state(self.path)
         self._table = open_table(self.path, columns)
         known = None if n_objects is None else _rows.read_n_objects(n_objects)

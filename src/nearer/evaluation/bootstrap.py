@@ -49,7 +49,7 @@ from sklearn.base import clone
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray, checked_points
-from nearer.common.parameters import check_level
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
@@ -205,9 +205,8 @@ def bootstrap(
     >>> bool(trust.covers(points).mean() > 0.8)
     True
     """
-    for name, number, least in (("n_resamples", n_resamples, _FEWEST), ("n_simulations", n_simulations, 0)):
-        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
-            raise ValueError(f"{name} must be an integer >= {least}, got {number!r}")
+    check_integer("n_resamples", n_resamples, _FEWEST)
+    check_integer("n_simulations", n_simulations, 0)
     if isinstance(comparisons, ComparisonsFile):
         raise ValueError("a bootstrap needs all comparisons in memory; pass Comparisons")
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.rows import factorize, read_labels
@@ -131,13 +132,11 @@ class WholeKFold:
         return units, np.bincount(units[comparisons.sample_weight > 0], minlength=int(units.max()) + 1)
 
     def _n_folds(self, sizes: NDArray[np.integer]) -> int:
-        whole = isinstance(self.n_splits, int | np.integer) and not isinstance(self.n_splits, bool)
-        if not whole or self.n_splits < 2:
-            raise ValueError(f"n_splits must be an integer >= 2, got {self.n_splits!r}")
+        n_splits = check_integer("n_splits", self.n_splits, 2)
         n_units = int(np.count_nonzero(sizes))
         if n_units < 2:
             raise ValueError(
                 f"cannot make folds: all comparisons that count are one unit (by={self.by!r}), which stays whole; "
                 "choose another `by`, or collect more answers"
             )
-        return min(int(self.n_splits), n_units)
+        return min(n_splits, n_units)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
@@ -99,8 +99,7 @@ def learning_curve(
     ([30, 400], True)
     """
     check_level(level)
-    if n_repeats < 1:
-        raise ValueError(f"n_repeats must be at least 1, got {n_repeats!r}")
+    check_integer("n_repeats", n_repeats, 1)
     judged = read_counted(comparisons)
     _, units = units_of(judged, by)
     rng = stream(random_state, "split")

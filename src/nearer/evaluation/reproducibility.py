@@ -60,6 +60,7 @@ from sklearn.base import clone
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
@@ -161,8 +162,7 @@ def split_half(
     >>> split_half(STE(2, trace=0.03, random_state=0), few, random_state=0).reliability < 0.6
     True
     """
-    if not isinstance(n_splits, int | np.integer) or isinstance(n_splits, bool) or n_splits < 1:
-        raise ValueError(f"n_splits must be an integer >= 1, got {n_splits!r}")
+    check_integer("n_splits", n_splits, 1)
     judged = read_counted(comparisons)
     kept, units = units_of(judged, by)
     sizes = np.bincount(units)

@@ -12,13 +12,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray, checked_points
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.answers import Kind
-from nearer.planning.design import DECAY, Against, NoiseModel, Study, check_whole
+from nearer.planning.design import DECAY, Against, NoiseModel, Study
 from nearer.planning.simulation import Asked, World, joined, make_world, units
 from nearer.problems.distances import error_from_margins
 
@@ -204,9 +205,8 @@ def check_run(against: Against, level: float, n_replications: int) -> None:
     """Refuse settings of a simulation that make no sense."""
     if against not in get_args(Against):
         raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
-    if not 0 < level < 1:
-        raise ValueError(f"level={level} must be between 0 and 1, such as 0.9")
-    check_whole("n_replications", n_replications, _MOST_REPLICATIONS)
+    check_level(level)
+    check_integer("n_replications", n_replications, 1, _MOST_REPLICATIONS)
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
