@@ -35,7 +35,7 @@ from nearer.data.rows import Labels, factorize
 from nearer.data.votes import torn
 from nearer.evaluation.annotators import acts_of
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.judging import read_counted
+from nearer.evaluation.judging import read_judged
 
 _FEWEST = 10
 _MOST_JUDGED = 2_000_000  # comparisons: each person needs enough of them, and judging is quick
@@ -45,7 +45,7 @@ _N_GROUPS = 10
 
 def check_chance(study: Study) -> Outcome:
     """Find people whose answers the map of the others predicts no better than chance, or gets all the wrong way."""
-    part = read_counted(quick_part(study, _MOST_JUDGED))
+    part = read_judged(quick_part(study, _MOST_JUDGED))
     sure = ~torn(part)  # who cannot tell is not careless
     if part.annotators is None or len(factorize(part.annotators[sure])[0]) < 3:
         return Outcome()

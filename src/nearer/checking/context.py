@@ -19,6 +19,7 @@ from nearer.checking.findings import Finding
 from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
+from nearer.data.units import near_and_far
 from nearer.data.votes import torn
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.formats.answers import Answers
@@ -71,10 +72,8 @@ class Study:
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray]:
         """Codes of the pairs that occur, and the position among them of each near and far pair."""
-        i, j, l, k = self.comparisons.oriented.T.astype(np.int64)  # noqa: E741
-        near = np.minimum(i, j) * self.n_objects + np.maximum(i, j)
-        far = np.minimum(l, k) * self.n_objects + np.maximum(l, k)
-        codes, positions = np.unique(np.concatenate([near, far]), return_inverse=True)
+        pairs = near_and_far(self.comparisons.oriented, self.n_objects)
+        codes, positions = np.unique(np.concatenate(pairs), return_inverse=True)
         near, far = np.split(positions.astype(np.int64), 2)
         return codes, near, far
 

@@ -31,8 +31,8 @@ from nearer.checking.context import Outcome, Study
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.words import counted, percent
+from nearer.data.units import units_of
 from nearer.evaluation.attainable import Best
-from nearer.evaluation.folds import units_of
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
 from nearer.evaluation.trend import Kind, trend
 
@@ -120,7 +120,7 @@ def check_curve(study: Study) -> Outcome:
     """See whether a map predicts answers that it has not seen, and whether more answers would help."""
     part = quick_part(study)
     m = len(part)
-    largest = int(np.bincount(units_of(part, "trials")[1]).max())  # kept whole, so that the test part may grow by it
+    largest = int(np.bincount(units_of(part)).max())  # kept whole, so that the test part may grow by it
     most = math.floor(0.8 * m) - largest
     if m < _FEWEST or most < m // 2:
         return Outcome()

@@ -24,6 +24,7 @@ from nearer.data import joining as _joining
 from nearer.data import rows as _rows
 from nearer.data.rows import Indices, Labels
 from nearer.data.summary import Summary, summarize
+from nearer.data.units import trials_of
 
 __all__ = ["Comparisons", "Summary", "as_comparisons"]
 
@@ -373,7 +374,7 @@ class Comparisons:
         (7, 3)
         """
         m = len(self)
-        units = np.arange(m) if self.trials is None else _rows.factorize(self.trials)[1]
+        units = trials_of(self)
         sizes = np.bincount(units)
         if len(sizes) < 2:
             what = "row" if self.trials is None else "trial, which stays whole"
@@ -392,7 +393,7 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [1, 2, 3]]).summary().n_contradicted
         1
         """
-        return summarize(self.rows, self.answers, self.n_objects, self.annotators, self.trials)
+        return summarize(self)
 
 
 _PER_ROW = ("rows", "answers", "weights", "annotators", "trials")
@@ -462,7 +463,7 @@ def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Compari
     if (first.trials is None) != (second.trials is None):
         numbers, total = [], 0
         for part in (first, second):
-            own = np.arange(len(part)) if part.trials is None else _rows.factorize(part.trials)[1]
+            own = trials_of(part)
             numbers.append(own + total)
             total += int(own.max()) + 1
         first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
+from nearer.data.units import near_and_far, numbered, trials_of
 
 
 def torn(comparisons: Comparisons) -> NDArray[np.bool_]:
@@ -26,17 +27,12 @@ def torn(comparisons: Comparisons) -> NDArray[np.bool_]:
     """
     if comparisons.trials is None:
         return np.zeros(len(comparisons), dtype=bool)
-    acts = factorize(comparisons.trials)[1].astype(np.int64)
+    acts = trials_of(comparisons).astype(np.int64)
     if comparisons.annotators is not None:
         people, person = factorize(comparisons.annotators)
         acts = acts * len(people) + person
-    i, j, l, k = comparisons.oriented.T.astype(np.int64)  # noqa: E741
-    near = np.minimum(i, j) * comparisons.n_objects + np.maximum(i, j)
-    far = np.minimum(l, k) * comparisons.n_objects + np.maximum(l, k)
-    keys = np.stack([acts, np.minimum(near, far), np.maximum(near, far)])
-    order = np.lexsort(keys)
-    group = np.empty(len(comparisons), dtype=np.int64)
-    group[order] = np.cumsum(np.append(False, (np.diff(keys[:, order], axis=1) != 0).any(axis=0)))
+    near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
+    group = numbered(acts, np.minimum(near, far), np.maximum(near, far))
     one_way, rows = np.bincount(group, near < far), np.bincount(group)
     both: NDArray[np.bool_] = ((one_way > 0) & (one_way < rows))[group]
     return both

@@ -21,7 +21,8 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.units import counted, fold_of_each, whole_units
+from nearer.data.folds import fold_of_each
+from nearer.data.units import units_of, with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.ckl import CKL
 from nearer.embedding.dmoe.estimator import DMOE
@@ -134,7 +135,7 @@ class BestOf(OrdinalEmbedding):
         comparisons = self._in_memory(comparisons)
         methods = self._candidates(comparisons)
         best, results, calibration = 0, None, None
-        judged = counted(comparisons)
+        judged = with_positive_weight(comparisons)
         held_out = self._held_out(methods, judged)
         if held_out is not None:
             # The mean first: the first of equals, which is the simpler one.
@@ -165,7 +166,7 @@ class BestOf(OrdinalEmbedding):
 
     def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> _HeldOut | None:
         """Return how the methods do on each fold; None without a choice, or without two folds."""
-        units = whole_units(comparisons)
+        units = units_of(comparisons)
         n_folds = min(self.n_folds, int(units.max()) + 1)
         if len(methods) < 2 or n_folds < 2:
             return None

@@ -15,6 +15,7 @@ from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.graph import Graph
+from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.fitting import Fitted
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.geometry import embedding_from_gram
@@ -147,9 +148,7 @@ class SPE(TakesGraphs):
         if self.connectivity != "knn":
             raise ValueError("comparisons say nothing of a b-matching; pass a graph, or connectivity='knn'")
         assert isinstance(solver, CuttingPlanes)
-        kept = comparisons if comparisons.weights is None else comparisons[comparisons.weights > 0]
-        seen, rows = np.unique(kept.rows, return_inverse=True)
-        among = replace(kept, rows=rows.reshape(kept.rows.shape), objects=comparisons.objects[seen])
+        among, seen = restricted(with_positive_weight(comparisons))
         if solver.start is not None:
             solver = replace(solver, start=solver.start[seen])
         return self._structured(GivenComparisons(among), seen, comparisons.n_objects, solver, callback)

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import restricted, seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.parametric import imitate, turned_onto
 
@@ -31,9 +32,7 @@ class Work:
     @property
     def seen(self) -> NDArray[np.bool_]:
         """The objects that comparisons of positive weight mention."""
-        mentioned = np.zeros(self.comparisons.n_objects, dtype=bool)
-        mentioned[self.comparisons.rows[self.comparisons.sample_weight > 0]] = True
-        return mentioned
+        return seen_objects(with_positive_weight(self.comparisons))
 
     def fit(self, sets: Iterable[Comparisons]) -> list[FloatArray]:
         """Return the maps of sets of comparisons."""
@@ -61,11 +60,7 @@ class Work:
 
     def distances(self, spread: FloatArray, n_simulations: int, rng: np.random.Generator) -> FloatArray:
         """Return squared distances of true from fitted places in copies of the data, by this spread, (k * n seen,)."""
-        seen = np.flatnonzero(self.seen)
-        position = np.full(self.comparisons.n_objects, -1)
-        position[seen] = np.arange(len(seen))
-        kept = self.comparisons[self.comparisons.sample_weight > 0]
-        kept = replace(kept, rows=position[kept.rows], objects=np.arange(len(seen)))
+        kept, seen = restricted(with_positive_weight(self.comparisons))
         reference = self.reference[seen]
         work = replace(self, comparisons=kept, estimator=clone(self.estimator).set_params(n_objects=None))
         imitation = imitate(kept, reference, work.fit, rng)

@@ -12,7 +12,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.units import counted
+from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dmoe.candidates import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import Search, average, per_object, search, worth_tuning
@@ -37,7 +37,6 @@ _FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
 MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 FEW_COMPARISONS = 15  # for each object
-_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
 class DMOE(OrdinalEmbedding):
@@ -269,7 +268,9 @@ class DMOE(OrdinalEmbedding):
         try:
             fitted = replace(fitted, predictor=average(self._search, comparisons, fitted.predictor))
             assert fitted.predictor is not None
-            points, interrupted = gram_map(counted(comparisons), fitted.predictor, calibration, fitted.embedding, rng)
+            points, interrupted = gram_map(
+                with_positive_weight(comparisons), fitted.predictor, calibration, fitted.embedding, rng
+            )
         except KeyboardInterrupt:
             return _interrupted(fitted)
         fitted = replace(fitted, embedding=points)
@@ -331,7 +332,7 @@ class DMOE(OrdinalEmbedding):
         self._calibration = None if self._search is None else self._search.calibration
         if self._calibration is not None:
             assert isinstance(comparisons, Comparisons)
-            seen = np.unique(counted(comparisons).rows)
+            seen = np.flatnonzero(seen_objects(with_positive_weight(comparisons)))
             if fitted.predictor is not None:
                 self._spread = fitted.predictor.spread(seen)
             else:
@@ -346,7 +347,4 @@ def _compared(comparisons: Comparisons | ComparisonsFile) -> int:
     """Return the number of objects that comparisons mention; of a file, the number of all objects."""
     if isinstance(comparisons, ComparisonsFile):
         return comparisons.n_objects
-    seen = np.zeros(comparisons.n_objects, dtype=bool)
-    for start in range(0, len(comparisons), _BLOCK):
-        seen[comparisons.rows[start : start + _BLOCK]] = True
-    return int(seen.sum())
+    return int(seen_objects(comparisons).sum())
