@@ -26,7 +26,7 @@ from nearer.data.rows import are_indices, show
 from nearer.embedding.fitting import Fitted, fit_gram, fit_points
 from nearer.embedding.placing import place_points
 from nearer.embedding.transformer import ReturnsMap
-from nearer.geometry import aligned
+from nearer.geometry import align
 from nearer.losses import Loss
 from nearer.problems.distances import clear_ties, error_from_margins, pair_distances
 from nearer.problems.penalty import Penalty
@@ -287,7 +287,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
             )
             raise
         if start is not None:
-            fitted = replace(fitted, embedding=aligned(fitted.embedding, start))
+            fitted = replace(fitted, embedding=align(fitted.embedding, start, scaling=False, moving=False))
         self._keep(fitted, comparisons)
         self.solver_ = solver
         self._report(fitted, solver)

@@ -30,7 +30,7 @@ from nearer.embedding.probability import Calibration
 from nearer.embedding.soe import SOE
 from nearer.embedding.ste import STE
 from nearer.embedding.tste import TSTE
-from nearer.geometry import aligned
+from nearer.geometry import align
 from nearer.losses import Loss
 from nearer.problems.distances import error_of_points
 from nearer.problems.penalty import Penalty
@@ -147,7 +147,7 @@ class BestOf(OrdinalEmbedding):
         finally:  # also after Ctrl-C, which leaves the best map so far; without any, what there was before
             if hasattr(chosen, "embedding_"):
                 if start is not None and start.shape == chosen.embedding_.shape:
-                    chosen.embedding_ = aligned(chosen.embedding_, start)
+                    chosen.embedding_ = align(chosen.embedding_, start, scaling=False, moving=False)
                 self.best_, self.best_index_, self.cv_results_, self._calibration = chosen, best, results, calibration
                 self._take_over()
         return self

@@ -22,7 +22,7 @@ from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pai
 from nearer.data.file import ComparisonsFile
 from nearer.data.units import in_order_of_appearance
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.geometry import aligned, principal
+from nearer.geometry import align, principal
 from nearer.losses import DistanceHinge, Loss
 from nearer.problems.disparities import ComparedPairs, TotalOrder
 from nearer.problems.penalty import Penalty
@@ -208,7 +208,7 @@ class NonmetricMDS(OrdinalEmbedding):
             solution = self._solved_problem(problem, lambda: _spectral(kept, self.n_components), callback)
         self._keep_solution(solution, seen, comparisons)
         if start is not None and goes_on:
-            self.embedding_ = aligned(self.embedding_, start)
+            self.embedding_ = align(self.embedding_, start, scaling=False, moving=False)
         self.disparities_ = np.column_stack(_disparities_of(comparisons, self.embedding_, self.gap))
         self._from_matrix = False
         self._say(solution)

@@ -56,8 +56,8 @@ from nearer.data.rows import Labels, factorize
 from nearer.data.units import By, kept_whole, questions_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.parametric import N_COPIES, N_STEPS
-from nearer.evaluation.resampling import Work, aligned, mean_squares, squared_distances
-from nearer.geometry import ellipses_of
+from nearer.evaluation.resampling import Work, mean_squares, squared_distances
+from nearer.geometry import align, ellipses_of
 
 __all__ = ["Bootstrap", "bootstrap"]
 
@@ -149,8 +149,7 @@ class Bootstrap:
         points = checked_points(truth, "truth")
         if points.shape != self.embedding.shape:
             raise ValueError(f"truth must have the shape {self.embedding.shape} of the map, got {points.shape}")
-        everything = np.ones(len(points), dtype=bool)
-        away = aligned(points, self.embedding, everything) - self.embedding
+        away = align(points, self.embedding) - self.embedding
         inside: NDArray[np.bool_] = squared_distances(away, self.covariances) <= self.radius(level) ** 2
         return inside
 

@@ -24,7 +24,7 @@ from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import NOT_STARTED, Search, Views, likeliest, place_views
-from nearer.geometry import aligned
+from nearer.geometry import align
 from nearer.losses import StudentT
 from nearer.problems.distances import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
@@ -182,7 +182,9 @@ class MVTE(OrdinalEmbedding):
 
     def _gone_on(self, comparisons: Comparisons, known: Views, callback: Callback | None) -> Views:
         views = self._search().go_on(comparisons, known, callback)
-        turned = [aligned(new, old) for new, old in zip(views.points, known.points, strict=True)]
+        turned = [
+            align(new, old, scaling=False, moving=False) for new, old in zip(views.points, known.points, strict=True)
+        ]
         return replace(views, points=np.stack(turned))
 
     def _search(self) -> Search:
