@@ -27,7 +27,7 @@ from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.probability import Calibration
-from nearer.formats.arrays import read_arrays
+from nearer.formats.numpy_files import read_arrays
 
 __all__ = ["load_model", "save_model"]
 

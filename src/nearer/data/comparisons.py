@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.randomness import RandomState, stream
-from nearer.data import columns as _columns
 from nearer.data import joining as _joining
+from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
 from nearer.data.rows import Indices, Labels
 from nearer.data.summary import Summary, summarize

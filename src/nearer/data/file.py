@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.parameters import check_integer
-from nearer.data import columns as _columns
+from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
-from nearer.data.tables import Block, open_table
+from nearer.data.block_files import Block, open_table
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from nearer.formats import kinds
 from nearer.formats.advice import as_column, of_first, without
+from nearer.formats.answer_codes import Coding, UnclearCoding, spelled
 from nearer.formats.answers import Kind
-from nearer.formats.coding import Coding, UnclearCoding, spelled
 from nearer.formats.faults import Faults
 from nearer.formats.grids import read_grid, read_ranking
-from nearer.formats.items import read_items
 from nearer.formats.kinds import Expansion
 from nearer.formats.layouts import NEAR_FAR, PAIRS, TWO, Found
+from nearer.formats.lists import read_items
 from nearer.formats.objects import Objects
 from nearer.formats.places import place_of_word, read_places
 from nearer.formats.table import Codes, Column

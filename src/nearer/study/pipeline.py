@@ -17,8 +17,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.checking import Findings, check
-from nearer.checking.distances import with_distances
 from nearer.checking.enough import agreed, with_curve
+from nearer.checking.split_half import with_distances
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
 from nearer.data.units import seen_objects

@@ -13,9 +13,9 @@ from dataclasses import replace
 from nearer.data.frame_columns import plain
 from nearer.formats.advice import as_column, of_kind
 from nearer.formats.answers import Answers
+from nearer.formats.column_names import STEMS, SYNONYMS, by_plain, families
 from nearer.formats.layouts import Found, described, listing
 from nearer.formats.lists import readings
-from nearer.formats.names import STEMS, SYNONYMS, by_plain, families
 from nearer.formats.table import Column, Table, present
 
 _MOSTLY = 0.5

@@ -15,6 +15,7 @@ from typing import Any
 from nearer.data.frame_columns import plain
 from nearer.formats.advice import of_kind, with_column, with_columns
 from nearer.formats.answers import KINDS
+from nearer.formats.column_names import SYNONYMS, by_plain, families, numbered
 from nearer.formats.layouts import (
     ANSWERS,
     EXTRAS,
@@ -30,7 +31,6 @@ from nearer.formats.layouts import (
     described,
     listing,
 )
-from nearer.formats.names import SYNONYMS, by_plain, families, numbered
 
 _NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
 

@@ -1,4 +1,4 @@
-"""A study laid open for the checks: what several of them need is worked out once.
+"""The case that the checks look at: what several of them need is worked out once.
 
 Comparisons are about pairs of objects. A *question* is an unordered pair of unordered pairs; an answer to it says which
 of the two is the near one, or both, if it was "can't tell" and split. The objects, joined by the pairs that occur, make
@@ -36,8 +36,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
-    """Answers and what follows from them; everything derived is made when first asked for.
+class Case:
+    """What the doctor examines: answers and what follows from them, everything derived made when first asked for.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class Study:
     --------
     >>> rows = Comparisons.from_triplets([("cat", "dog", "car"), ("cat", "car", "dog"), ("dog", "cat", "car")])
     >>> answers = Answers(rows, np.arange(3), "triplet", "answers.csv", np.arange(2, 5))
-    >>> study = Study(answers, n_components=2, rng=np.random.default_rng())
-    >>> study.n_pairs, study.n_questions, study.questions.tolist()
+    >>> case = Case(answers, n_components=2, rng=np.random.default_rng())
+    >>> case.n_pairs, case.n_questions, case.questions.tolist()
     (3, 2, [0, 0, 1])
     """
 
@@ -243,4 +243,4 @@ class Study:
         return f"{name(anchor)} nearer to {name(others[0])} than to {name(others[1])}"
 
 
-Check: TypeAlias = Callable[[Study], Outcome]
+Check: TypeAlias = Callable[[Case], Outcome]
