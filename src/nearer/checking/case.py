@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nearer.checking.findings import Finding
 from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 from nearer.data.units import near_and_far
 from nearer.data.votes import torn
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling

@@ -25,13 +25,13 @@ from sklearn.base import clone
 
 from nearer.checking.case import Case, Outcome
 from nearer.checking.chance import Verdicts
-from nearer.checking.enough import rounded
 from nearer.checking.findings import Finding
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.arrays import FloatArray
-from nearer.common.words import counted, name, percent
+from nearer.common.words import counted, name, percent, rounded
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import Labels, factorize
+from nearer.data.labels import factorize
+from nearer.data.refusing import Labels
 from nearer.data.votes import torn
 from nearer.evaluation.annotators import acts_of
 from nearer.evaluation.folds import WholeKFold

@@ -30,7 +30,7 @@ import numpy as np
 from nearer.checking.case import Case, Outcome
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.checking.quick import quick_estimator, quick_part
-from nearer.common.words import counted, percent
+from nearer.common.words import counted, percent, rounded, short
 from nearer.data.units import units_of
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
@@ -56,7 +56,7 @@ def check_rule(case: Case) -> Outcome:
     counts["rule_all_questions"] = every_question < PLENTY * unit
     title = (
         f"{counted(len(case.answers), 'answer')}{_repeats(case)} for {counted(n, 'object')} in "
-        f"{counted(p, 'dimension')}: {_short(worth / unit)} n p log n"
+        f"{counted(p, 'dimension')}: {short(worth / unit)} n p log n"
     )
     return Outcome((_rule(title, counts, settled=False),), counts)
 
@@ -105,15 +105,6 @@ def _repeats(case: Case) -> str:
     asked = case.votes.sum(axis=1)
     n_asked = int((asked > 0).sum())
     return f" to {counted(n_asked, 'question')}" if n_asked < _FEW_QUESTIONS * asked.sum() else ""
-
-
-def _short(number: float) -> str:
-    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
-
-
-def rounded(number: int) -> int:
-    """Return a number with two digits that count: the rule is no more exact than that."""
-    return int(float(f"{number:.1e}"))
 
 
 def check_curve(case: Case) -> Outcome:

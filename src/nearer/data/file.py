@@ -19,6 +19,7 @@ from nearer.common.parameters import check_integer
 from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
 from nearer.data.block_files import Block, open_table
+from nearer.data.refusing import show
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -184,10 +185,10 @@ class ComparisonsFile:
         )
         if answers is not None and answers.dtype.kind != "b":
             bad = (answers != 1) & (answers != -1)
-            refuse(bad, lambda row: f"answer is {_rows.show(answers[row])}", "answers are +1 and -1, or bools")
+            refuse(bad, lambda row: f"answer is {show(answers[row])}", "answers are +1 and -1, or bools")
         if weights is not None:
             bad = ~(np.isfinite(weights) & (weights >= 0))
-            refuse(bad, lambda row: f"weight is {_rows.show(weights[row])}", "weights are finite and nonnegative")
+            refuse(bad, lambda row: f"weight is {show(weights[row])}", "weights are finite and nonnegative")
 
 
 def _state(path: Path) -> tuple[int, int]:

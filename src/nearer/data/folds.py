@@ -1,6 +1,9 @@
-"""Dealing out units to folds, at random."""
+"""Dealing out units to folds and to test parts, at random."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,3 +50,35 @@ def deal_out(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator)
         folds[alike] = np.argsort(places, axis=None, kind="stable")[: len(alike)] // rounds
         loads += size * np.bincount(folds[alike], minlength=n_folds)
     return folds
+
+
+def drawn_for_test(units: NDArray[np.intp], test_size: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which rows are in the test part, (m,): whole units until it is as large as wanted, but never the last.
+
+    Parameters
+    ----------
+    units : ndarray of int, shape (m,)
+    test_size : float or int
+        Share of rows in (0, 1), rounded up, or number of rows.
+    rng : numpy Generator
+
+    Examples
+    --------
+    >>> drawn_for_test(np.array([0, 0, 1, 1]), 1, np.random.default_rng(0)).sum()
+    np.int64(2)
+    """
+    sizes = np.bincount(units)
+    wanted = _count_of(test_size, len(units))
+    order = rng.permutation(len(sizes))
+    n_drawn = min(int(np.searchsorted(np.cumsum(sizes[order]), wanted)) + 1, len(sizes) - 1)
+    return np.isin(units, order[:n_drawn])
+
+
+def _count_of(test_size: Any, m: int) -> int:
+    """Turn a share or a count of m rows into a count that leaves neither side empty."""
+    whole = isinstance(test_size, int | np.integer) and not isinstance(test_size, bool)
+    if whole and 0 < test_size < m:
+        return int(test_size)
+    if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
+        return min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
+    raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")

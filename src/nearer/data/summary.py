@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.rows import Indices, Labels, factorize
+from nearer.common.words import counted, digits
+from nearer.data.labels import factorize
+from nearer.data.refusing import Indices, Labels
 from nearer.data.units import near_and_far, questions_of
 
 if TYPE_CHECKING:
@@ -59,16 +61,16 @@ class Summary:
     n_trials: int | None
 
     def __str__(self) -> str:
-        kind = self.kind if self.n_comparisons != 1 else self.kind.removesuffix("s")
-        unseen = f", {self.n_unseen} of them never seen" if self.n_unseen else ""
+        unseen = f", {digits(self.n_unseen)} of them never seen" if self.n_unseen else ""
+        comparisons = counted(self.n_comparisons, self.kind.removesuffix("s"))
         lines = [
-            f"{self.n_comparisons} {kind} over {self.n_objects} objects{unseen}",
+            f"{comparisons} over {counted(self.n_objects, 'object')}{unseen}",
             f"comparisons per object: fewest {self.fewest}, median {self.median:g}, most {self.most}",
-            f"repeated questions: {_count(self.n_repeated, 'row')}; "
-            f"answered both ways: {_count(self.n_contradicted, 'question')}",
+            f"repeated questions: {counted(self.n_repeated, 'row')}; "
+            f"answered both ways: {counted(self.n_contradicted, 'question')}",
         ]
         groups = {"annotator": self.n_annotators, "trial": self.n_trials}
-        lines += [_count(n, name) for name, n in groups.items() if n is not None]
+        lines += [counted(n, name) for name, n in groups.items() if n is not None]
         return "\n".join(lines)
 
 
@@ -111,7 +113,3 @@ def _questions(comparisons: Comparisons) -> tuple[int, int]:
 
 def _n_labels(labels: Labels | None) -> int | None:
     return None if labels is None else len(factorize(labels)[0])
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 
 if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
@@ -157,6 +157,31 @@ def in_order_of_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArr
     rows = numbers.reshape(-1, 4)
     rows = rows[:, [0, 1, 3]] if kept.is_triplets else rows
     return replace(kept, rows=rows, answers=None, objects=np.arange(len(seen))), seen
+
+
+def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
+    """Return two sets that can be put together though one of them does not say who answered, or in which trial.
+
+    Rows without trials are a trial each; annotators that only one set knows are left out.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> first = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], trials=["a", "a"], annotators=["ann", "ann"])
+    >>> both = first.concatenate(alike(first, Comparisons.from_triplets([[0, 2, 1], [2, 0, 1]])))
+    >>> both.trials.tolist(), both.annotators
+    ([0, 0, 1, 2], None)
+    """
+    if (first.annotators is None) != (second.annotators is None):
+        first, second = replace(first, annotators=None), replace(second, annotators=None)
+    if (first.trials is None) != (second.trials is None):
+        numbers, total = [], 0
+        for part in (first, second):
+            own = trials_of(part)
+            numbers.append(own + total)
+            total += int(own.max()) + 1
+        first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])
+    return first, second
 
 
 def numbered(*keys: NDArray[Any]) -> NDArray[np.intp]:

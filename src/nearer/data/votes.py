@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, numbered, trials_of
 
 

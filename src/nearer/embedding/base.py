@@ -20,9 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted
-from nearer.data.comparisons import Comparisons, alike, as_comparisons
+from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.rows import are_indices, show
+from nearer.data.labels import are_indices
+from nearer.data.refusing import show
+from nearer.data.units import alike
 from nearer.embedding.fitting import Fitted, fit_gram, fit_points
 from nearer.embedding.placing import place_points
 from nearer.embedding.transformer import ReturnsMap

@@ -33,7 +33,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.words import counted, digits, level_of
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, questions_of, trials_of
 from nearer.data.votes import torn
 from nearer.evaluation.attainable import Best

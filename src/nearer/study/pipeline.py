@@ -20,7 +20,7 @@ from nearer.checking import Findings, check
 from nearer.checking.enough import agreed, with_curve
 from nearer.checking.split_half import with_distances
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 from nearer.data.units import seen_objects
 from nearer.embedding import SOE
 from nearer.embedding.base import OrdinalEmbedding
