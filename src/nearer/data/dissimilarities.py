@@ -1,4 +1,4 @@
-"""Matrices of dissimilarities at the border: checked, and told as comparisons."""
+"""Matrices of dissimilarities at the border: checked, and their order as comparisons."""
 
 from __future__ import annotations
 

@@ -55,17 +55,7 @@ def deal_out(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator)
 def drawn_for_test(units: NDArray[np.intp], test_size: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which rows are in the test part, (m,): whole units until it is as large as wanted, but never the last.
 
-    Parameters
-    ----------
-    units : ndarray of int, shape (m,)
-    test_size : float or int
-        Share of rows in (0, 1), rounded up, or number of rows.
-    rng : numpy Generator
-
-    Examples
-    --------
-    >>> drawn_for_test(np.array([0, 0, 1, 1]), 1, np.random.default_rng(0)).sum()
-    np.int64(2)
+    ``test_size`` is a share of the rows in (0, 1), rounded up, or a number of them.
     """
     sizes = np.bincount(units)
     wanted = _count_of(test_size, len(units))

@@ -38,14 +38,7 @@ def with_positive_weight(comparisons: Comparisons) -> Comparisons:
 
 
 def kept_whole(comparisons: Comparisons, by: By) -> By:
-    """Return what folds and resamples keep whole: as asked for, but questions where no trials are known.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> kept_whole(Comparisons.from_triplets([[0, 1, 2]]), "trials")
-    'questions'
-    """
+    """Return what folds and resamples keep whole: as asked for, but questions where no trials are known."""
     if by not in ("trials", "annotators", "questions"):
         raise ValueError(f"by={by!r} is not known; choose 'trials', 'annotators' or 'questions'")
     if by == "annotators" and comparisons.annotators is None:
@@ -90,13 +83,7 @@ def questions_of(comparisons: Comparisons) -> NDArray[np.intp]:
 
 
 def pair_codes(first: NDArray[Any], second: NDArray[Any], n_objects: int) -> NDArray[np.int64]:
-    """Return a number for each unordered pair, in int64: int32 overflows beyond n = 46340.
-
-    Examples
-    --------
-    >>> pair_codes(np.array([0, 2]), np.array([2, 0]), 5).tolist()
-    [2, 2]
-    """
+    """Return a number for each unordered pair, in int64: int32 overflows beyond n = 46340."""
     codes: NDArray[np.int64] = np.minimum(first, second).astype(np.int64) * n_objects + np.maximum(first, second)
     return codes
 
@@ -108,14 +95,7 @@ def near_and_far(quadruplets: NDArray[Any], n_objects: int) -> tuple[NDArray[np.
 
 
 def seen_objects(comparisons: Comparisons) -> NDArray[np.bool_]:
-    """Return which objects the rows mention, (n,).
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> seen_objects(Comparisons.from_triplets([[3, 0, 2]])).tolist()
-    [True, False, True, True]
-    """
+    """Return which objects the rows mention, (n,)."""
     seen = np.zeros(comparisons.n_objects, dtype=bool)
     for start in range(0, len(comparisons), _BLOCK):
         seen[comparisons.rows[start : start + _BLOCK]] = True

@@ -2,8 +2,8 @@ r"""How far to trust the place of each object: maps of resampled answers, and el
 
 **Resampling.** Each unit (trial, annotator or question) gets a weight from a flat Dirichlet distribution, the
 Bayesian bootstrap of Rubin (1981): as multinomial counts have it, mean 1 and variance near 1, but never 0, so that no
-object loses all its answers. The estimator is fitted again, from its own start: what may fall into another basin
-shall do so. The map X* is moved, turned, mirrored and scaled onto the reference X (Procrustes), and
+object loses all its answers. The estimator is fitted again from its own start, so that a fit that can end in another
+basin does so here too. The map X* is moved, turned, mirrored and scaled onto the reference X (Procrustes), and
 
     S_i = mean over resamples of (x*_i - x_i) (x*_i - x_i)^T.
 

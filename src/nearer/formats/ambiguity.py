@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import as_column, of_kind
+from nearer.formats.advice import as_column, one_of
 from nearer.formats.answer_codes import UnclearCoding
 from nearer.formats.answers import Answers
 from nearer.formats.column_names import SYNONYMS, by_plain
@@ -145,7 +145,7 @@ def settled(
     ]
     raise Unclear(
         f"{unclear.prompts}{source} has the columns {listing(names)}, which can be read in several ways. Its first "
-        f"answer: {'; '.join(readings)}. Say {of_kind(kinds)}",
+        f"answer: {'; '.join(readings)}. Say {one_of('kind', kinds)}",
         kinds,
     )
 

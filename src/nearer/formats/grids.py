@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import of_first
+from nearer.formats.advice import one_of
 from nearer.formats.answer_codes import Coding, UnclearCoding
 from nearer.formats.answers import Kind
 from nearer.formats.faults import Faults
@@ -129,7 +129,7 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     if coding.from_zero and full:
         raise UnclearCoding(
             f"the choices are numbers up to the number of options, which do not count from 0 as those of buttons do; "
-            f"say {of_first(['1', '0'])} for the number of the first option"
+            f"say {one_of('first_is', ['1', '0'])} for the number of the first option"
         )
     if coding.from_zero:
         return 0

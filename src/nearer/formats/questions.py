@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import as_column, of_first, without
+from nearer.formats.advice import as_column, one_of, without
 from nearer.formats.answer_codes import Coding, UnclearCoding, spelled
 from nearer.formats.answers import Kind
 from nearer.formats.faults import Faults
@@ -181,8 +181,8 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
         first = ["1", "0"] if "0" in present else sorted(present)
         raise UnclearCoding(
             f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} beside near "
-            f"and far; say {of_first(first)} for the one that means that a row is right as it stands, or do without "
-            f"the column: {without('answer')}"
+            f"and far; say {one_of('first_is', first)} for the one that means that a row is right as it stands, or do "
+            f"without the column: {without('answer')}"
         )
     elif present and ("answer" in question.said or _names_far(question)):
         shown = [as_column(role, question.name(of)) for role, of in zip(TWO, ("near", "far"), strict=True)]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import native
-from nearer.formats.advice import as_column, of_kind
+from nearer.formats.advice import as_column, one_of
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind
 from nearer.formats.assembling import assembled, read_extras
@@ -292,7 +292,7 @@ def _strange_anchors(asked: Asked, question: Question) -> list[str]:
     name = question.name("anchor")
     return [
         f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it "
-        f"is what people were asked, say {of_kind(['odd-one-out', 'most-central'])}"
+        f"is what people were asked, say {one_of('kind', ['odd-one-out', 'most-central'])}"
     ]
 
 
