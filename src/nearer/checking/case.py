@@ -19,8 +19,7 @@ from nearer.checking.findings import Finding
 from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
-from nearer.data.units import near_and_far
-from nearer.data.votes import torn
+from nearer.data.units import near_and_far, torn
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.formats.answers import Answers
 

@@ -32,7 +32,7 @@ from nearer.common.words import counted, name, percent, rounded
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.refusing import Labels
-from nearer.data.votes import torn
+from nearer.data.units import torn
 from nearer.evaluation.annotators import acts_of
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.judging import read_judged

@@ -164,6 +164,33 @@ def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Compari
     return first, second
 
 
+def torn(comparisons: Comparisons) -> NDArray[np.bool_]:
+    """Return which rows are of a trial that says both ways about their question, shape (m,).
+
+    "Can't tell" may be split into the comparisons of all possible answers. One trial then says both ways about a
+    question: nobody contradicts anybody there, and half of such an answer is wrong whatever is predicted.
+    Trials that are numbered anew for each annotator are different trials. Without trials there are no such rows.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2]]
+    >>> torn(Comparisons.from_triplets(rows, trials=[5, 5, 6, 6])).tolist()
+    [True, True, False, False]
+    """
+    if comparisons.trials is None:
+        return np.zeros(len(comparisons), dtype=bool)
+    acts = trials_of(comparisons).astype(np.int64)
+    if comparisons.annotators is not None:
+        people, person = factorize(comparisons.annotators)
+        acts = acts * len(people) + person
+    near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
+    group = numbered(acts, np.minimum(near, far), np.maximum(near, far))
+    one_way, rows = np.bincount(group, near < far), np.bincount(group)
+    both: NDArray[np.bool_] = ((one_way > 0) & (one_way < rows))[group]
+    return both
+
+
 def numbered(*keys: NDArray[Any]) -> NDArray[np.intp]:
     """Return a number for each different combination of keys, by first appearance, (m,)."""
     order = np.lexsort(keys)  # np.unique over several columns takes many times as long

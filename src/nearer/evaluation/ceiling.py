@@ -34,8 +34,7 @@ from nearer.common.parameters import check_level
 from nearer.common.words import counted, digits, level_of
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
-from nearer.data.units import near_and_far, questions_of, trials_of
-from nearer.data.votes import torn
+from nearer.data.units import near_and_far, questions_of, torn, trials_of
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.judging import read_judged
 
