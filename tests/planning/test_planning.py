@@ -8,13 +8,14 @@ import pytest
 
 from nearer import Comparisons
 from nearer.common.words import digits
+from nearer.data.units import trials_of
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import TSTE
 from nearer.lab.accuracy.real import find_file
 from nearer.planning import Study, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling
-from nearer.planning.simulation import capped_rates, distinct, make_world, units
+from nearer.planning.simulation import capped_rates, distinct, make_world
 from nearer.problems.distances import pair_distances
 
 KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
@@ -329,7 +330,7 @@ class TestNoise:
         )
         estimate = estimate_noise(asked.comparisons, 2, n_replications=2, random_state=0)
         assert estimate.sizes.tolist() == [100, 200, 400]
-        assert units(asked.comparisons).max() == 799
+        assert trials_of(asked.comparisons).max() == 799
 
     def test_needs_answers(self):
         with pytest.raises(ValueError, match="told from 10 answers"):

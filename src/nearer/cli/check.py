@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.checking import check
-    from nearer.formats.unused import told_columns
+    from nearer.formats.unused_columns import told_columns
 
     answers = read_file(options, told=False)  # the notes are among the findings
     findings = check(answers, n_components=options.dimensions, random_state=options.seed)

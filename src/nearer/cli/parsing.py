@@ -98,7 +98,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
     """Return the answers in the file that the options name; ``told``: say what was noticed on the way."""
     from nearer.formats import read_answers
-    from nearer.formats.unused import told_columns
+    from nearer.formats.unused_columns import told_columns
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # each is among the notes

@@ -33,9 +33,9 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.evaluation.folds import units_of
+    from nearer.data.units import units_of
     from nearer.evaluation.intervals import error_interval
-    from nearer.evaluation.judging import judge, read_counted
+    from nearer.evaluation.judging import judge, read_judged
     from nearer.formats.answers import matched
     from nearer.storage import load_model
     from nearer.study.results import share_known
@@ -43,8 +43,8 @@ def run(options: argparse.Namespace) -> int:
     model, answers = load_model(options.folder), read_file(options)
     comparisons = matched(answers.comparisons, model.objects_)
     _refuse_new(answers, comparisons, model, options)
-    judged = read_counted(comparisons.over(model.objects_))
-    units = units_of(judged, "trials")[1]
+    judged = read_judged(comparisons.over(model.objects_))
+    units = units_of(judged)
     error, of_map = (
         error_interval(wrong, judged.sample_weight, units, options.level) for wrong in judge(model, judged)
     )

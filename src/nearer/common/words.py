@@ -28,6 +28,28 @@ def digits(number: int) -> str:
     return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
 
 
+def rounded(number: int) -> int:
+    """Round to two digits, where more would claim too much.
+
+    Examples
+    --------
+    >>> rounded(12345)
+    12000
+    """
+    return int(float(f"{number:.1e}"))
+
+
+def short(number: float) -> str:
+    """Write a number in two digits, or as an integer from 10 on.
+
+    Examples
+    --------
+    >>> short(0.123), short(123.4)
+    ('0.12', '123')
+    """
+    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
+
+
 def money(amount: float) -> str:
     """Write an amount of money.
 

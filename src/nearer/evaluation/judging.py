@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.units import counted
+from nearer.data.units import with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.metrics import margins
 
@@ -36,9 +36,9 @@ class Judged(NamedTuple):
     map: FloatArray
 
 
-def read_counted(comparisons: Any) -> Comparisons:
-    """Return the comparisons that count, from whatever a function was given."""
-    return counted(as_comparisons(comparisons))
+def read_judged(comparisons: Any) -> Comparisons:
+    """Return the comparisons of positive weight, from whatever a function was given."""
+    return with_positive_weight(as_comparisons(comparisons))
 
 
 def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | None, what: str) -> list[Judged]:

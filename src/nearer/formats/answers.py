@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 KINDS: tuple[str, ...] = get_args(Kind)

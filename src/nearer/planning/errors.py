@@ -12,14 +12,16 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray, checked_points
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import trials_of
 from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.answers import Kind
-from nearer.planning.design import DECAY, Against, NoiseModel, Study, check_whole
-from nearer.planning.simulation import Asked, World, joined, make_world, units
+from nearer.planning.design import DECAY, Against, NoiseModel, Study
+from nearer.planning.simulation import Asked, World, joined, make_world
 from nearer.problems.distances import error_from_margins
 
 _TESTED = 4000  # answers that a map is judged by
@@ -204,9 +206,8 @@ def check_run(against: Against, level: float, n_replications: int) -> None:
     """Refuse settings of a simulation that make no sense."""
     if against not in get_args(Against):
         raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
-    if not 0 < level < 1:
-        raise ValueError(f"level={level} must be between 0 and 1, such as 0.9")
-    check_whole("n_replications", n_replications, _MOST_REPLICATIONS)
+    check_level(level)
+    check_integer("n_replications", n_replications, 1, _MOST_REPLICATIONS)
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
@@ -231,7 +232,7 @@ def _check_questions(questions: Comparisons | None, study: Study, n_answers: int
         return
     if questions.n_objects != study.n_objects:
         raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={study.n_objects}")
-    there = int(units(questions).max()) + 1
+    there = int(trials_of(questions).max()) + 1
     if there < n_answers + _FEWEST_TESTED:
         raise ValueError(
             f"n_answers={n_answers}, and {_FEWEST_TESTED} more to judge by, but there are only {there} questions; give "

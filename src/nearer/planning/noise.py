@@ -24,10 +24,10 @@ from nearer.common.arrays import FloatArray
 from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import trials_of
 from nearer.embedding import TSTE
 from nearer.planning.design import NoiseModel, Study
 from nearer.planning.errors import Replication, check_run, generators, learned_margins
-from nearer.planning.simulation import units
 from nearer.problems.distances import error_from_margins
 
 _SHARES = (1 / 8, 1 / 4, 1 / 2)  # of the answers, to learn from
@@ -107,7 +107,7 @@ def estimate_noise(
     >>> [estimate_noise(each, 2, n_replications=2, random_state=0).noise > 0.1 for each in (clean, noisy)]
     [False, True]
     """
-    n_answers = int(units(comparisons).max()) + 1
+    n_answers = int(trials_of(comparisons).max()) + 1
     if n_answers < _FEWEST:
         raise ValueError(f"noise cannot be told from {n_answers} answers; {_FEWEST} or more are needed")
     check_run("answers", 0.5, n_replications)
@@ -155,7 +155,7 @@ class _Match:
 
     def observed(self, rng: np.random.Generator) -> FloatArray:
         """Return the error on the rest of the real answers, learning from a random part of each size."""
-        answer_of = units(self.comparisons)
+        answer_of = trials_of(self.comparisons)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         errors = []
         for size in self.sizes:

@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.units import trials_of
 from nearer.planning.design import Study
 from nearer.problems.distances import pair_distances
 
@@ -164,7 +164,7 @@ class World:
 
     def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> Asked:
         """Ask the questions of given comparisons, in random order; a trial is one answer."""
-        answer_of = units(questions)
+        answer_of = trials_of(questions)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         order = np.argsort(answer_of, kind="stable")
         answer_of, rows, distances = answer_of[order], questions.quadruplets[order], self.pairs_of(questions)[order]
@@ -232,17 +232,6 @@ def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
         left = mean * len(sizes) - full.sum()
         rates = np.where(full, 1.0, sizes * (left / sizes[~full].sum()))
     return rates
-
-
-def units(comparisons: Comparisons) -> NDArray[np.intp]:
-    """Return the number of the answer that each comparison follows from: its trial, or its row.
-
-    Examples
-    --------
-    >>> units(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 2, 1]], trials=["b", "b", "a"]))
-    array([1, 1, 0])
-    """
-    return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
 
 
 def distinct(n_rows: int, size: int, n_objects: int, rng: np.random.Generator) -> NDArray[np.intp]:

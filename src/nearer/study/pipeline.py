@@ -17,10 +17,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.checking import Findings, check
-from nearer.checking.distances import with_distances
 from nearer.checking.enough import agreed, with_curve
+from nearer.checking.split_half import with_distances
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
+from nearer.data.units import seen_objects
 from nearer.embedding import SOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability, annotator_reliability
@@ -210,7 +211,7 @@ def _estimator(settings: RunSettings, method: OrdinalEmbedding) -> OrdinalEmbedd
 
 def _dimension(comparisons: Comparisons, settings: RunSettings) -> tuple[DimensionChoice | None, str]:
     """Return the dimension that maps of a quick method predict best in, or why there is no choice."""
-    seen = len(np.unique(comparisons.rows))
+    seen = int(seen_objects(comparisons).sum())
     candidates = [dimension for dimension in _DIMENSIONS if dimension <= seen - 2]
     if len(candidates) < 2:
         return None, f"two dimensions, as {seen} objects leave no choice"

@@ -30,7 +30,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.resampling import mean_squares
 from nearer.formats import Answers

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
 from nearer.embedding import BestOf
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.bootstrap import LEVEL

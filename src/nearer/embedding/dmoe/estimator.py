@@ -12,7 +12,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.units import counted
+from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.distillation import distilled_gram
 from nearer.embedding.dmoe.candidates import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
@@ -39,7 +39,6 @@ MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
 OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
 FEW_COMPARISONS = 15  # for each object
-_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
 class DMOE(GramEmbedding):
@@ -288,7 +287,7 @@ class DMOE(GramEmbedding):
             predictor = average(found, comparisons, predictor)
             fitted = replace(fitted, predictor=predictor)
             points, interrupted = distilled_gram(
-                counted(comparisons), predictor, found.calibration, fitted.embedding, rng
+                with_positive_weight(comparisons), predictor, found.calibration, fitted.embedding, rng
             )
         except KeyboardInterrupt:
             return fitted.interrupted()
@@ -341,7 +340,7 @@ class DMOE(GramEmbedding):
             self.gram_, self.specificities_ = fitted.predictor
         self._calibration = None if self._search is None else self._search.calibration
         if self._calibration is not None and isinstance(comparisons, Comparisons):
-            seen = np.unique(counted(comparisons).rows)
+            seen = np.unique(with_positive_weight(comparisons).rows)
             if fitted.predictor is not None:
                 self._spread = fitted.predictor.spread(seen)
             else:
@@ -352,7 +351,4 @@ def _compared(comparisons: Comparisons | ComparisonsFile) -> int:
     """Return the number of objects that comparisons mention; of a file, the number of all objects."""
     if isinstance(comparisons, ComparisonsFile):
         return comparisons.n_objects
-    seen = np.zeros(comparisons.n_objects, dtype=bool)
-    for start in range(0, len(comparisons), _BLOCK):
-        seen[comparisons.rows[start : start + _BLOCK]] = True
-    return int(seen.sum())
+    return int(seen_objects(comparisons).sum())

@@ -23,7 +23,7 @@ from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
-from nearer.geometry import aligned
+from nearer.geometry import align
 from nearer.losses import StudentT
 from nearer.problems.distances import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
@@ -180,7 +180,8 @@ class MVTE(OrdinalEmbedding):
 
     def _gone_on(self, known: Views, comparisons: Comparisons, callback: Callback | None) -> Found:
         found = self._search().go_on(comparisons, known, callback)
-        turned = [aligned(new, old) for new, old in zip(found.value.points, known.points, strict=True)]
+        maps = zip(found.value.points, known.points, strict=True)
+        turned = [align(new, old, scaling=False, moving=False) for new, old in maps]
         return replace(found, value=replace(found.value, points=np.stack(turned)))
 
     def _search(self) -> ViewSearch:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.evaluation.metrics import ReliabilityCurve, reliability_curve
+from nearer.evaluation.calibration import ReliabilityCurve, reliability_curve
 from nearer.report.checks import list_of, number, refuse
 
 N_BINS = 15

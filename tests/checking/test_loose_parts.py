@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nearer.checking.cycles import knots, shortest_cycle, triads
-from nearer.checking.graph import components, hanging_parts
-from nearer.checking.structure import chance_open
+from nearer.checking.loose_parts import components, hanging_parts
+from nearer.checking.sampling import chance_open
 
 
 def random_pairs(rng, n_objects, n_pairs):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.checking.context import Outcome, Study
+from nearer.checking.case import Case, Outcome
 from nearer.checking.findings import Finding
 from nearer.common.words import counted, listed, name
 
@@ -32,9 +32,9 @@ def folded(label: Any) -> str:
     return " ".join(unicodedata.normalize("NFKC", str(label)).casefold().split())
 
 
-def check_spellings(study: Study) -> Outcome:
+def check_spellings(case: Case) -> Outcome:
     """Find labels that differ only by case, space, Unicode form, zeros around a number, or the ending of a file."""
-    labels = study.comparisons.objects.tolist()
+    labels = case.comparisons.objects.tolist()
     plain = {folded(label) for label in labels}
     groups: dict[str, list[Any]] = defaultdict(list)
     for label in labels:
@@ -80,12 +80,12 @@ def told_apart(labels: list[Any]) -> list[str]:
     return [repr(label) if len(seen) == len(labels) else ascii(label) for label in labels]
 
 
-def check_misspelt(study: Study) -> Outcome:
+def check_misspelt(case: Case) -> Outcome:
     """Find rare labels that are nearly a common one."""
-    seen = study.answers_seen
+    seen = case.answers_seen
     usual = float(np.median(seen[seen > 0]))
     rare = np.flatnonzero((seen > 0) & (seen <= 2) & (seen <= _RARE * usual))
-    labels = study.comparisons.objects.tolist()
+    labels = case.comparisons.objects.tolist()
     common = {folded(labels[index]): labels[index] for index in np.flatnonzero(seen > _RARE * usual)}
     found = []
     for index in rare[:100]:  # more are no slips of the keyboard
@@ -113,12 +113,12 @@ def _same_numbers(first: str, second: str) -> bool:
     return re.findall(r"\d+", first) == re.findall(r"\d+", second)
 
 
-def check_one_sided(study: Study) -> Outcome:
+def check_one_sided(case: Case) -> Outcome:
     """Find that objects are ever near or ever far: near and far then hold different objects, or spellings of them."""
-    if study.answers.kind != "triplet" or study.comparisons.rows.shape[1] != 3:
+    if case.answers.kind != "triplet" or case.comparisons.rows.shape[1] != 3:
         return Outcome()  # of many options most are far
-    near, far = study.comparisons.rows[:, 1:].T
-    times_near, times_far = (np.bincount(each, minlength=study.n_objects) for each in (near, far))
+    near, far = case.comparisons.rows[:, 1:].T
+    times_near, times_far = (np.bincount(each, minlength=case.n_objects) for each in (near, far))
     often = times_near + times_far >= _OFTEN
     one_sided = often & ((times_near == 0) | (times_far == 0))
     counts = {"n_one_sided": int(one_sided.sum())}
@@ -130,16 +130,16 @@ def check_one_sided(study: Study) -> Outcome:
         "write the same names, and whether they were chosen by the answer."
     )
     examples = tuple(
-        f"only ever {side}: {listed(study.object_names(np.flatnonzero(one_sided & (others == 0))), 5)}"
+        f"only ever {side}: {listed(case.object_names(np.flatnonzero(one_sided & (others == 0))), 5)}"
         for side, others in (("near", times_far), ("far", times_near))
         if (one_sided & (others == 0)).any()
     )
     return Outcome((Finding("warning", "one-sided", title, text, examples),), counts)
 
 
-def check_missing_labels(study: Study) -> Outcome:
+def check_missing_labels(case: Case) -> Outcome:
     """Find labels that stand for no object."""
-    found = [label for label in study.comparisons.objects.tolist() if folded(label) in _MISSING]
+    found = [label for label in case.comparisons.objects.tolist() if folded(label) in _MISSING]
     if not found:
         return Outcome()
     title = f'{counted(len(found), "object has a name that means", "objects have names that mean")} "nothing here"'
@@ -147,9 +147,9 @@ def check_missing_labels(study: Study) -> Outcome:
     return Outcome((Finding("warning", "missing-labels", title, text, (listed(found),)),))
 
 
-def check_numbering(study: Study) -> Outcome:
+def check_numbering(case: Case) -> Outcome:
     """Find gaps in labels that number the objects."""
-    seen = study.comparisons.objects[study.answers_seen > 0]
+    seen = case.comparisons.objects[case.answers_seen > 0]
     texts = [str(label) for label in seen.tolist()]
     if len(texts) < 5 or not all(re.fullmatch(r"\d{1,9}", text) for text in texts):
         return Outcome()
@@ -159,7 +159,7 @@ def check_numbering(study: Study) -> Outcome:
     missing = np.setdiff1d(np.arange(numbers[0], numbers[-1] + 1), numbers)
     counts = {"n_numbers_missing": len(missing)}
     # With indices 0..n-1 the objects in the gaps are on the list and reported as never compared.
-    if numbers[0] > 1 or len(missing) == 0 or len(seen) < study.n_objects:
+    if numbers[0] > 1 or len(missing) == 0 or len(seen) < case.n_objects:
         return Outcome(counts=counts)
     absent = counted(len(missing), "number never occurs", "numbers never occur")
     title = f"The objects are numbered from {numbers[0]} to {numbers[-1]}, but {absent}"

@@ -1,4 +1,4 @@
-"""A study laid open for the checks: what several of them need is worked out once.
+"""The case that the checks look at: what several of them need is worked out once.
 
 Comparisons are about pairs of objects. A *question* is an unordered pair of unordered pairs; an answer to it says which
 of the two is the near one, or both, if it was "can't tell" and split. The objects, joined by the pairs that occur, make
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from nearer.checking.findings import Finding
 from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
-from nearer.data.votes import torn
+from nearer.data.labels import factorize
+from nearer.data.units import near_and_far, torn
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.formats.answers import Answers
 
@@ -35,8 +35,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
-    """Answers and what follows from them; everything derived is made when first asked for.
+class Case:
+    """What the doctor examines: answers and what follows from them, everything derived made when first asked for.
 
     Attributes
     ----------
@@ -49,8 +49,8 @@ class Study:
     --------
     >>> rows = Comparisons.from_triplets([("cat", "dog", "car"), ("cat", "car", "dog"), ("dog", "cat", "car")])
     >>> answers = Answers(rows, np.arange(3), "triplet", "answers.csv", np.arange(2, 5))
-    >>> study = Study(answers, n_components=2, rng=np.random.default_rng())
-    >>> study.n_pairs, study.n_questions, study.questions.tolist()
+    >>> case = Case(answers, n_components=2, rng=np.random.default_rng())
+    >>> case.n_pairs, case.n_questions, case.questions.tolist()
     (3, 2, [0, 0, 1])
     """
 
@@ -71,10 +71,8 @@ class Study:
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray]:
         """Codes of the pairs that occur, and the position among them of each near and far pair."""
-        i, j, l, k = self.comparisons.oriented.T.astype(np.int64)  # noqa: E741
-        near = np.minimum(i, j) * self.n_objects + np.maximum(i, j)
-        far = np.minimum(l, k) * self.n_objects + np.maximum(l, k)
-        codes, positions = np.unique(np.concatenate([near, far]), return_inverse=True)
+        pairs = near_and_far(self.comparisons.oriented, self.n_objects)
+        codes, positions = np.unique(np.concatenate(pairs), return_inverse=True)
         near, far = np.split(positions.astype(np.int64), 2)
         return codes, near, far
 
@@ -244,4 +242,4 @@ class Study:
         return f"{name(anchor)} nearer to {name(others[0])} than to {name(others[1])}"
 
 
-Check: TypeAlias = Callable[[Study], Outcome]
+Check: TypeAlias = Callable[[Case], Outcome]

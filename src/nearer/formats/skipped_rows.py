@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.formats.grids import read_lists
 from nearer.formats.layouts import ANSWERS, Found
+from nearer.formats.lists import read_lists
 from nearer.formats.objects import Objects
 from nearer.formats.presets import Reading
 from nearer.formats.table import Column, Loaded, shortened

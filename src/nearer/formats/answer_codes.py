@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nearer.data.frame_columns import plain
-from nearer.formats.names import LEFT_CHOSEN, RIGHT_CHOSEN
+from nearer.formats.column_names import LEFT_CHOSEN, RIGHT_CHOSEN
 
 _TRUTH = ("true", "false")
 _AS_WRITTEN = {"1": 0, "true": 0, "-1": 1, "0": 1, "false": 1}

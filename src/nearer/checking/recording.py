@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from nearer.checking.context import IntArray, Outcome, Study
+from nearer.checking.case import Case, IntArray, Outcome
 from nearer.checking.findings import Finding, Level
 from nearer.common.words import counted, percent
 
@@ -18,14 +18,14 @@ _MOSTLY = 0.5
 _MILLISECONDS = 300.0
 
 
-def check_double(study: Study) -> Outcome:
+def check_double(case: Case) -> Outcome:
     """Find answers recorded twice: same person, same answer, and the very same time or the same trial."""
-    pairs = np.concatenate([_same_time(study), _same_trial(study)])
+    pairs = np.concatenate([_same_time(case), _same_trial(case)])
     pairs = pairs[np.unique(pairs[:, 1], return_index=True)[1]]
     counts = {"n_doubled": len(pairs)}
     if len(pairs) == 0:
         return Outcome(counts=counts)
-    lines = study.answers.lines[pairs]
+    lines = case.answers.lines[pairs]
     examples = tuple(f"lines {first} and {second}" for first, second in lines[:5])
     title = f"{counted(len(pairs), 'answer was', 'answers were')} recorded twice"
     text = (
@@ -35,14 +35,14 @@ def check_double(study: Study) -> Outcome:
     return Outcome((Finding("warning", "doubled", title, text, examples),), counts)
 
 
-def _same_time(study: Study) -> IntArray:
+def _same_time(case: Case) -> IntArray:
     """Return pairs of answers, (k, 2), of one person that say the same after the same time, if that is no accident."""
     none = np.empty((0, 2), dtype=np.int64)
-    if study.answers.seconds is None:
+    if case.answers.seconds is None:
         return none
-    timed = np.flatnonzero(np.isfinite(study.answers.seconds))
-    seconds, said = study.answers.seconds[timed], study.signatures[timed]
-    who = np.zeros(len(timed), dtype=np.int64) if study.people is None else study.people[timed].astype(np.int64)
+    timed = np.flatnonzero(np.isfinite(case.answers.seconds))
+    seconds, said = case.answers.seconds[timed], case.signatures[timed]
+    who = np.zeros(len(timed), dtype=np.int64) if case.people is None else case.people[timed].astype(np.int64)
     order = np.lexsort((seconds, said, who))
     same = (np.diff(who[order]) == 0) & (said[order][1:] == said[order][:-1]) & (np.diff(seconds[order]) == 0)
     doubled = np.flatnonzero(same)
@@ -51,15 +51,15 @@ def _same_time(study: Study) -> IntArray:
     return np.column_stack([timed[order[doubled]], timed[order[doubled + 1]]])
 
 
-def _same_trial(study: Study) -> IntArray:
+def _same_trial(case: Case) -> IntArray:
     """Return pairs of answers, (k, 2), that say the same in one trial of one person, which holds no question twice."""
-    if study.people is None or study.comparisons.trials is None:
+    if case.people is None or case.comparisons.trials is None:
         return np.empty((0, 2), dtype=np.int64)
-    trials = np.empty(len(study.answers), dtype=np.int64)
-    trials[study.answers.answer_of] = study.trials
-    order = np.lexsort((study.signatures, trials, study.people))
-    same = (np.diff(study.people[order]) == 0) & (np.diff(trials[order]) == 0)
-    doubled = np.flatnonzero(same & (study.signatures[order][1:] == study.signatures[order][:-1]))
+    trials = np.empty(len(case.answers), dtype=np.int64)
+    trials[case.answers.answer_of] = case.trials
+    order = np.lexsort((case.signatures, trials, case.people))
+    same = (np.diff(case.people[order]) == 0) & (np.diff(trials[order]) == 0)
+    doubled = np.flatnonzero(same & (case.signatures[order][1:] == case.signatures[order][:-1]))
     return np.column_stack([order[doubled], order[doubled + 1]])
 
 
@@ -82,13 +82,13 @@ def _group_sizes(who: IntArray, values: NDArray[Any]) -> tuple[IntArray, IntArra
     return who[order][first], np.diff(np.append(first, len(who)))
 
 
-def check_blocks(study: Study) -> Outcome:
+def check_blocks(case: Case) -> Outcome:
     """Find stretches of answers that come again in the same order, as when a block is pasted twice."""
-    answers = study.answers
-    codes = study.signatures.copy()
+    answers = case.answers
+    codes = case.signatures.copy()
     # Signatures are random numbers of 63 bits, and odd multiples of other things keep sums of them apart.
-    if study.people is not None:
-        codes += study.people.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    if case.people is not None:
+        codes += case.people.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     if answers.seconds is not None:
         codes += np.nan_to_num(answers.seconds, nan=-1.0).view(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
     starts, lengths, lags = _repeated_blocks(codes)
@@ -105,7 +105,7 @@ def check_blocks(study: Study) -> Outcome:
     title = f"{counted(counts['n_in_blocks'], 'answer')} come again in the same order"
     text = "A block of the file seems to be there twice; remove the copy, unless the same questions were put twice."
     # Without names two people may have been given one list and agreed on all of it.
-    level: Level = "note" if study.people is None and answers.seconds is None else "warning"
+    level: Level = "note" if case.people is None and answers.seconds is None else "warning"
     return Outcome((Finding(level, "pasted-twice", title, text, examples),), counts)
 
 
@@ -127,10 +127,10 @@ def _repeated_blocks(codes: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Int
     return places[first], np.minimum(lengths, lags[first]), lags[first]
 
 
-def check_columns(study: Study) -> Outcome:
+def check_columns(case: Case) -> Outcome:
     """See whether times and confidences vary and are there at all."""
     findings: list[Finding] = []
-    columns = {"response times": study.answers.seconds, "confidences": study.answers.confidences}
+    columns = {"response times": case.answers.seconds, "confidences": case.answers.confidences}
     for noun, values in columns.items():
         if values is None or len(values) == 0:
             continue
@@ -143,16 +143,16 @@ def check_columns(study: Study) -> Outcome:
             title = f"The {noun} are all {present[0]:g}"
             text = "A column that never changes says nothing; check that the right one was read."
             findings.append(Finding("note", "constant-column", title, text))
-    return Outcome((*findings, *_impossible_times(study)))
+    return Outcome((*findings, *_impossible_times(case)))
 
 
-def _impossible_times(study: Study) -> list[Finding]:
-    if study.answers.seconds is None:
+def _impossible_times(case: Case) -> list[Finding]:
+    if case.answers.seconds is None:
         return []
-    seconds = study.answers.seconds[np.isfinite(study.answers.seconds)]
+    seconds = case.answers.seconds[np.isfinite(case.answers.seconds)]
     findings = []
     if (negative := int((seconds < 0).sum())) > 0:
-        line = study.answers.lines[np.flatnonzero(study.answers.seconds < 0)[0]]
+        line = case.answers.lines[np.flatnonzero(case.answers.seconds < 0)[0]]
         text = "A clock was wrong, or the column is none of times; check it."
         title = f"{counted(negative, 'response time is', 'response times are')} negative"
         findings.append(Finding("warning", "negative-times", title, text, (f"line {line}",)))

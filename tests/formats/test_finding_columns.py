@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nearer.formats import read_answers, write_answers
-from nearer.formats.columns import find_columns
-from nearer.formats.unused import told_columns
+from nearer.formats.finding_columns import find_columns
+from nearer.formats.unused_columns import told_columns
 
 TRIPLET = {"anchor": ["a", "b", "c", "a"], "near": ["b", "c", "a", "c"], "far": ["c", "a", "b", "b"]}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from nearer.checking.context import Outcome, Study
+from nearer.checking.case import Case, Outcome
 from nearer.checking.findings import Finding, Findings
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced, stepped_up
@@ -14,15 +14,15 @@ _N_SPLITS = 3
 _CODES = frozenset(("distances", "distances-roughly", "distances-differ", "distances-unknown"))
 
 
-def check_distances(study: Study) -> Outcome:
+def check_distances(case: Case) -> Outcome:
     """Make quick maps of halves of the answers and see how far their distances agree."""
-    part = quick_part(study)
+    part = quick_part(case)
     try:
-        found = split_half(quick_estimator(study), part, n_splits=_N_SPLITS, random_state=study.rng)
+        found = split_half(quick_estimator(case), part, n_splits=_N_SPLITS, random_state=case.rng)
     except ValueError as error:
         title = "Whether distances on a map can be trusted cannot be told"
         return Outcome((Finding("note", "distances-unknown", title, f"{str(error).capitalize()}."),))
-    whole = len(study.known) / len(part)
+    whole = len(case.known) / len(part)
     reliability, low, high = (stepped_up(each, whole) for each in (found.reliability, found.low, found.high))
     found = replace(found, reliability=reliability, low=low, high=high)
     return Outcome((distances_finding(found, "a quick map"),), {"split_half": asdict(found)})

@@ -1,7 +1,7 @@
 import numpy as np
 
 from nearer import Comparisons
-from nearer.data.votes import torn
+from nearer.data.units import torn
 
 
 def test_torn_rows_are_those_whose_opposite_is_in_the_same_trial_of_the_same_person():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from nearer.checking.context import IntArray, Outcome, Study
+from nearer.checking.case import Case, IntArray, Outcome
 from nearer.checking.findings import Finding
 from nearer.common.words import counted, percent
 
@@ -29,9 +29,9 @@ def place_name(place: int, n_places: int) -> str:
     return ("the left one", "the right one")[place] if n_places == 2 else f"place {place + 1}"
 
 
-def check_sides(study: Study) -> Outcome:
+def check_sides(case: Case) -> Outcome:
     """See whether all people together choose one place."""
-    _, places, n_places = _known(study)
+    _, places, n_places = _known(case)
     if n_places == 0 or len(places) < _FEWEST:
         return Outcome()
     shares = np.bincount(places, minlength=n_places) / len(places)
@@ -44,10 +44,10 @@ def check_sides(study: Study) -> Outcome:
     return Outcome((Finding("warning", "one-place", title, text),), counts)
 
 
-def check_order(study: Study) -> Outcome:
+def check_order(case: Case) -> Outcome:
     """See whether the options were shuffled."""
-    if not order_is_fixed(study):
-        return Outcome(counts={"fixed_order": False} if study.answers.places is not None else {})
+    if not order_is_fixed(case):
+        return Outcome(counts={"fixed_order": False} if case.answers.places is not None else {})
     title = "The place of an option depends on which object it is"
     text = (
         "Either the file does not keep the order in which options were shown, or they were not shuffled; "
@@ -56,20 +56,20 @@ def check_order(study: Study) -> Outcome:
     return Outcome((Finding("note", "fixed-order", title, text),), {"fixed_order": True})
 
 
-def order_is_fixed(study: Study) -> bool:
+def order_is_fixed(case: Case) -> bool:
     """Whether places go with objects: equal answers nearly always at one place, or objects with places of their own."""
-    known, places, n_places = _known(study)
+    known, places, n_places = _known(case)
     if n_places < 2 or np.bincount(places).max() >= _ALL * len(places):
         return False
-    signatures = study.signatures[known]
+    signatures = case.signatures[known]
     order = np.argsort(signatures, kind="stable")
     again = signatures[order][1:] == signatures[order][:-1]
     same = int((places[order][1:] == places[order][:-1])[again].sum())
     n_again = int(again.sum())
     if n_again >= _FEWEST and same > _ALL * n_again:
         return True
-    first = np.unique(study.answers.answer_of, return_index=True)[1]  # one comparison speaks for an answer
-    return any(_go_together(objects[known], places) for objects in study.comparisons.oriented[first][:, [1, 3]].T)
+    first = np.unique(case.answers.answer_of, return_index=True)[1]  # one comparison speaks for an answer
+    return any(_go_together(objects[known], places) for objects in case.comparisons.oriented[first][:, [1, 3]].T)
 
 
 def _go_together(objects: NDArray[Any], places: IntArray) -> bool:
@@ -81,12 +81,12 @@ def _go_together(objects: NDArray[Any], places: IntArray) -> bool:
     return bool(((table - expected) ** 2 / expected).sum() > freedom + 6 * np.sqrt(2 * freedom) + 20)
 
 
-def check_places(study: Study) -> Outcome:
+def check_places(case: Case) -> Outcome:
     """Find people who choose one place far more than the others do."""
-    known, places, n_places = _known(study)
-    if study.people is None or study.names is None or len(study.names) < 2 or n_places < 2 or order_is_fixed(study):
+    known, places, n_places = _known(case)
+    if case.people is None or case.names is None or len(case.names) < 2 or n_places < 2 or order_is_fixed(case):
         return Outcome()
-    table = _table(study.people[known], places, len(study.names), n_places)
+    table = _table(case.people[known], places, len(case.names), n_places)
     asked = table.sum(axis=1)
     others = table.sum(axis=0) - table
     # One answer of each kind is added, so that what the others never do is rare and not impossible.
@@ -100,23 +100,23 @@ def check_places(study: Study) -> Outcome:
     if len(culprits) == 0:
         return Outcome(counts=counts)
     examples = tuple(
-        f"{study.person_name(person)}: {place_name(place, n_places)} in {table[person, place]} of {asked[person]} "
+        f"{case.person_name(person)}: {place_name(place, n_places)} in {table[person, place]} of {asked[person]} "
         f"answers (others: {percent(float(expected[person, place]))})"
         for person, place in culprits[:10]
     )
-    flags = study.said_of(culprits[:, 0], "always one place")
+    flags = case.said_of(culprits[:, 0], "always one place")
     title = f"{counted(len(culprits), 'person chooses', 'people choose')} nearly always the same place"
     text = "Such answers say little about the objects; look at them, and leave these people out if nothing explains it."
     return Outcome((Finding("warning", "same-place", title, text, examples, flags),), counts)
 
 
-def check_runs(study: Study) -> Outcome:
+def check_runs(case: Case) -> Outcome:
     """Find people who give the same place many times in a row."""
-    known, places, n_places = _known(study)
-    if study.people is None or study.names is None or n_places < 2 or order_is_fixed(study):
+    known, places, n_places = _known(case)
+    if case.people is None or case.names is None or n_places < 2 or order_is_fixed(case):
         return Outcome()
-    people, order = study.people[known], np.argsort(study.people[known], kind="stable")
-    n_people = len(study.names)
+    people, order = case.people[known], np.argsort(case.people[known], kind="stable")
+    n_people = len(case.names)
     table = _table(people, places, n_people, n_places)
     asked = table.sum(axis=1)
     longest, place = _longest_runs(people[order], places[order], n_people)
@@ -128,21 +128,21 @@ def check_runs(study: Study) -> Outcome:
     if len(culprits) == 0 or (n_people > 2 and len(culprits) > _MOST_PEOPLE * n_people):
         return Outcome(counts=counts)
     examples = tuple(
-        f"{study.person_name(person)}: {place_name(int(place[person]), n_places)} {longest[person]} times in a row"
+        f"{case.person_name(person)}: {place_name(int(place[person]), n_places)} {longest[person]} times in a row"
         for person in culprits[np.argsort(-longest[culprits], kind="stable")][:10]
     )
-    flags = study.said_of(culprits, "one place in long runs")
+    flags = case.said_of(culprits, "one place in long runs")
     title = f"{counted(len(culprits), 'person gives', 'people give')} the same place many times in a row"
     text = "Attention may have lapsed there; look at these stretches, and leave them out if nothing explains them."
     return Outcome((Finding("warning", "runs", title, text, examples, flags),), counts)
 
 
-def _known(study: Study) -> tuple[NDArray[np.bool_], IntArray, int]:
+def _known(case: Case) -> tuple[NDArray[np.bool_], IntArray, int]:
     """Return which answers tell their place, these places, and how many different ones there are."""
-    if study.answers.places is None:
-        return np.zeros(len(study.answers), dtype=bool), np.empty(0, dtype=np.int64), 0
-    known = study.answers.places >= 0
-    places = study.answers.places[known]
+    if case.answers.places is None:
+        return np.zeros(len(case.answers), dtype=bool), np.empty(0, dtype=np.int64), 0
+    known = case.answers.places >= 0
+    places = case.answers.places[known]
     return known, places, int(places.max(initial=-1)) + 1
 
 

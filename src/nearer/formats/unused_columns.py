@@ -11,11 +11,11 @@ import re
 from dataclasses import replace
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import as_column, of_kind
+from nearer.formats.advice import as_column, one_of
 from nearer.formats.answers import Answers
+from nearer.formats.column_names import STEMS, SYNONYMS, by_plain, families
 from nearer.formats.layouts import Found, described, listing
 from nearer.formats.lists import readings
-from nearer.formats.names import STEMS, SYNONYMS, by_plain, families
 from nearer.formats.table import Column, Table, present
 
 _MOSTLY = 0.5
@@ -63,7 +63,7 @@ def _may_matter(name: str, column: Column, found: Found) -> str:
     """Return what a column may mean that is not used and holds no object that others hold; nothing if it means none."""
     values = {str(value) for value in present(column)}
     if values and "items" in found.layout.roles and plain(name) in _ANCHORS:
-        return f"was not used; if it is the anchor, say {of_kind(['grid'])} and {as_column('anchor', name)}"
+        return f"was not used; if it is the anchor, say {one_of('kind', ['grid'])} and {as_column('anchor', name)}"
     named = "near" in found.roles or "near_1" in found.roles
     if named and "answer" not in found.roles and len(values) == 2 and plain(name) in _RIGHT:
         listed = " and ".join(sorted(values))

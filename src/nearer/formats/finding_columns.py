@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import of_kind, with_column, with_columns
+from nearer.formats.advice import one_of, with_column, with_columns
 from nearer.formats.answers import KINDS
+from nearer.formats.column_names import SYNONYMS, by_plain, families, numbered
 from nearer.formats.layouts import (
     ANSWERS,
     EXTRAS,
@@ -30,7 +31,6 @@ from nearer.formats.layouts import (
     described,
     listing,
 )
-from nearer.formats.names import SYNONYMS, by_plain, families, numbered
 
 _NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
 
@@ -241,7 +241,7 @@ def _listed(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
 def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str, finder: _Finder) -> str:
     found = f"{source} has the columns {listing(names)}"
     if kinds:
-        return f"{found}, which can be read in several ways; say {of_kind(dict.fromkeys(kinds))}"
+        return f"{found}, which can be read in several ways; say {one_of('kind', dict.fromkeys(kinds))}"
     what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
     understood, missing = _missing(kind, finder)
     if understood:

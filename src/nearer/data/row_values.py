@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.rows import check_length, refuse, show
+from nearer.data.refusing import check_length, refuse, show
 
 
 def read_answers(y: Any, m: int) -> NDArray[np.int8]:

@@ -8,9 +8,9 @@ from helpers.studies import simulate
 
 from nearer import Comparisons
 from nearer.checking import Finding, Findings, check
-from nearer.checking.context import Study
-from nearer.checking.distances import check_distances, distances_finding, with_distances
+from nearer.checking.case import Case
 from nearer.checking.enough import CURVE_CODES, agreed
+from nearer.checking.split_half import check_distances, distances_finding, with_distances
 from nearer.common.randomness import stream
 from nearer.formats.answers import Answers
 from nearer.reproducibility import SplitHalf
@@ -19,7 +19,7 @@ CODES = {"distances": "good", "distances-roughly": "note", "distances-differ": "
 
 
 def judged(answers, seed=0):
-    return check_distances(Study(answers, 2, stream(seed, "folds")))
+    return check_distances(Case(answers, 2, stream(seed, "folds")))
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_coins_have_no_distances():
 
 
 def test_the_figure_of_a_part_is_stepped_up_to_all_answers(monkeypatch):
-    from nearer.checking import distances
+    from nearer.checking import split_half
 
     answers = simulate(seed=3).answers()
-    part = distances.quick_part
-    monkeypatch.setattr(distances, "quick_part", lambda study: part(study, 900))
+    part = split_half.quick_part
+    monkeypatch.setattr(split_half, "quick_part", lambda study: part(study, 900))
     found = judged(answers).counts["split_half"]
     whole = 2 * len(answers) / 900 * found["half"] / (1 + (2 * len(answers) / 900 - 1) * found["half"])
     assert found["reliability"] == pytest.approx(whole, rel=1e-3)
