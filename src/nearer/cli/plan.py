@@ -25,7 +25,7 @@ error that M answers asked as in the file will reach is predicted from its quest
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "plan", "find out how many answers a study needs", _ABOUT, run)
+    parser = add_command(commands, "plan", "find out how many answers a study needs", _ABOUT, command=run)
     parser.add_argument(
         "--objects", type=positive, default=None, metavar="N", help="objects to compare (those of FILE)"
     )

@@ -24,7 +24,7 @@ goes on from there. The end result is table.txt, table.csv, errors.png and figur
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "reproduce", "run an experiment of the paper again", _ABOUT, run)
+    parser = add_command(commands, "reproduce", "run an experiment of the paper again", _ABOUT, command=run)
     parser.add_argument("experiment", choices=["synthetic", "music"])
     parser.add_argument(
         "--sizes", type=positives, default=(), metavar="M,M,...",
