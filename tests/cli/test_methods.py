@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from nearer.cli.fit import _METHODS
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.report.wording import method_name
@@ -46,10 +45,6 @@ def run(capsys, *arguments):
     except SystemExit as stop:
         status = stop.code
     return status, *capsys.readouterr()
-
-
-def test_the_command_line_has_all_methods():
-    assert tuple(METHODS) == _METHODS
 
 
 @pytest.mark.parametrize("method", SETTINGS)
