@@ -30,7 +30,9 @@ def main():
 
     def rehearse():
         nearer.cli.main.main(arguments)
-        os.write(writing, json.dumps(list(sys.modules)).encode() + b"\n")
+        # Compiled modules also leave some that have no file and cannot be imported.
+        names = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None) is not None]
+        os.write(writing, json.dumps(names).encode() + b"\n")
         os._exit(0)
 
     rehearsal = forked(rehearse)
