@@ -8,14 +8,14 @@ that the first and the second come before the third; a ranking tells it all.
 
 from __future__ import annotations
 
-import reprlib
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.words import counted, digits, percent
+from nearer.common.parameters import check_integer
+from nearer.common.words import counted, percent
 from nearer.formats.answers import Kind
 
 NoiseModel: TypeAlias = Literal["close-calls", "guesses"]
@@ -27,20 +27,6 @@ DECAY = 2.0
 #: That are simulated: more take hours, and gigabytes.
 MOST_COMPARISONS = 10_000_000
 _MOST = {"n_objects": 100_000, "n_components": 1000, "n_annotators": 1_000_000, "n_shown": 50, "n_chosen": 50}
-
-
-def check_whole(name: str, value: Any, most: int) -> None:
-    """Refuse what is no whole number from 1 to ``most``.
-
-    Examples
-    --------
-    >>> check_whole("n_answers", 10**14, 10_000)
-    Traceback (most recent call last):
-    ValueError: n_answers must be an integer >= 1 and at most 10 000, got 100000000000000
-    """
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not (whole and 1 <= value <= most):
-        raise ValueError(f"{name} must be an integer >= 1 and at most {digits(most)}, got {reprlib.repr(value)}")
 
 
 @dataclass(frozen=True)
@@ -114,11 +100,11 @@ class Design:
         for name, most in _MOST.items():
             value = getattr(self, name)
             if value is not None or name in ("n_objects", "n_components"):
-                check_whole(name, value, most)
+                check_integer(name, value, 1, most)
 
     def check_answers(self, n_answers: int, name: str = "n_answers") -> None:
         """Refuse a number of answers that is none, or more than can be simulated."""
-        check_whole(name, n_answers, MOST_COMPARISONS // self.comparisons_per_answer)
+        check_integer(name, n_answers, 1, MOST_COMPARISONS // self.comparisons_per_answer)
 
     def __str__(self) -> str:
         model = "most of them close calls" if self.noise_model == "close-calls" else "guessed whatever the distances"

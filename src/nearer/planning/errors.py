@@ -12,13 +12,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray, checked_points
-from nearer.common.parameters import check_level
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.planning.design import Against, Design, check_whole
+from nearer.planning.design import Against, Design
 from nearer.planning.simulation import Asked, World, joined, make_world, units
 from nearer.problems.distances import error_from_margins
 
@@ -188,7 +188,7 @@ def check_run(design: Design, against: Against, level: float, n_replications: in
     if against not in get_args(Against):
         raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
     check_level(level)
-    check_whole("n_replications", n_replications, _MOST_REPLICATIONS)
+    check_integer("n_replications", n_replications, 1, _MOST_REPLICATIONS)
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
