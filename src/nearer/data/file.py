@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from nearer.data import columns as _columns
 from nearer.data import rows as _rows
+from nearer.data.packed import Rows
 from nearer.data.tables import Block, open_table
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from nearer.data.packed import Rows
 
 __all__ = ["ComparisonsFile"]
 
@@ -122,8 +122,6 @@ class ComparisonsFile:
         ------
         Rows
         """
-        from nearer.data.packed import Rows
-
         if _state(self.path) != self._state:  # the compiled loops trust the indices
             raise ValueError(f"{self.path} has changed since it was checked; make a new ComparisonsFile")
         for objects, answers, weights in self._table.blocks(self.block_rows, rng):

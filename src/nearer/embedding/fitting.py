@@ -17,11 +17,9 @@ from nearer.losses import DistanceHinge, Loss
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
 from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem, InMemory, Source, rows_of
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, InMemory, Source, leading_pull, rows_of
 from nearer.solvers import Factored, Outcome, Progress, Solution, solve
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import AnySolver, Callback
+from nearer.solvers.driver import AnySolver, Callback, limited_blas
 from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
 
 _FEW_OBJECTS = 1000

@@ -25,8 +25,7 @@ from nearer.problems.disparities import ComparedPairs, TotalOrder
 from nearer.problems.points import FactoredProblem, InMemory
 from nearer.problems.stress import StressProblem
 from nearer.solvers import Solution, solve
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import Callback
+from nearer.solvers.driver import Callback, limited_blas
 from nearer.solvers.restarts import best_of_restarts
 from nearer.solvers.smacof import Smacof
 from nearer.solvers.starts import spectral_start

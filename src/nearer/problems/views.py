@@ -28,8 +28,7 @@ from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
 from nearer.losses import LogRatio, StudentT
-from nearer.problems.points import FactoredProblem, InMemory
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, InMemory, leading_pull
 
 _LEAST = 1e-6  # of weights and of the lapse rate: their logarithms must be finite
 _FIRST_LAPSE = 0.05

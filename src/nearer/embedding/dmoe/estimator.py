@@ -23,8 +23,7 @@ from nearer.embedding.probability import Calibration, check_calibration, spread_
 from nearer.losses import TwoSidedHinge
 from nearer.problems.penalty import Penalty
 from nearer.solvers import ADMM, ClosedForm, Factored, Paper
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import AnySolver, Callback
+from nearer.solvers.driver import AnySolver, Callback, limited_blas
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
 _SOLVERS: dict[str, AnySolver] = {

@@ -20,8 +20,7 @@ from nearer.embedding.probability import spread_of_points
 from nearer.problems.distances import clear_ties
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
-from nearer.problems.points import FactoredProblem, InMemory, rows_of
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, InMemory, leading_pull, rows_of
 from nearer.solvers import ADMM, ClosedForm, Factored, Solution, solve
 from nearer.solvers.driver import AnySolver, ValueT
 

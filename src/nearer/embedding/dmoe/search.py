@@ -32,7 +32,7 @@ from nearer.embedding.dmoe.candidates import Candidate, Path
 from nearer.embedding.dmoe.paths import Points, along
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.probability import Calibration
-from nearer.solvers.blas import limited_blas
+from nearer.solvers.driver import limited_blas
 
 FEWEST_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by
 MOST_COMPARISONS = 2_000_000

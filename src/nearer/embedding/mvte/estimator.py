@@ -31,8 +31,7 @@ from nearer.problems.distances import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
 from nearer.problems.views import Answers, Mixture, judge
 from nearer.solvers import Factored
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import Callback
+from nearer.solvers.driver import Callback, limited_blas
 
 _VANISHED = 1e-3  # of the unit of the map
 
