@@ -7,6 +7,7 @@ import pytest
 
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.evaluation.bootstrap import bootstrap
 from nearer.report.wording import method_name
 from nearer.study import read_results
 from nearer.study.citations import citations
@@ -48,7 +49,8 @@ def run(capsys, *arguments):
 
 
 @pytest.mark.parametrize("method", SETTINGS)
-def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys):
+def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(bootstrap.__kwdefaults__, "n_simulations", 5)  # of 60 fits; the ellipses need not be right
     folder, larger = tmp_path / "map", tmp_path / "larger"
     options = ["--method", method, "--set", SETTINGS[method], *OPTIONS]
     status, out, err = run(capsys, "fit", files["answers"], "-o", folder, *options)
