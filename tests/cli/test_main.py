@@ -92,8 +92,8 @@ def test_figures_are_optional(monkeypatch, tmp_path, capsys):
 
 def test_help_loads_nothing_heavy():
     code = (
-        "import sys, nearer, nearer.cli\n"
-        "try: nearer.cli.main(['reproduce', '--help'])\n"
+        "import sys, nearer\nfrom nearer.cli.main import main\n"
+        "try: main(['reproduce', '--help'])\n"
         "except SystemExit: pass\n"
         "heavy = {'sklearn', 'matplotlib', 'scipy.optimize', 'joblib', 'tqdm'} & set(sys.modules)\n"
         "sys.exit(f'loaded: {heavy}' if heavy else 0)"
@@ -101,6 +101,19 @@ def test_help_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "trials.jsonl" in done.stdout
+
+
+def test_only_the_command_that_is_asked_for_is_loaded():
+    code = (
+        "import sys\n"
+        "from nearer.cli.main import main\n"
+        "try: main(['fit', '--help'])\n"
+        "except SystemExit: print('modules', *(name for name in sys.modules if name.startswith('nearer.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    commands = {"fit", "interrupts", "main", "parsing", "values", "warned"}
+    expected = {"nearer.cli", "nearer.common", "nearer.common.words", *(f"nearer.cli.{name}" for name in commands)}
+    assert set(done.stdout.splitlines()[-1].split()[1:]) == expected
 
 
 def test_version(capsys):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.values import pairs
+from nearer.cli.values import pairs, seed
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
@@ -54,15 +54,25 @@ def short(message: str, most: int = 300) -> str:
 
 
 def add_command(
-    commands: Commands, name: str, summary: str, about: str, run: Callable[[argparse.Namespace], int]
+    commands: Commands, name: str, summary: str, about: str, **defaults: Callable[[argparse.Namespace], Any]
 ) -> argparse.ArgumentParser:
-    """Add a command with ``--json``, and return its parser."""
+    """Add a command, or a part of one, with ``--json``, and return its parser; ``command=run`` is what it does."""
     parser = commands.add_parser(
         name, help=summary, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", action="store_true", help="print JSON for programs; progress goes to stderr")
-    parser.set_defaults(command=run)
+    parser.set_defaults(**defaults)
     return parser
+
+
+def add_seed(parser: argparse._ActionsContainer, of: str) -> None:
+    """Add the seed of what is drawn."""
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help=f"of {of} (0)")
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of an earlier run."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.cli.parsing import Commands, add_command, add_file, read_file, say
+from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
 from nearer.cli.values import share
 from nearer.common.words import counted, level_of, listed, percent
 
@@ -25,8 +24,8 @@ _FEW_KNOWN = 0.05  # of the comparisons, which hardly change the error
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "score", "judge a map by new answers", _ABOUT, run)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    parser = add_command(commands, "score", "judge a map by new answers", _ABOUT, command=run)
+    add_folder(parser)
     parser.add_argument("--level", type=share, default=0.95, metavar="L", help="of the interval (0.95)")
     add_file(parser)
 

@@ -15,6 +15,10 @@ _METHODS = {
     "STE": "stochastic triplet embedding",
     "TSTE": "t-distributed stochastic triplet embedding",
     "CKL": "crowd kernel learning",
+    "MVTE": "multi-view triplet embedding",
+    "NonmetricMDS": "nonmetric multidimensional scaling",
+    "LOE": "local ordinal embedding",
+    "SPE": "structure preserving embedding",
     "PosteriorEmbedding": "draws from the posterior distribution of maps",
     "BestOf": "the best of several methods",
 }

@@ -21,8 +21,12 @@ METHODS = {
     "STE": "STE",
     "TSTE": "TSTE",
     "CKL": "CKL",
+    "MVTE": "MVTE",
+    "NonmetricMDS": "NonmetricMDS",
+    "LOE": "LOE",
+    "SPE": "SPE",
 }
-_NAMED = ("solver", "rank")  # settings that may be words
+_NAMED = ("solver", "rank", "ties", "connectivity")  # settings that may be words
 _LARGEST = 10**9
 
 

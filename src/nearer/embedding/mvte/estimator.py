@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
+from nearer.common.words import percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import OrdinalEmbedding
@@ -140,6 +142,23 @@ class MVTE(OrdinalEmbedding):
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds that comparisons hold as written, shape (m,); ties are exactly 0."""
         return super().decision_function(X)
+
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an MVTE, not yet fitted, with the chosen degrees of freedom; refused where there are several views.
+
+        A fit to other comparisons may put another view first, and then says nothing of where objects lie in this one.
+        """
+        if self.n_views_ > 1:
+            raise ValueError(
+                f"the map is the first of {self.n_views_} views ({percent(self.weights_[0])} of the answers), and maps "
+                "of other answers may show another view first"
+            )
+        return self.quick_stand_in()
+
+    def quick_stand_in(self) -> OrdinalEmbedding:
+        """Return an MVTE, not yet fitted, of the chosen number of views and degrees of freedom."""
+        same: OrdinalEmbedding = clone(self).set_params(n_views=self.n_views_, alpha=self.alpha_)
+        return same
 
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""

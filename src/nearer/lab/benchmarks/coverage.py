@@ -29,10 +29,17 @@ from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, PosteriorEmbeddin
 from nearer.evaluation.bootstrap import Bootstrap, bootstrap
 from nearer.evaluation.resampling import mean_squares
 from nearer.geometry import align
-from nearer.lab.benchmarks.measure import machine
-from nearer.lab.paper.runner import Interrupted
-from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
-from nearer.lab.paper.tuning import Record
+from nearer.lab.common.programs import machine
+from nearer.lab.common.records import (
+    AMOUNT,
+    SHARE,
+    Record,
+    append_record,
+    check_figures,
+    cut_partial_line,
+    read_records,
+)
+from nearer.lab.common.running import Interrupted
 from nearer.report.checks import Check, record
 
 METHODS: dict[str, Any] = {

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from nearer.common.json_files import read_json
-from nearer.lab.paper.tuning import Record
 from nearer.report.checks import HINT, Check, maybe, number, record, string, whole
+
+Record: TypeAlias = dict[str, Any]
 
 SHARE, AMOUNT = number(0, 1), number(0)
 

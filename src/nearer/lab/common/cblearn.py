@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nearer.lab.benchmarks.measure import Program
+from nearer.lab.common.programs import Program
 
 VERSION = "0.4.0"
 _ALONE = "or measure nearer alone with --no-peer"

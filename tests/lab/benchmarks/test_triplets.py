@@ -3,8 +3,8 @@ import pytest
 
 from nearer.common.randomness import stream
 from nearer.datasets import make_gaussian
-from nearer.lab.benchmarks import data
-from nearer.lab.benchmarks.data import Size, draw_blocks, make_data, start_seeds
+from nearer.lab.benchmarks import triplets
+from nearer.lab.benchmarks.triplets import Size, draw_blocks, make_data, start_seeds
 from nearer.metrics import comparison_error
 
 
@@ -21,7 +21,7 @@ def test_train_and_test_are_different_questions_answered_by_the_points():
 
 
 def test_no_more_than_the_usual_number_is_held_out(monkeypatch):
-    monkeypatch.setattr(data, "N_TEST", 50)
+    monkeypatch.setattr(triplets, "N_TEST", 50)
     assert make_data(Size(12, 300), dimension=3, seed=0).test.shape == (50, 3)
 
 
@@ -33,7 +33,7 @@ def test_impossible_sizes_are_refused(size, words):
 
 @pytest.mark.parametrize("n_objects", [9, 200])  # with a table of all distances, and without
 def test_blocks_are_valid_triplets_over_all_objects(monkeypatch, n_objects):
-    monkeypatch.setattr(data, "BLOCK", 1000)
+    monkeypatch.setattr(triplets, "BLOCK", 1000)
     points = make_gaussian(n_objects, 2, random_state=0)
     rows = draw_blocks(points, 4500, stream(0, "triplets"))
     assert rows.dtype == np.int32

@@ -15,8 +15,8 @@ from nearer.lab.accuracy.datasets import DATA_SETS, DataSet
 from nearer.lab.accuracy.entries import ENTRIES, decides
 from nearer.lab.accuracy.peers import PEERS, fit_peers
 from nearer.lab.accuracy.trial import Predictions, Trial
-from nearer.lab.benchmarks.measure import Program
-from nearer.lab.paper.tuning import Record
+from nearer.lab.common.programs import Program
+from nearer.lab.common.records import Record
 from nearer.problems.distances import error_from_margins
 
 #: Raised whenever the same seed would give other trials or other figures: old records then no longer count.
