@@ -49,7 +49,7 @@ def results_of(points, labels, attributes):
     counts, edges = np.histogram(margins, bins=np.arange(-2, 4.01, 0.2).round(10))
     sizes = [500, 1000, 2000, 3000, 4000]
     return {
-        "format": 1,
+        "format": 2,
         "title": "colours",
         "source": {
             "file": "colours.csv", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -108,6 +108,10 @@ def results_of(points, labels, attributes):
             "method": "DMOE", "parameters": {"n_components": p, "power": 2, "random_state": 0},
             "chosen": {"trace": 0.0123456789, "ridge": None},
         },
+        "notes": [],
+        "missing": [],
+        "interrupted": False,
+        "placed": None,
         "versions": {"nearer": "0.1.0", "numpy": "2.4.6", "python": "3.11.9"},
         "seed": 20261115,
         "command": "nearer fit colours.csv -o colours --seed 20261115",

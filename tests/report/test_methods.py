@@ -7,7 +7,7 @@ import pytest
 from helpers.report_sample import color_results, empty_results
 
 from nearer.report.methods import methods
-from nearer.report.results import checked
+from nearer.study.checked import checked
 
 
 def words(results):
@@ -39,8 +39,12 @@ def test_data_method_dimension_error_and_regions_are_told():
     assert told.endswith("95% confidence regions of the positions, from 100 bootstrap resamples of annotators.")
 
 
-def test_a_method_that_was_chosen_among_several_is_named():
-    told = said(settings={"method": "BestOf", "chosen": {"method": "TSTE(trace=0.03)"}})
+CHOSEN = {"name": "TSTE", "parameters": {"trace": 0.03}}
+
+
+@pytest.mark.parametrize(("version", "chosen"), [(2, CHOSEN), (1, "TSTE(trace=0.03)")])
+def test_a_method_that_was_chosen_among_several_is_named(version, chosen):
+    told = said(format=version, settings={"method": "BestOf", "chosen": {"method": chosen}})
     assert (
         "by t-distributed stochastic triplet embedding (TSTE) with trace 0.03, which predicted held-out answers best "
         "among several methods." in told
@@ -73,7 +77,7 @@ def test_a_name_is_no_markup():
 
 
 def test_the_method_that_dimensions_were_chosen_by_is_named():
-    how = {"rule": "one standard error", "method": "SOE()"}
+    how = {"rule": "one standard error", "method": {"name": "SOE"}}
     told = said(dimension={"candidates": [1, 2, 4], "errors": [0.3, 0.1, 0.1], "chosen": 2} | how)
     assert (
         "Of 1, 2 and 4 dimensions, 2 is the smallest number in which the held-out error of maps by soft ordinal "
@@ -92,6 +96,13 @@ def test_without_trials_rows_were_resampled(n_trials, by, of):
 def test_weights_of_people_are_told(weighed):
     told = said(settings={"method": "CKL", "run": {"weigh_annotators": weighed}})
     assert ("counted less" in told) == weighed
+
+
+def test_where_all_people_count_alike_nobody_is_said_to_count_less():
+    run, alike = {"weigh_annotators": True}, "nobody answers better than chance against a map of the others, so that"
+    assert "counted less" not in said(settings={"method": "CKL", "run": run, "weighed": False})
+    assert "counted less" in said(settings={"method": "CKL", "run": run, "weighed": True})
+    assert "counted less" not in said(format=1, notes=[alike], settings={"method": "CKL", "run": run})
 
 
 def test_after_placing_the_figures_are_told_to_be_of_the_map_before():

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from nearer.model_selection import LearningCurve
 from nearer.report.charts import learning_chart
 from nearer.reproducibility import SplitHalf
 from nearer.runs import RunSettings, fit_study
-from nearer.study import pipeline as parts
+from nearer.study import pipeline
 from nearer.study.figures import draw_curve
+from nearer.study.parts import PARTS
 from nearer.study.results import results_of
 
 ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
@@ -65,8 +67,8 @@ def test_where_it_cannot_be_told_the_notes_say_why(tmp_path, capsys):
 def test_the_map_s_own_curve_and_halves_replace_those_of_the_quick_map(tmp_path, monkeypatch, errors, code):
     curve = LearningCurve(np.array([200, 400]), np.array(errors), np.array(errors) - 0.01, np.array(errors) + 0.01)
     halves = SplitHalf(0.5, 0.67, 0.6, 0.7, 5, 14, "trials")
-    made = {"curve": lambda study: curve, "distances": lambda study: halves}
-    monkeypatch.setattr(parts, "_PARTS", {name: made.get(name, part) for name, part in parts._PARTS.items()})
+    made = {"curve": lambda study, seed: curve, "distances": lambda study, seed: halves}
+    monkeypatch.setattr(pipeline, "PARTS", [replace(part, find=made.get(part.name, part.find)) for part in PARTS])
     answers = read_answers(file_of(tmp_path / "a.csv", 14, 500, 0.1))
     settings = RunSettings(method="STE", n_components=2, n_resamples=0, parameters={"trace": 0.03})
     study = fit_study(answers, settings)

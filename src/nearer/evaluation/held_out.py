@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
 from nearer.common.words import level_of
-from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import By, WholeKFold, units_of
 from nearer.evaluation.intervals import error_interval
-from nearer.evaluation.judging import Judged, Task, judge_all, read_counted
+from nearer.evaluation.judging import Judgeable, Judged, Task, judge_all, read_counted
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class HeldOutError:
 
 
 def held_out_error(
-    estimator: OrdinalEmbedding,
+    estimator: Judgeable,
     comparisons: Any,
     *,
     n_splits: int = 5,

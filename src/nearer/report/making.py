@@ -8,13 +8,13 @@ from typing import Any
 from nearer.common.words import counted
 from nearer.report.escaping import text
 from nearer.report.sections import Results, paragraph
-from nearer.report.wording import n_fitted, placed, setting_name, setting_value
+from nearer.report.wording import n_fitted, setting_name, setting_value
 
 
 def settings(results: Results) -> str:
     """Show the settings, the versions and the command that repeats the map exactly."""
     parts = []
-    later = (placed(results) or {}).get("commands") or []
+    later = (results["placed"] or {}).get("commands") or []
     files, commands = ("files", "commands") if later else ("file", "command")
     if results["command"]:
         parts += [
@@ -33,7 +33,7 @@ def settings(results: Results) -> str:
 
 
 def _about_data(results: Results) -> dict[str, Any]:
-    source, summary, later = results["source"] or {}, results["summary"] or {}, placed(results) or {}
+    source, summary, later = results["source"] or {}, results["summary"] or {}, results["placed"] or {}
     return {
         "file": source.get("file"),
         "sha256": source.get("sha256"),

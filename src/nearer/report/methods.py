@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearer.common.words import counted, level_of
 from nearer.report.making import copyable
 from nearer.report.sections import Results, paragraph
-from nearer.report.wording import basis, figure, interval, map_error, method_name, placed
+from nearer.report.wording import basis, figure, interval, map_error, method_name
 
 
 def methods(results: Results) -> str | None:
@@ -47,14 +47,15 @@ def _map(results: Results) -> str:
     program = f"nearer {version}" if version else "nearer"
     seed = "" if results["seed"] is None else f" (seed {results['seed']})"
     chosen = (settings.get("chosen") or {}).get("method")
-    how = method_name(chosen or settings["method"])
+    how = method_name(chosen or {"name": settings["method"]})
     how += ", which predicted held-out answers best among several methods" if chosen else ""
     return f"A map of {counted(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
 
 
 def _weighed(results: Results) -> str:
-    weighed = (results["settings"].get("run") or {}).get("weigh_annotators")
-    return "People whose answers disagreed with everybody else's counted less." if weighed else ""
+    settings = results["settings"]
+    asked = (settings.get("run") or {}).get("weigh_annotators") and settings.get("weighed") is not False
+    return "People whose answers disagreed with everybody else's counted less." if asked else ""
 
 
 def _dimension(results: Results) -> str:
@@ -88,7 +89,7 @@ def _error(results: Results) -> str:
 
 
 def _distances(results: Results) -> str:
-    found = results.get("reproducibility")
+    found = results["reproducibility"]
     if not found:
         return ""
     kept = f" of whole {found['unit']}" if found.get("unit") else ""
@@ -100,7 +101,7 @@ def _distances(results: Results) -> str:
 
 
 def _placed(results: Results) -> str:
-    found = placed(results)
+    found = results["placed"]
     if found is None:
         return ""
     number, by = len(found["objects"]), found.get("n_answers")

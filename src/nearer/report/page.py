@@ -21,10 +21,11 @@ from nearer.report import making as _making
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, text
 from nearer.report.methods import methods
-from nearer.report.results import checked, payload
+from nearer.report.payload import payload
 from nearer.report.thumbnails import read_thumbnails
 from nearer.report.verdict import verdict
-from nearer.report.wording import n_fitted, placed
+from nearer.report.wording import n_fitted
+from nearer.study.checked import checked
 
 # In the order in which they use each other.
 SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
@@ -52,9 +53,9 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from nearer.report.results import KEYS
+    >>> from nearer.study.schema import KEYS
     >>> results = dict.fromkeys(KEYS) | {
-    ...     "format": 1, "title": "three things", "objects": ["a", "b", "c"],
+    ...     "format": 2, "title": "three things", "objects": ["a", "b", "c"],
     ...     "embedding": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "level": 0.95,
     ... }
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -133,12 +134,12 @@ def _map(results: Mapping[str, Any]) -> str:
 
 
 def _why_no_ellipses(results: Mapping[str, Any]) -> str:
-    return _sections.left_out(results, "ellipses", "To have it measured, leave out --quick (or --resamples 0).")
+    return _sections.left_out(results, "places", "To have it measured, leave out --quick (or --resamples 0).")
 
 
 def _about_placed(results: Mapping[str, Any]) -> str:
     """Say which objects were placed on the map, and what their ellipses leave out."""
-    found = placed(results)
+    found = results["placed"]
     if found is None:
         return ""
     words = f" Rings are the {counted(len(found['objects']), 'object')} placed on the map after it was fitted"
@@ -155,7 +156,7 @@ def _about_placed(results: Mapping[str, Any]) -> str:
 
 def _kicker(results: Mapping[str, Any]) -> str:
     """Return the line above the heading: what was compared, and how often."""
-    source, later = results["source"] or {}, placed(results)
+    source, later = results["source"] or {}, results["placed"]
     parts = [counted(n_fitted(results), "object")]
     if source.get("n_answers") is not None:
         kind = f" ({source['kind']})" if source.get("kind") else ""

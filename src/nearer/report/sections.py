@@ -11,7 +11,7 @@ from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_a
 from nearer.evaluation.trend import trend
 from nearer.report import charts as _charts
 from nearer.report.escaping import text
-from nearer.report.results import N_NEIGHBOURS
+from nearer.report.payload import N_NEIGHBOURS
 from nearer.report.verdict import grade_predictions
 from nearer.report.wording import figure, held_out_unit, interval, map_error, share_of_way
 
@@ -37,16 +37,15 @@ def beside(figure_html: str, *paragraphs: str) -> str:
 
 def notes(results: Results) -> str | None:
     """List what the run says of itself: what it left out, and what it did to the answers."""
-    found = results.get("notes")
+    found = results["notes"]
     if not found:
         return None
     return f'<ul class="notes">{"".join(f"<li><bdi>{text(note)}</bdi></li>" for note in found)}</ul>'
 
 
 def left_out(results: Results, part: str, advice: str = "") -> str:
-    """Return where to read why a part is missing: in the notes if they tell, and else in the advice."""
-    reasons = (f"no {part}:", "the run was stopped")
-    told = any(note.startswith(reasons) for note in results.get("notes") or [])
+    """Return where to read why a part of the study is missing: in the notes if they tell, and else in the advice."""
+    told = results["interrupted"] or part in (results["missing"] or [])
     return "The notes on this run say why." if told else advice
 
 
@@ -55,7 +54,7 @@ def trust(results: Results) -> str:
     error, measured = results["error"], map_error(results)
     if not error or measured is None:
         return paragraph(
-            "The error on held-out answers was not measured in this run.", left_out(results, "held-out error")
+            "The error on held-out answers was not measured in this run.", left_out(results, "error")
         ) + paragraph(*_about_distances(results))
     value, low, high = measured
     level = level_of(results["level"] or 0.95)
@@ -78,7 +77,7 @@ def trust(results: Results) -> str:
 
 def _about_distances(results: Results) -> list[str]:
     """Say how far distances on the map can be trusted: their reliability, and the size of the ellipses."""
-    found, size = results.get("reproducibility"), results.get("ellipse_size")
+    found, size = results["reproducibility"], results["ellipse_size"]
     if found:
         splits = f" in {counted(found['n_splits'], 'split')}" if found.get("n_splits") else ""
         within = (
@@ -93,7 +92,7 @@ def _about_distances(results: Results) -> list[str]:
             "what is far.",
         ]
     else:
-        why = left_out(results, "reproducibility of distances", "To have it measured, run nearer fit again.")
+        why = left_out(results, "distances", "To have it measured, run nearer fit again.")
         words = ["How far its distances are reproducible was not measured.", why]
     if size is not None:
         words.append(
@@ -119,7 +118,7 @@ def _about_ceiling(value: float, results: Results) -> str:
     if best is None:
         return "How well any map could do is not known. " + left_out(
             results,
-            "noise ceiling",
+            "ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
     within = f"{figure(best.error)} ({interval(best.low, best.high)})" if best.low < best.high else figure(best.error)
@@ -186,7 +185,7 @@ def learning(results: Results) -> str:
     if not curve:
         return paragraph(
             "Whether more answers would help was not measured in this run.",
-            left_out(results, "learning curve", "To have it measured, leave out --quick."),
+            left_out(results, "curve", "To have it measured, leave out --quick."),
         )
     return beside(
         chart(
@@ -211,7 +210,7 @@ def _about_curve(results: Results) -> list[str]:
     best, falls_by = Best.read(results["error"] or {}), [step.get("falls_by") for step in curve]
     level, unit = results["level"] or 0.95, held_out_unit(results)
     words = [trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit).sentence]
-    reliability = (results.get("reproducibility") or {}).get("reliability")
+    reliability = (results["reproducibility"] or {}).get("reliability")
     if reliability is not None and reliability < DISTANCES_GOOD:
         words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")
     return words
@@ -263,7 +262,7 @@ def annotators(results: Results) -> str:
     if not found and people:
         return paragraph(
             "How reliable each person is was not measured in this run.",
-            left_out(results, "reliability of annotators", "To have it measured, leave out --quick."),
+            left_out(results, "annotators", "To have it measured, leave out --quick."),
         )
     if not found:
         return paragraph(

@@ -16,12 +16,12 @@ from nearer.common.arrays import FloatArray
 from nearer.common.json_files import read_json
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.inert import inert
-from nearer.report.checks import HINT
-from nearer.report.results import checked
 from nearer.storage import save_model
+from nearer.study.checked import checked
 from nearer.study.figures import FIGURES, draw_study
-from nearer.study.pipeline import Study
 from nearer.study.results import results_of
+from nearer.study.schema_checks import HINT
+from nearer.study.study import Study
 
 RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
 #: All names that a run, or a report of it, may write.

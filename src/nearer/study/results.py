@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import math
 import platform
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
-from nearer.embedding import BestOf
+from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.bootstrap import LEVEL
 from nearer.evaluation.reproducibility import ellipse_size
 from nearer.study.citations import citations
 from nearer.study.margins import margins_histogram
-from nearer.study.pipeline import DIMENSIONS_BY, Study
+from nearer.study.parts import DIMENSIONS_BY
+from nearer.study.schema import FORMAT
 from nearer.study.settings import METHODS
+from nearer.study.study import Study
 
-FORMAT = 1
 _VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -64,7 +65,10 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "annotators": None if study.annotators is None else _annotators(study, study.annotators),
         "findings": None if study.findings is None else study.findings.as_dicts(),
         "settings": _settings(study),
-        "notes": list(study.notes),
+        "notes": study.notes,
+        "missing": study.missing,
+        "interrupted": study.interrupted,
+        "placed": None,
         "versions": {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()},
         "seed": settings.seed,
         "command": about["command"],
@@ -174,7 +178,7 @@ def _dimension(study: Study) -> dict[str, Any] | None:
     return {
         **{name: getattr(found, name) for name in names},
         "rule": "one standard error",
-        "method": str(DIMENSIONS_BY),
+        "method": method_record(DIMENSIONS_BY),
     }
 
 
@@ -222,15 +226,31 @@ def _settings(study: Study) -> dict[str, Any]:
         if hasattr(chosen, name)
     }
     method = METHODS[study.settings.method]
-    if isinstance(model, BestOf):
-        own = re.sub(r", random_state=\d+|random_state=\d+(, )?", "", re.sub(r"\s+", " ", str(chosen)))
-        if model.cv_results_ is None:  # too few answers to choose by
-            method = own
+    if chosen is not model:
+        if getattr(model, "cv_results_", None) is None:  # too few answers to choose by
+            method = type(chosen).__name__
         else:
-            decided = {"method": own, **decided}
+            decided = {"method": method_record(chosen), **decided}
     return {
         "method": method,
         "parameters": parameters | {"n_components": study.n_components},
         "chosen": decided,
         "run": asdict(study.settings),
+        "weighed": study.weighed,
+    }
+
+
+def method_record(model: OrdinalEmbedding) -> dict[str, Any]:
+    """Return the name of a method and the settings that it was given, without dimension and seed.
+
+    Examples
+    --------
+    >>> method_record(DIMENSIONS_BY)
+    {'name': 'SOE', 'parameters': {'trace': 0.01}}
+    """
+    usual = {name: parameter.default for name, parameter in signature(type(model)).parameters.items()}
+    given = {name: value for name, value in model.get_params(deep=False).items() if value != usual[name]}
+    return {
+        "name": type(model).__name__,
+        "parameters": {name: value for name, value in given.items() if name not in ("n_components", "random_state")},
     }

@@ -20,7 +20,7 @@ from nearer.lab.benchmarks.measure import MeasurementFailed, Program
 from nearer.lab.paper.runner import Interrupted, side_by_side
 from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.lab.paper.tuning import Record
-from nearer.report.checks import Check, maybe, string, whole
+from nearer.study.schema_checks import Check, maybe, string, whole
 
 # Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
 _OWN, _PEERS = "own.jsonl", "peers.jsonl"

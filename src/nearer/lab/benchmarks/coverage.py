@@ -32,7 +32,7 @@ from nearer.lab.benchmarks.measure import machine
 from nearer.lab.paper.runner import Interrupted
 from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.lab.paper.tuning import Record
-from nearer.report.checks import Check, record
+from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {
     "STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE,

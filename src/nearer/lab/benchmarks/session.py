@@ -17,7 +17,7 @@ from nearer.lab.benchmarks.measure import MeasurementFailed, Program, Task, run_
 from nearer.lab.paper.runner import Interrupted
 from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.lab.paper.tuning import Record
-from nearer.report.checks import Check, list_of, number, refuse, string, whole
+from nearer.study.schema_checks import Check, list_of, number, refuse, string, whole
 
 WARM_UP = Size(30, 500)
 _FIGURES: dict[str, Check] = {

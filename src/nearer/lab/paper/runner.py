@@ -16,7 +16,7 @@ from nearer.lab.paper.methods import METHODS, candidates
 from nearer.lab.paper.protocol import MIN_SIZE, Experiment
 from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
 from nearer.lab.paper.tuning import Record, Unit, fingerprint, run_unit
-from nearer.report.checks import Check, string, whole
+from nearer.study.schema_checks import Check, string, whole
 
 _FIGURES: dict[str, Check] = {
     **dict.fromkeys(("error", "error_strict", "error_embedding"), SHARE),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nearer.common.json_files import read_json
 from nearer.lab.paper.tuning import Record
-from nearer.report.checks import HINT, Check, maybe, number, record, string, whole
+from nearer.study.schema_checks import HINT, Check, maybe, number, record, string, whole
 
 SHARE, AMOUNT = number(0, 1), number(0)
 

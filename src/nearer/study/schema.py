@@ -1,12 +1,16 @@
-"""What each key of the results holds.
+"""The results of a study, which `nearer.study` writes and `nearer.report` reads: what each key holds.
 
-Results are files, and files get damaged and edited: all that the page is made of is looked at once, and trusted then.
+`FORMAT` grows with each change that a reader has to know of. Older formats are read too, see `nearer.study.checked`.
+
+    format 2    methods are records of name and parameters; ``missing`` and ``interrupted`` say what is not there
+    format 1    methods were told by their repr, and what is not there by the notes alone
 """
 
 from __future__ import annotations
 
-from nearer.report.checks import (
+from nearer.study.schema_checks import (
     Check,
+    boolean,
     both,
     list_of,
     mapping_of,
@@ -20,8 +24,11 @@ from nearer.report.checks import (
     whole,
 )
 
+FORMAT = 2
+
 _share, _amount, _number = number(0, 1), number(0), number()
 _ends = {"low": _number, "high": _number}
+_method = record({"name": string}, {"parameters": mapping_of(plain)})
 
 #: What every key holds beside format and the two that are read as arrays, embedding and covariances.
 SCHEMA: dict[str, Check] = {
@@ -58,7 +65,7 @@ SCHEMA: dict[str, Check] = {
     "dimension": maybe(
         record(
             {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},
-            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": string},
+            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": _method},
         )
     ),
     "annotators": maybe(
@@ -83,8 +90,9 @@ SCHEMA: dict[str, Check] = {
             {
                 "method": string,
                 "parameters": mapping_of(plain),
-                "chosen": both(mapping_of(plain), record({}, {"method": string})),
-                "run": record({}, {"n_resamples": whole(), "by": string, "weigh_annotators": scalar}),
+                "chosen": both(mapping_of(plain), record({}, {"method": _method})),
+                "run": record({}, {"n_resamples": whole(), "by": string, "weigh_annotators": boolean}),
+                "weighed": boolean,
             },
         )
     ),
@@ -94,10 +102,9 @@ SCHEMA: dict[str, Check] = {
     "date": maybe(string),
     "seconds": maybe(_amount),
     "citations": maybe(list_of(record({"text": string}, {"doi": string}))),
-}
-#: Keys that older results do not have.
-LATER: dict[str, Check] = {
     "notes": maybe(list_of(string)),
+    "missing": maybe(list_of(string)),
+    "interrupted": maybe(boolean),
     "ellipse_size": maybe(_amount),
     "reproducibility": maybe(
         record(
@@ -119,3 +126,5 @@ LATER: dict[str, Check] = {
         )
     ),
 }
+#: All keys; each must be there, and most may be null.
+KEYS = ("format", "embedding", "covariances", *SCHEMA)
