@@ -1,22 +1,20 @@
 """The paragraph for a paper says what the results say, and nothing that they do not."""
 
-import re
-from html import unescape
-
 import pytest
 from helpers.report_sample import color_results, empty_results
 
 from nearer.report.methods import methods
+from nearer.report.page import assemble
 from nearer.study.checked import checked
 
 
 def words(results):
     found = methods(checked(results))
-    return found and unescape(re.search(r"<pre.*?</pre>", found, flags=re.DOTALL).group(0)).replace("\n", "")
+    return found and " ".join(found["lines"])
 
 
 def said(**changes):
-    return re.sub("<[^>]*>", "", words(color_results(**changes)))
+    return words(color_results(**changes))
 
 
 def test_data_method_dimension_error_and_regions_are_told():
@@ -71,7 +69,8 @@ def test_without_a_method_there_is_no_paragraph():
 
 
 def test_a_name_is_no_markup():
-    found = methods(checked(color_results(settings={"method": "<b>DMOE</b>"})))
+    page = assemble(checked(color_results(settings={"method": "<b>DMOE</b>"})), {})
+    found = page[page.index('<section id="methods"') :].partition("</section>")[0]
     assert "<b>" not in found
     assert "&lt;b&gt;DMOE" in found
 

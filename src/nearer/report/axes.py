@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from nearer.common.words import digits
 from nearer.report.escaping import text
 
@@ -116,13 +118,11 @@ class Axes:
             )
         return parts
 
-    def drawing(self, parts: Sequence[str], description: str) -> str:
+    def drawing(self, parts: Sequence[str], description: str) -> Markup:
         """Return the whole SVG element, with words for those who cannot see it."""
-        return (
-            f'<svg class="chart" viewBox="0 0 {WIDTH:g} {self.height:g}" role="img" aria-label="{text(description)}">'
-            + "".join(parts)
-            + "</svg>"
-        )
+        size = f"0 0 {WIDTH:g} {self.height:g}"
+        head = f'<svg class="chart" viewBox="{size}" role="img" aria-label="{text(description)}">'
+        return Markup(f"{head}{''.join(parts)}</svg>")  # words were escaped as they were put in
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:

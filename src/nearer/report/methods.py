@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from nearer.common.words import counted, level_of
-from nearer.report.making import copyable
-from nearer.report.sections import Results, paragraph
+from nearer.report.section import Content, Results, sentences
 from nearer.report.wording import basis, figure, interval, map_error, method_name
 
 
-def methods(results: Results) -> str | None:
+def methods(results: Results) -> Content | None:
     """Show a paragraph for a paper, with a button that copies it.
 
     There is none without a method.
@@ -17,9 +16,8 @@ def methods(results: Results) -> str | None:
         return None
     made = (_data(results), _at_chance(results), _map(results), _weighed(results), _dimension(results))
     judged = (_error(results), _distances(results), _regions(results), _placed(results))
-    return paragraph("To start from; look through it before it goes into a paper.") + copyable(
-        "methods", " ".join(sentence for sentence in (*made, *judged) if sentence)
-    )
+    advice = "To start from; look through it before it goes into a paper."
+    return {"paragraphs": [advice], "id": "methods", "lines": sentences(*made, *judged).split("\n")}
 
 
 def _data(results: Results) -> str:
