@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from nearer.common.words import digits
+from nearer.common.words import number
 from nearer.report.escaping import text
 
 WIDTH = 440.0
@@ -27,17 +27,6 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     step = next(unit * factor for factor in (1, 2, 5, 10, 20) if span / (unit * factor) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(place * step, 12) + 0.0 for place in range(first, last + 1)]
-
-
-def number(value: float) -> str:
-    """Return a tick's label: short, with the thousands of large ones apart.
-
-    Examples
-    --------
-    >>> number(0.1), number(20000.0)
-    ('0.1', '20 000')
-    """
-    return digits(round(value)) if abs(value) >= 1000 else f"{value:.6g}"
 
 
 def apart(low: float, high: float) -> tuple[float, float]:

@@ -8,12 +8,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearer.common.words import counted, percent
+from nearer.common.words import counted, figure, interval, number, percent
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.trend import CHANCE
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
-from nearer.report.axes import WIDTH, Axes, box, dot, line, number, path, words
-from nearer.report.wording import figure, interval
+from nearer.report.axes import WIDTH, Axes, box, dot, line, path, words
 
 _LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
 
@@ -123,7 +122,7 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
         parts,
         "Learning curve: "
         + "; ".join(
-            f"{counted(round(size), 'comparison')}, error {value:.3f}"
+            f"{counted(round(size), 'comparison')}, error {figure(value)}"
             for size, value in zip(sizes, errors, strict=True)
         ),
     )
@@ -168,7 +167,9 @@ def dimension_chart(choice: Mapping[str, Any]) -> Markup:
     return axes.drawing(
         parts,
         "Held-out error: "
-        + "; ".join(f"{counted(size, 'dimension')} {value:.3f}" for size, value in zip(candidates, errors, strict=True))
+        + "; ".join(
+            f"{counted(size, 'dimension')} {figure(value)}" for size, value in zip(candidates, errors, strict=True)
+        )
         + f"; chosen {choice.get('chosen')}",
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nearer.common.words import counted, level_of
+from nearer.common.words import counted, figure, interval, level_of
 from nearer.report.section import Content, Results, sentences
-from nearer.report.wording import basis, figure, interval, map_error, method_name
+from nearer.report.wording import basis, map_error, method_name
 
 
 def methods(results: Results) -> Content | None:

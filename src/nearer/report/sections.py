@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearer.common.words import counted, digits, level_of, percent
+from nearer.common.words import counted, digits, figure, interval, level_of, percent
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
 from nearer.evaluation.trend import trend
@@ -13,7 +13,7 @@ from nearer.report import charts as _charts
 from nearer.report.payload import N_NEIGHBOURS
 from nearer.report.section import Content, Figure, Results, sentences
 from nearer.report.verdict import grade_predictions
-from nearer.report.wording import figure, held_out_unit, interval, map_error, share_of_way
+from nearer.report.wording import held_out_unit, map_error, share_of_way
 
 _LEVELS = ("error", "warning", "note", "good")  # the worst first
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearer.common.words import counted, digits
+from nearer.common.words import counted, number
 
 _METHODS = {
     "DMOE": "distributional margin based ordinal embedding",
@@ -76,28 +76,6 @@ def n_fitted(results: Mapping[str, Any]) -> int:
     return len(results["objects"]) - len((results["placed"] or {}).get("objects") or [])
 
 
-def figure(value: float | None) -> str:
-    """Return an error as it is printed in tables, or a dash.
-
-    Examples
-    --------
-    >>> figure(0.12345), figure(None)
-    ('0.123', '-')
-    """
-    return "-" if value is None else f"{value:.3f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Return an interval, or nothing.
-
-    Examples
-    --------
-    >>> interval(0.11, 0.13)
-    '0.110 to 0.130'
-    """
-    return "" if low is None or high is None else f"{figure(low)} to {figure(high)}"
-
-
 def method_name(method: Mapping[str, Any]) -> str:
     """Return a method as a paper names it, with the settings that it was given.
 
@@ -144,9 +122,7 @@ def setting_value(name: str, value: Any) -> str:
         return ", ".join(setting_value(name, item) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
     # A seed is a name and not an amount: it has no separators.
-    if isinstance(value, int) and name != "seed":
-        return digits(value)
+    if isinstance(value, int | float) and name != "seed":
+        return number(value)
     return str(value)
