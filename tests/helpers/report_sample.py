@@ -63,6 +63,7 @@ def results_of(points, labels, attributes):
         "covariances": (roots @ roots.transpose(0, 2, 1)).tolist(),
         "level": 0.95,
         "scales": [float(np.sqrt(chi2.ppf(0.95, k))) for k in (1, 2, 3)],
+        "regions": {"kind": "confidence", "n_resamples": 100, "unit": "trials"},
         "ellipse_size": 0.12,
         "reproducibility": {
             "half": 0.88, "reliability": 0.936, "low": 0.92, "high": 0.95, "n_splits": 5, "n_objects": n,
@@ -77,6 +78,7 @@ def results_of(points, labels, attributes):
             {"n_comparisons": size, "error": error, "low": error - 0.01, "high": error + 0.012}
             for size, error in zip(sizes, [0.31, 0.22, 0.16, 0.135, 0.124], strict=True)
         ],
+        "trend": {"kind": "falls", "sentence": "More answers would still make predictions better."},
         "dimension": {
             "candidates": [1, 2, 3, 4, 5], "errors": [0.26, 0.124, 0.119, 0.12, 0.122],
             "standard_errors": [0.008, 0.006, 0.006, 0.006, 0.006], "chosen": 2, "rule": "one standard error",

@@ -28,7 +28,8 @@ def results():
 def of_format_1():
     made = results()
     made["dimension"]["method"] = made["settings"]["chosen"]["method"] = "SOE(trace=0.01)"
-    return {key: value for key, value in made.items() if key not in ("missing", "interrupted")} | {"format": 1}
+    later = ("missing", "interrupted", "regions", "trend")
+    return {key: value for key, value in made.items() if key not in later} | {"format": 1}
 
 
 def places(value, path=()):

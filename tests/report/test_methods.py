@@ -18,8 +18,7 @@ def said(**changes):
 
 
 def test_data_method_dimension_error_and_regions_are_told():
-    run = {"n_resamples": 100, "by": "annotators"}
-    told = said(settings={"method": "DMOE", "run": run})
+    told = said(regions={"kind": "confidence", "n_resamples": 100, "unit": "annotators"})
     assert told.startswith(
         "The 4000 answers of 12 people about 68 objects (triplet) were read as 4000 comparisons of distances, "
         "without 12 undecided answers."
@@ -42,7 +41,7 @@ CHOSEN = {"name": "TSTE", "parameters": {"trace": 0.03}}
 
 @pytest.mark.parametrize(("version", "chosen"), [(2, CHOSEN), (1, "TSTE(trace=0.03)")])
 def test_a_method_that_was_chosen_among_several_is_named(version, chosen):
-    told = said(format=version, settings={"method": "BestOf", "chosen": {"method": chosen}})
+    told = said(format=version, regions=None, settings={"method": "BestOf", "chosen": {"method": chosen}})
     assert (
         "by t-distributed stochastic triplet embedding (TSTE) with trace 0.03, which predicted held-out answers best "
         "among several methods." in told
@@ -50,9 +49,12 @@ def test_a_method_that_was_chosen_among_several_is_named(version, chosen):
     assert "bootstrap" not in told
 
 
-def test_a_posterior_has_credible_regions():
-    told = said(settings={"method": "PosteriorEmbedding", "run": {"n_resamples": 100, "by": "trials"}})
-    assert told.endswith("95% credible regions of the positions.")
+POSTERIOR = {"method": "PosteriorEmbedding", "run": {"n_resamples": 100, "by": "trials"}}
+
+
+@pytest.mark.parametrize("changes", [{"regions": {"kind": "credible"}}, {"format": 1, "settings": POSTERIOR}])
+def test_a_posterior_has_credible_regions(changes):
+    assert said(**changes).endswith("95% credible regions of the positions.")
 
 
 @pytest.mark.parametrize(
@@ -87,8 +89,10 @@ def test_the_method_that_dimensions_were_chosen_by_is_named():
 @pytest.mark.parametrize(("n_trials", "by", "of"), [(None, "trials", "comparisons"), (900, "trials", "trials")])
 def test_without_trials_rows_were_resampled(n_trials, by, of):
     summary = color_results()["summary"] | {"n_trials": n_trials}
-    told = said(summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
+    told = said(format=1, summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
     assert told.endswith(f"from 1000 bootstrap resamples of {of}.")
+    regions = {"kind": "confidence", "n_resamples": 1000, "unit": of}
+    assert said(regions=regions).endswith(f"from 1000 bootstrap resamples of {of}.")
 
 
 @pytest.mark.parametrize("weighed", [True, False])

@@ -126,7 +126,10 @@ def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
     ]
     finding = curve_finding(curve, "A map", few=False, best=Best(0.074, 0.074, 0.074))
     assert finding.code == "learned"
-    assert finding.text in unescape(section(page_of(color_results(learning_curve=step)), "learning"))
+    older = color_results(format=1, learning_curve=step)
+    assert finding.text in unescape(section(page_of(older), "learning"))
+    told = {"kind": "settled", "sentence": finding.text}
+    assert finding.text in unescape(section(page_of(color_results(learning_curve=step, trend=told)), "learning"))
 
 
 def _columns(curve):

@@ -84,7 +84,7 @@ def test_a_chosen_method_is_a_record():
 
 def of_format_1(**changes):
     made = color_results(format=1, **changes)
-    for key in ("missing", "interrupted", "placed", "reproducibility", "ellipse_size"):
+    for key in ("missing", "interrupted", "placed", "reproducibility", "ellipse_size", "regions", "trend"):
         del made[key]
     return made
 

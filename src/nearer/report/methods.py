@@ -109,19 +109,12 @@ def _placed(results: Results) -> str:
 
 
 def _regions(results: Results) -> str:
-    if results["covariances"] is None:
+    found = results["regions"]
+    if results["covariances"] is None or not found:
         return ""
-    kind = "credible" if results["settings"]["method"] == "PosteriorEmbedding" else "confidence"
-    return f"Ellipses are {_level(results)} {kind} regions of the positions{_resampled(results)}."
-
-
-def _resampled(results: Results) -> str:
-    settings = results["settings"]
-    run = settings.get("run") or {}
-    if settings["method"] == "PosteriorEmbedding" or not run.get("n_resamples") or not run.get("by"):
-        return ""
-    no_trials = run["by"] == "trials" and not (results["summary"] or {}).get("n_trials")
-    return f", from {counted(run['n_resamples'], 'bootstrap resample')} of {'comparisons' if no_trials else run['by']}"
+    drawn, unit = found.get("n_resamples"), found.get("unit")
+    resampled = f", from {counted(drawn, 'bootstrap resample')} of {unit}" if drawn and unit else ""
+    return f"Ellipses are {_level(results)} {found['kind']} regions of the positions{resampled}."
 
 
 def _level(results: Results) -> str:

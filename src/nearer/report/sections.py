@@ -8,12 +8,11 @@ from typing import Any
 from nearer.common.words import counted, digits, figure, interval, level_of, percent
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
-from nearer.evaluation.trend import trend
 from nearer.report import charts as _charts
 from nearer.report.payload import N_NEIGHBOURS
 from nearer.report.section import Content, Figure, Results, sentences
 from nearer.report.verdict import grade_predictions
-from nearer.report.wording import held_out_unit, map_error, share_of_way
+from nearer.report.wording import map_error, share_of_way
 
 _LEVELS = ("error", "warning", "note", "good")  # the worst first
 
@@ -160,14 +159,8 @@ def _has_band(curve: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _about_curve(results: Results) -> list[str]:
-    """Say whether more answers would help predictions, by the doctor's rule, and whether distances need them."""
-    curve = results["learning_curve"]
-    lows, highs = ([step["error"] if step.get(end) is None else step[end] for step in curve] for end in ("low", "high"))
-    few = any(finding.get("code") == "too-few" for finding in results["findings"] or [])
-    sizes, errors = [step["n_comparisons"] for step in curve], [step["error"] for step in curve]
-    best, falls_by = Best.read(results["error"] or {}), [step.get("falls_by") for step in curve]
-    level, unit = results["level"] or 0.95, held_out_unit(results)
-    words = [trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit).sentence]
+    """Say whether more answers would help predictions, as the doctor says it, and whether distances need them."""
+    words = [results["trend"]["sentence"]] if results["trend"] else []
     reliability = (results["reproducibility"] or {}).get("reliability")
     if reliability is not None and reliability < DISTANCES_GOOD:
         words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")

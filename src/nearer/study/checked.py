@@ -15,7 +15,7 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.common.words import counted
-from nearer.study.older_results import from_format_1
+from nearer.study.older_results import from_format_1, with_what_follows
 from nearer.study.schema import FORMAT, KEYS, SCHEMA
 from nearer.study.schema_checks import HINT, LARGEST
 
@@ -31,7 +31,8 @@ def checked(results: Any) -> Mapping[str, Any]:
     """  # noqa: E501
     if not isinstance(results, Mapping):
         raise ValueError(f"the results must be a JSON object; got {type(results).__name__}{HINT}")
-    known = from_format_1(results) if results.get("format") == 1 else results
+    older = results.get("format") == 1
+    known = from_format_1(results) if older else results
     if known.get("format") != FORMAT:
         raise ValueError(
             f"the results have the format {reprlib.repr(results.get('format'))}, and this version of nearer reads "
@@ -44,7 +45,7 @@ def checked(results: Any) -> Mapping[str, Any]:
         check(known[key], key)
     _check_map(known)
     _check_charts(known)
-    return known
+    return with_what_follows(known) if older else known
 
 
 def _check_map(results: Mapping[str, Any]) -> None:

@@ -1,13 +1,21 @@
-"""Results of older formats, brought up to the present one. They are checked afterwards, and may be damaged here."""
+"""Results of older formats, brought up to the present one.
+
+What a report needs to read them is changed before they are checked, and they may be damaged then. What follows from
+them is worked out afterwards.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
+from nearer.evaluation.attainable import Best
+from nearer.evaluation.trend import trend
+
 # Keys that came later; without them nothing is known of what they hold.
-_LATER = ("notes", "missing", "interrupted", "ellipse_size", "reproducibility", "placed")
+_LATER = ("notes", "missing", "interrupted", "ellipse_size", "reproducibility", "placed", "regions", "trend")
 # In format 1 a note began with these words where a part could not be found out.
 _NOTES = {
     "error": "no held-out error:",
@@ -43,6 +51,41 @@ def from_format_1(results: Mapping[str, Any]) -> dict[str, Any]:
             "weighed": False if told(_ALIKE) else None,
         }
     return newer
+
+
+def with_what_follows(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results that were of format 1, and are checked, with what format 1 left to the report."""
+    return {**results, "regions": _regions(results), "trend": _trend(results)}
+
+
+def _regions(results: Mapping[str, Any]) -> dict[str, Any] | None:
+    settings, summary = results["settings"] or {}, results["summary"] or {}
+    run = settings.get("run") or {}
+    if results["covariances"] is None:
+        return None
+    if settings.get("method") == "PosteriorEmbedding":
+        return {"kind": "credible"}
+    unit = "comparisons" if run.get("by") == "trials" and not summary.get("n_trials") else run.get("by")
+    return {"kind": "confidence", "n_resamples": run.get("n_resamples"), "unit": unit}
+
+
+def _trend(results: Mapping[str, Any]) -> dict[str, Any] | None:
+    curve, error = results["learning_curve"], results["error"] or {}
+    if not curve:
+        return None
+    lows, highs = ([step["error"] if step.get(end) is None else step[end] for step in curve] for end in ("low", "high"))
+    found = trend(
+        [step["n_comparisons"] for step in curve],
+        [step["error"] for step in curve],
+        lows,
+        highs,
+        results["level"] or 0.95,
+        few=any(finding.get("code") == "too-few" for finding in results["findings"] or []),
+        best=Best.read(error),
+        falls_by=[step.get("falls_by") for step in curve],
+        unit="people" if error.get("unit") == "annotators" else "answers",
+    )
+    return asdict(found)
 
 
 def _with_method(value: Any) -> Any:

@@ -100,12 +100,11 @@ def _with_part(study: Study, part: Part) -> Study:
 
 def _agreed(study: Study) -> Study:
     """Return a study whose findings tell what the map itself has shown, where a quick map had to do before."""
-    findings = study.findings
+    findings, trend = study.findings, study.trend
     if findings is None:
         return study
-    if study.curve is not None:
-        unit = "people" if study.settings.by == "annotators" else "answers"
-        findings = with_curve(findings, study.curve, study.settings.level, unit)
+    if study.curve is not None and trend is not None:
+        findings = with_curve(findings, study.curve, trend)
     if study.distances is not None:
         findings = with_distances(findings, study.distances)
     return replace(study, findings=agreed(findings))

@@ -54,6 +54,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "embedding": model.embedding_,
         "scree": np.sort(variances)[::-1],
         "covariances": None if study.places is None else study.places.covariances,
+        "regions": _regions(study),
         "level": settings.level,
         "scales": _scales(study),
         "ellipse_size": size_of_ellipses(study),
@@ -61,6 +62,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "error": _error(study),
         "margins": margins_histogram(study),
         "learning_curve": _curve(study),
+        "trend": None if study.trend is None else asdict(study.trend),
         "dimension": _dimension(study),
         "annotators": None if study.annotators is None else _annotators(study, study.annotators),
         "findings": None if study.findings is None else study.findings.as_dicts(),
@@ -116,6 +118,17 @@ def plain_values(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {"class": type(value).__name__, **plain_values(asdict(value))}
     return str(value)
+
+
+def _regions(study: Study) -> dict[str, Any] | None:
+    """Return what the ellipses are: credible regions of a posterior, or confidence regions by resampling."""
+    if study.places is None:
+        return None
+    if study.is_distribution:
+        return {"kind": "credible", "n_resamples": None, "unit": None}
+    settings, no_trials = study.settings, study.answers.comparisons.trials is None
+    unit = "comparisons" if settings.by == "trials" and no_trials else settings.by
+    return {"kind": "confidence", "n_resamples": settings.n_resamples, "unit": unit}
 
 
 def _scales(study: Study) -> list[float] | None:

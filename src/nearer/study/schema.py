@@ -2,8 +2,9 @@
 
 `FORMAT` grows with each change that a reader has to know of. Older formats are read too, see `nearer.study.checked`.
 
-    format 2    methods are records of name and parameters; ``missing`` and ``interrupted`` say what is not there
-    format 1    methods were told by their repr, and what is not there by the notes alone
+    format 2    methods are records of name and parameters; ``missing`` and ``interrupted`` say what is not there,
+                ``regions`` what the ellipses are, and ``trend`` where the learning curve leads
+    format 1    methods were told by their repr, what is not there by the notes alone, and the rest left to the report
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ SCHEMA: dict[str, Check] = {
     "scree": maybe(list_of(_amount)),
     "level": maybe(_share),
     "scales": maybe(list_of(_amount)),
+    "regions": maybe(record({"kind": one_of("confidence", "credible")}, {"n_resamples": whole(), "unit": string})),
     "error": maybe(
         record(
             {},
@@ -62,6 +64,7 @@ SCHEMA: dict[str, Check] = {
     "learning_curve": maybe(
         list_of(record({"n_comparisons": _amount, "error": _share}, _ends | {"falls_by": _amount}))
     ),
+    "trend": maybe(record({"kind": one_of("guessing", "unknown", "falls", "settled"), "sentence": string})),
     "dimension": maybe(
         record(
             {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nearer.checking import Findings
+from nearer.checking.enough import curve_trend
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.bootstrap import Bootstrap
@@ -13,6 +14,7 @@ from nearer.evaluation.dimension import DimensionChoice
 from nearer.evaluation.held_out import HeldOutError
 from nearer.evaluation.learning_curve import LearningCurve
 from nearer.evaluation.reproducibility import SplitHalf
+from nearer.evaluation.trend import Trend
 from nearer.formats import Answers
 from nearer.study.settings import RunSettings
 
@@ -72,6 +74,16 @@ class Study:
     def is_distribution(self) -> bool:
         """Whether the map stands for a distribution of maps, whose draws are there already."""
         return self.chosen.map_draws(1, 0) is not None
+
+    @property
+    def trend(self) -> Trend | None:
+        """Where the learning curve leads: the one answer to whether more answers would help predictions."""
+        if self.curve is None:
+            return None
+        few = any(finding.code == "too-few" for finding in self.findings or ())
+        best = None if self.ceiling is None else self.ceiling.best
+        unit = "people" if self.settings.by == "annotators" else "answers"
+        return curve_trend(self.curve, few=few, best=best, level=self.settings.level, unit=unit)
 
     @property
     def n_components(self) -> int:
