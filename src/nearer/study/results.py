@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from nearer.common.json_files import plain_values
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import factorize
 from nearer.embedding.base import OrdinalEmbedding
@@ -93,31 +93,6 @@ def share_known(judged: Comparisons, fitted: Comparisons) -> float:
     known = {row.tobytes() for row in np.ascontiguousarray(fitted.over(judged.objects).oriented, dtype=np.int64)}
     rows = np.ascontiguousarray(judged.oriented, dtype=np.int64)
     return float(np.mean([row.tobytes() in known for row in rows]))
-
-
-def plain_values(value: Any) -> Any:
-    """Return a value as JSON has it: lists for arrays, None for what is no number.
-
-    Examples
-    --------
-    >>> plain_values({"a": np.array([1.0, np.nan]), "b": (np.int64(3),)})
-    {'a': [1.0, None], 'b': [3]}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain_values(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain_values(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain_values(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return {"class": type(value).__name__, **plain_values(asdict(value))}
-    return str(value)
 
 
 def _regions(study: Study) -> dict[str, Any] | None:
