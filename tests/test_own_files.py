@@ -26,9 +26,9 @@ from nearer.lab.benchmarks.triplets import Size
 from nearer.lab.common.programs import Program
 from nearer.lab.common.records import append_record, read_records
 from nearer.lab.paper import Experiment, Run, table_rows, table_text
-from nearer.report.results import KEYS
 from nearer.runs import read_results
 from nearer.storage import load_model, save_model
+from nearer.study.schema import KEYS
 
 N_DAMAGES = 120
 ANSWERS = sample_triplets(make_gaussian(10, 2, random_state=0), 60, random_state=0)
@@ -177,7 +177,7 @@ def test_damaged_models(name, file, tmp_path):
 def test_damaged_results(tmp_path):
     """What `nearer report` and `nearer place` read."""
     points = np.random.default_rng(0).normal(size=(4, 2)).tolist()
-    results = dict.fromkeys(KEYS) | {"format": 1, "title": "four", "objects": ["a", "b", "c", "d"], "embedding": points}
+    results = dict.fromkeys(KEYS) | {"format": 2, "title": "four", "objects": ["a", "b", "c", "d"], "embedding": points}
     results |= {"attributes": {"size": [1, 2, 3, None]}, "summary": {"n_objects": 4}, "notes": ["n"], "seed": 0}
     (tmp_path / "results.json").write_text(json.dumps(results))
     for found in read_damaged(tmp_path / "results.json", lambda: read_results(tmp_path)):

@@ -34,7 +34,7 @@ from nearer.common.words import counted, percent, rounded, short
 from nearer.data.units import units_of
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
-from nearer.evaluation.trend import Kind, trend
+from nearer.evaluation.trend import Kind, Trend, trend
 
 TOO_FEW, PLENTY = 1.0, 4.0
 # The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior.
@@ -140,20 +140,25 @@ def curve_finding(
     curve: LearningCurve, what: str, *, few: bool, best: Best | None, level: float = 0.95, unit: str = "answers"
 ) -> Finding:
     """Return what a learning curve says: how often maps err, and whether more answers would help."""
+    return _told(curve, what, curve_trend(curve, few=few, best=best, level=level, unit=unit))
+
+
+def curve_trend(curve: LearningCurve, *, few: bool, best: Best | None, level: float, unit: str) -> Trend:
+    """Return where a learning curve leads, by the rule of `nearer.evaluation.trend`."""
     sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
     falls_by = None if curve.falls_by is None else curve.falls_by.tolist()
-    found = trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)
+    return trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)
+
+
+def _told(curve: LearningCurve, what: str, found: Trend) -> Finding:
     title = f"{what} errs in {percent(float(curve.errors[-1]))} of answers it has not seen (chance: 50%)"
     return Finding(*_CURVE[found.kind], title, found.sentence)
 
 
-def with_curve(findings: Findings, curve: LearningCurve, level: float = 0.95, unit: str = "answers") -> Findings:
+def with_curve(findings: Findings, curve: LearningCurve, found: Trend) -> Findings:
     """Return findings in which a learning curve takes the place of that of a quick map, wherever they speak of it."""
-    few = any(finding.code == "too-few" for finding in findings)
-    best = Best.read(findings.counts)
-    told = curve_finding(curve, "A map of fewer answers", few=few, best=best, level=level, unit=unit)
     others = (finding for finding in findings if finding.code not in CURVE_CODES)
-    return agreed(replace(findings, items=(*others, told)))
+    return agreed(replace(findings, items=(*others, _told(curve, "A map of fewer answers", found))))
 
 
 def agreed(findings: Findings) -> Findings:

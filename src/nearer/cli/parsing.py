@@ -136,7 +136,7 @@ def tell(step: str) -> None:
 
 def say(options: argparse.Namespace, text: str, figures: Any) -> None:
     """Print text for people, or figures for programs."""
-    from nearer.study.results import plain_values
+    from nearer.common.json_files import plain_values
 
     written = json.dumps(plain_values(figures), indent=2, allow_nan=False) if options.json else text.rstrip()
     sys.stdout.write(written + "\n")

@@ -12,10 +12,9 @@ from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
 from nearer.common.words import level_of
 from nearer.data.units import By, kept_whole, units_of
-from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.intervals import error_interval
-from nearer.evaluation.judging import Judged, Task, judge_all, read_judged
+from nearer.evaluation.judging import Judgeable, Judged, Task, judge_all, read_judged
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class HeldOutError:
 
 
 def held_out_error(
-    estimator: OrdinalEmbedding,
+    estimator: Judgeable,
     comparisons: Any,
     *,
     n_splits: int = 5,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.evaluation.calibration import ReliabilityCurve, reliability_curve
-from nearer.report.checks import list_of, number, refuse
+from nearer.study.schema_checks import list_of, number, refuse
 
 N_BINS = 15
 Counts = list[list[float]]

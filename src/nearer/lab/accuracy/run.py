@@ -27,7 +27,7 @@ from nearer.lab.common.records import (
     read_records,
 )
 from nearer.lab.common.running import Interrupted, side_by_side
-from nearer.report.checks import Check, maybe, string, whole
+from nearer.study.schema_checks import Check, maybe, string, whole
 
 # Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
 _OWN, _PEERS = "own.jsonl", "peers.jsonl"

@@ -40,7 +40,7 @@ from nearer.lab.common.records import (
     read_records,
 )
 from nearer.lab.common.running import Interrupted
-from nearer.report.checks import Check, record
+from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {
     "STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE,

@@ -25,7 +25,7 @@ from nearer.lab.common.records import (
     read_records,
 )
 from nearer.lab.common.running import Interrupted
-from nearer.report.checks import Check, list_of, number, refuse, string, whole
+from nearer.study.schema_checks import Check, list_of, number, refuse, string, whole
 
 WARM_UP = Size(30, 500)
 _FIGURES: dict[str, Check] = {

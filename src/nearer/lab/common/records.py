@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from nearer.common.json_files import read_json
-from nearer.report.checks import HINT, Check, maybe, number, record, string, whole
+from nearer.study.schema_checks import HINT, Check, maybe, number, record, string, whole
 
 Record: TypeAlias = dict[str, Any]
 

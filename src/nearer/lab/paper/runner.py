@@ -23,7 +23,7 @@ from nearer.lab.common.running import Interrupted, side_by_side
 from nearer.lab.paper.methods import METHODS, candidates
 from nearer.lab.paper.protocol import MIN_SIZE, Experiment
 from nearer.lab.paper.tuning import Unit, fingerprint, run_unit
-from nearer.report.checks import Check, string, whole
+from nearer.study.schema_checks import Check, string, whole
 
 _FIGURES: dict[str, Check] = {
     **dict.fromkeys(("error", "error_strict", "error_embedding"), SHARE),

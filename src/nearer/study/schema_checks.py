@@ -32,6 +32,12 @@ def string(value: Any, place: str) -> None:
         refuse(place, "a string", value)
 
 
+def boolean(value: Any, place: str) -> None:
+    """Want true or false."""
+    if not isinstance(value, bool):
+        refuse(place, "true or false", value)
+
+
 def number(low: float = -LARGEST, high: float = LARGEST) -> Check:
     """Want a finite number within bounds.
 

@@ -1,12 +1,17 @@
-"""What each key of the results holds.
+"""The results of a study, which `nearer.study` writes and `nearer.report` reads: what each key holds.
 
-Results are files, and files get damaged and edited: all that the page is made of is looked at once, and trusted then.
+`FORMAT` grows with each change that a reader has to know of. Older formats are read too, see `nearer.study.checked`.
+
+    format 2    methods are records of name and parameters; ``missing`` and ``interrupted`` say what is not there,
+                ``regions`` what the ellipses are, and ``trend`` where the learning curve leads
+    format 1    methods were told by their repr, what is not there by the notes alone, and the rest left to the report
 """
 
 from __future__ import annotations
 
-from nearer.report.checks import (
+from nearer.study.schema_checks import (
     Check,
+    boolean,
     both,
     list_of,
     mapping_of,
@@ -20,8 +25,11 @@ from nearer.report.checks import (
     whole,
 )
 
+FORMAT = 2
+
 _share, _amount, _number = number(0, 1), number(0), number()
 _ends = {"low": _number, "high": _number}
+_method = record({"name": string}, {"parameters": mapping_of(plain)})
 
 #: What every key holds beside format and the two that are read as arrays, embedding and covariances.
 SCHEMA: dict[str, Check] = {
@@ -41,6 +49,7 @@ SCHEMA: dict[str, Check] = {
     "scree": maybe(list_of(_amount)),
     "level": maybe(_share),
     "scales": maybe(list_of(_amount)),
+    "regions": maybe(record({"kind": one_of("confidence", "credible")}, {"n_resamples": whole(), "unit": string})),
     "error": maybe(
         record(
             {},
@@ -55,10 +64,11 @@ SCHEMA: dict[str, Check] = {
     "learning_curve": maybe(
         list_of(record({"n_comparisons": _amount, "error": _share}, _ends | {"falls_by": _amount}))
     ),
+    "trend": maybe(record({"kind": one_of("guessing", "unknown", "falls", "settled"), "sentence": string})),
     "dimension": maybe(
         record(
             {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},
-            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": string},
+            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": _method},
         )
     ),
     "annotators": maybe(
@@ -83,8 +93,9 @@ SCHEMA: dict[str, Check] = {
             {
                 "method": string,
                 "parameters": mapping_of(plain),
-                "chosen": both(mapping_of(plain), record({}, {"method": string})),
-                "run": record({}, {"n_resamples": whole(), "by": string, "weigh_annotators": scalar}),
+                "chosen": both(mapping_of(plain), record({}, {"method": _method})),
+                "run": record({}, {"n_resamples": whole(), "by": string, "weigh_annotators": boolean}),
+                "weighed": boolean,
             },
         )
     ),
@@ -94,10 +105,9 @@ SCHEMA: dict[str, Check] = {
     "date": maybe(string),
     "seconds": maybe(_amount),
     "citations": maybe(list_of(record({"text": string}, {"doi": string}))),
-}
-#: Keys that older results do not have.
-LATER: dict[str, Check] = {
     "notes": maybe(list_of(string)),
+    "missing": maybe(list_of(string)),
+    "interrupted": maybe(boolean),
     "ellipse_size": maybe(_amount),
     "reproducibility": maybe(
         record(
@@ -119,3 +129,5 @@ LATER: dict[str, Check] = {
         )
     ),
 }
+#: All keys; each must be there, and most may be null.
+KEYS = ("format", "embedding", "covariances", *SCHEMA)
