@@ -7,7 +7,7 @@ import pytest
 
 PROGRAM = """
 import atexit, os, signal, sys, threading, time, warnings
-from nearer.commands import check
+from nearer.cli import check
 
 def press():
     signal.raise_signal(signal.SIGINT)
@@ -16,7 +16,7 @@ def press():
 
 check.run = run
 sys.argv = ["nearer", "check", "answers.csv"]
-from nearer.cli import main
+from nearer.cli.main import main
 sys.exit(main())
 """
 IN_A_COMMAND = """
@@ -91,7 +91,7 @@ def test_ends_with_one_sentence(point):
     assert (done.returncode, done.stderr, done.stdout) == (130, "nearer: stopped\n", "")
 
 
-@pytest.mark.parametrize("module", ["nearer.lab.commands", "numpy", "scipy.special", "numba"])
+@pytest.mark.parametrize("module", ["nearer.cli.warned", "numpy", "scipy.special", "numba"])
 def test_while_a_module_is_loaded(module):
     done = ended(f"""
 class Presses:
@@ -141,26 +141,24 @@ def run(options):
 def test_an_interrupted_fit_says_what_there_is(tmp_path):
     (tmp_path / "answers.csv").write_text("anchor,near,far\n" + "a,b,c\nb,a,c\nc,b,a\nd,a,b\n" * 20)
     code = f"""
-import signal, sys
-import nearer.runs.study as study
+import pkgutil, signal, sys
 
 def press(*_):
     signal.raise_signal(signal.SIGINT)
 
-setattr(study, sys.argv.pop(1), press)
+setattr(pkgutil.resolve_name(sys.argv.pop(1)), sys.argv.pop(1), press)
 sys.argv += ["fit", {str(tmp_path / "answers.csv")!r}, "-o", {str(tmp_path / "map")!r}]
 sys.argv += ["--method", "STE", "--dimensions", "2", "--quick"]
-from nearer.cli import main
+from nearer.cli.main import main
 sys.exit(main())
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code, "_estimator"], capture_output=True, text=True, check=False, timeout=120
-    )
+    program = [sys.executable, "-c", code]
+    fitting = [*program, "nearer.embedding:STE", "fit"]
+    done = subprocess.run(fitting, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (130, "nearer: map ...\nnearer: stopped; there was no map yet\n")
     assert not (tmp_path / "map").exists()
-    done = subprocess.run(
-        [sys.executable, "-c", code, "_attempt"], capture_output=True, text=True, check=False, timeout=120
-    )
+    judging = [*program, "nearer.evaluation.held_out", "judge_all"]
+    done = subprocess.run(judging, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 130
     assert done.stderr == "nearer: map ...\nnearer: held-out error ...\n"
     assert "the run was stopped before its end" in done.stdout

@@ -92,8 +92,8 @@ def test_figures_are_optional(monkeypatch, tmp_path, capsys):
 
 def test_help_loads_nothing_heavy():
     code = (
-        "import sys, nearer, nearer.cli\n"
-        "try: nearer.cli.main(['reproduce', '--help'])\n"
+        "import sys, nearer\nfrom nearer.cli.main import main\n"
+        "try: main(['reproduce', '--help'])\n"
         "except SystemExit: pass\n"
         "heavy = {'sklearn', 'matplotlib', 'scipy.optimize', 'joblib', 'tqdm'} & set(sys.modules)\n"
         "sys.exit(f'loaded: {heavy}' if heavy else 0)"

@@ -23,13 +23,13 @@ def forked(task):
 
 def main():
     times, arguments = int(sys.argv[1]), sys.argv[2:]
-    import nearer.cli
+    from nearer.cli.main import main as program
 
     # What the command loads, found out in a process of its own: here no thread may have been started before the forks.
     reading, writing = os.pipe()
 
     def rehearse():
-        nearer.cli.main(arguments)
+        program(arguments)
         os.write(writing, json.dumps(list(sys.modules)).encode() + b"\n")
         os._exit(0)
 
@@ -47,7 +47,7 @@ def main():
     for started in range(times):
         if started >= 2:
             statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
-        forked(lambda: sys.exit(nearer.cli.main(arguments)))
+        forked(lambda: sys.exit(program(arguments)))
     while len(statuses) < times:
         statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
     sys.stdout.write(json.dumps(statuses))
