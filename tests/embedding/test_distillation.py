@@ -11,8 +11,7 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.embedding import distillation as answering
-from nearer.embedding.distillation import Answered, answering_map, questions_like
-from nearer.embedding.gram_map import _drawn
+from nearer.embedding.distillation import Answered, _drawn, distilled, questions_like
 from nearer.metrics import comparison_error
 from nearer.problems.margins import MarginMap
 from nearer.solvers import Outcome
@@ -44,12 +43,12 @@ def test_questions_are_like_those_asked():
 
 def test_the_map_behind_the_answers_is_found():
     answered = answered_by(POINTS, np.random.default_rng(0))
-    found, interrupted = answering_map(answered, 30, 2, (30.0,), [])
+    found, interrupted = distilled(answered, 30, 2, (30.0,), [])
     assert not interrupted
     assert comparison_error(sample_triplets(POINTS), found) < 0.05
     # A map that is there already is taken if it agrees better, and a worse one is not.
-    assert answering_map(answered, 30, 2, (1.0,), [POINTS])[0] is POINTS
-    again, _ = answering_map(answered, 30, 2, (30.0,), [POINTS[::-1]])
+    assert distilled(answered, 30, 2, (1.0,), [POINTS])[0] is POINTS
+    again, _ = distilled(answered, 30, 2, (30.0,), [POINTS[::-1]])
     np.testing.assert_array_equal(again, found)
 
 

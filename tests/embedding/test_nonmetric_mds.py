@@ -13,6 +13,7 @@ from nearer.embedding import NonmetricMDS
 from nearer.metrics import comparison_error, procrustes_error
 from nearer.problems.disparities import ComparedPairs, TotalOrder
 from nearer.problems.stress import StressProblem
+from nearer.solvers import solve
 from nearer.solvers.smacof import Smacof
 from nearer.storage import load_model, save_model
 
@@ -229,6 +230,7 @@ def test_bad_settings_weights_and_labels_are_refused():
     with pytest.raises(ValueError, match="leave n_objects out"):
         NonmetricMDS(n_objects=7).fit_dissimilarities(DISTANCES)
     with pytest.raises(ValueError, match="start must have"):
-        Smacof().check(
-            StressProblem(np.array([[0, 1]]), ComparedPairs.of(Comparisons.from_triplets([[0, 1, 2]]), 0)[1], 2)
+        solve(
+            StressProblem(np.array([[0, 1]]), ComparedPairs.of(Comparisons.from_triplets([[0, 1, 2]]), 0)[1], 2),
+            Smacof(),
         )

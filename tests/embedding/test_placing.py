@@ -355,7 +355,7 @@ def test_an_interrupted_partial_fit_keeps_what_placed_the_new_objects(monkeypatc
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(STE, "_solved", interrupt)
+        patch.setattr("nearer.embedding.classical.fit", interrupt)
         with pytest.raises(KeyboardInterrupt), pytest.warns(ConvergenceWarning, match="no new map"):
             model.partial_fit(PLACE)
     assert model.n_objects_ == N

@@ -19,7 +19,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
 from nearer.embedding import posterior_embedding as module
-from nearer.embedding.one_map import one_map
+from nearer.embedding.distillation import distilled_posterior
 from nearer.posterior import NUTS, Prior, Variational, nuts
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import NUMBERS, Draws, model_of
@@ -493,7 +493,7 @@ def test_one_map_answers_as_draws_of_one_map_do():
     centred = POINTS - POINTS.mean(axis=0)
     turned = np.stack([centred, centred[:, ::-1], -centred]) / centred.std()
     draws = Draws(turned, np.full(3, 20.0), np.full(3, 0.5), np.zeros(3))
-    found, interrupted = one_map(model, draws, 2, np.random.default_rng(0), 1)
+    found, interrupted = distilled_posterior(model, draws, 2, np.random.default_rng(0), 1)
     assert not interrupted
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
     everything = sample_triplets(POINTS).rows

@@ -75,8 +75,8 @@ def optimum_by_clarabel(similarity, cuts, n, margin, slack):
 @pytest.mark.filterwarnings("ignore:of . objects:UserWarning")
 def test_the_optimum_is_that_of_a_general_solver_with_all_constraints(adjacency, slack):
     n = len(adjacency)
-    problem = StructureProblem(NearestNeighbours(Graph.from_adjacency(adjacency)), 0.01, slack)
-    solution = solve(problem, CuttingPlanes(rank=n, tol=1e-4), np.random.default_rng(0))
+    problem = StructureProblem(NearestNeighbours(Graph.from_adjacency(adjacency)), 0.01, slack, rank=n)
+    solution = solve(problem, CuttingPlanes(tol=1e-4), rng=np.random.default_rng(0))
     best = optimum_by_clarabel(problem.similarity.toarray(), all_cuts(adjacency), n, 0.01, slack)
     objective, gap = solution.history[-1][1:]
     assert objective == pytest.approx(best, abs=3e-3)

@@ -15,7 +15,7 @@ def problem(m=40):
 
 
 def test_units():
-    penalized = Penalty(trace=0.3, ridge=4.0, diagonal=0.5, specificity=16.0).of(problem())
+    penalized = Penalty(trace=0.3, ridge=4.0, diagonal=0.5, specificity=16.0).over_gram_matrices(problem())
     assert penalized.trace == pytest.approx(0.3 * penalized.vanishing_trace)
     assert penalized.ridge == pytest.approx(4 / 80)
     assert penalized.specificity == pytest.approx(16 / 80)
@@ -23,11 +23,14 @@ def test_units():
 
 
 def test_the_vanishing_trace_is_that_of_the_weighted_diagonal():
-    assert Penalty(diagonal=0.2).of(problem()).vanishing_trace != Penalty().of(problem()).vanishing_trace
+    assert (
+        Penalty(diagonal=0.2).over_gram_matrices(problem()).vanishing_trace
+        != Penalty().over_gram_matrices(problem()).vanishing_trace
+    )
 
 
 def test_infinite_specificity_is_none():
-    assert not Penalty().of(problem()).has_specificities
+    assert not Penalty().over_gram_matrices(problem()).has_specificities
 
 
 @pytest.mark.parametrize("loss", [TwoSidedHinge(0.5, 2), Hinge(1), Logistic(), CrowdKernel(0.5)], ids=str)
@@ -38,7 +41,7 @@ def test_the_units_over_points_are_those_over_gram_matrices(loss):
     largest = np.linalg.eigvalsh(points.pull(np.eye(8)))[-1]
     over_points = Penalty(trace=0.3, ridge=4.0).over_points(points, largest)
     gram = Problem(MarginMap.from_quadruplets(rows, 8), loss, np.full(40, 2.0))
-    over_gram = Penalty(trace=0.3, ridge=4.0).of(gram)
+    over_gram = Penalty(trace=0.3, ridge=4.0).over_gram_matrices(gram)
     assert over_points.trace == pytest.approx(over_gram.trace)
     assert over_points.ridge == pytest.approx(over_gram.ridge)
 
@@ -86,6 +89,6 @@ def test_what_is_open_is_filled_and_nothing_else():
 def test_an_open_penalty_is_no_penalty(name):
     penalty = Penalty(**{name: None})
     with pytest.raises(ValueError, match="open values"):
-        penalty.of(problem())
+        penalty.over_gram_matrices(problem())
     with pytest.raises(ValueError, match="open values"):
         penalty.over_points(FactoredProblem(InMemory(Comparisons.from_triplets([[0, 1, 2]])), Hinge()), 1.0)

@@ -29,7 +29,7 @@ def test_agrees_with_a_general_sdp_solver(kind, power, nu, trace, ridge, n):
     rows, problem = make(n=n, kind=kind, power=power, nu=nu, trace=trace, ridge=ridge)
     truth = sdp_minimum(rows, n, problem.shares, problem.loss, trace, ridge)
     solution = solve(problem, TIGHT)
-    objective = problem.objective(solution.gram)
+    objective = problem.objective(solution.value.matrix)
     assert objective == pytest.approx(truth, rel=1e-5)
     # The certificate bounds the true gap (up to the reference solver's own 1e-8).
     assert solution.dual_gap >= objective - truth - 1e-8
@@ -43,7 +43,7 @@ def test_specificities_agree_with_a_general_sdp_solver(kind, power, ridge, speci
     rows, problem = make(kind=kind, power=power, ridge=ridge, specificity=specificity)
     truth = sdp_minimum(rows, 8, problem.shares, problem.loss, problem.trace, ridge, specificity)
     solution = solve(problem, TIGHT)
-    objective = problem.objective(solution.gram, solution.specificities)
+    objective = problem.objective(solution.value.matrix, solution.value.specificities)
     assert objective == pytest.approx(truth, rel=1e-5)
     assert solution.dual_gap >= objective - truth - 1e-8
 
@@ -53,14 +53,14 @@ def test_early_stops_are_certified_too(kind, tol):
     rows, problem = make(n=10, m=120, kind=kind)
     truth = sdp_minimum(rows, 10, problem.shares, problem.loss, problem.trace, problem.ridge)
     solution = solve(problem, ADMM(tol=tol))
-    objective = problem.objective(solution.gram)
+    objective = problem.objective(solution.value.matrix)
     assert 0 <= objective - truth + 1e-8 <= solution.dual_gap + 2e-8
     assert solution.dual_gap <= tol * objective
 
 
 def test_solution_is_in_the_cone_and_centred():
     _, problem = make(n=10, m=100)
-    gram = solve(problem, TIGHT).gram
+    gram = solve(problem, TIGHT).value.matrix
     assert np.linalg.eigvalsh(gram).min() > -1e-12
     np.testing.assert_allclose(gram.sum(axis=1), 0, atol=1e-4 * np.abs(gram).max())
 
@@ -73,15 +73,15 @@ def test_vanishing_trace_is_where_the_solution_vanishes(kind, ridge, power):
     above = solve(make(kind=kind, power=power, ridge=ridge, trace=1.0001 * limit)[1], TIGHT)
     below = solve(make(kind=kind, power=power, ridge=ridge, trace=0.98 * limit)[1], TIGHT)
     assert above.outcome is Outcome.VANISHED
-    assert not above.gram.any()
-    assert below.gram.any()
+    assert not above.value.matrix.any()
+    assert below.value.matrix.any()
 
 
 def test_vanishing_trace_is_lower_with_specificities():
     _, problem = make(specificity=0.05, trace=0.0, ridge=0.02)
     nearly = solve(make(specificity=0.05, trace=0.97 * problem.vanishing_trace, ridge=0.02)[1], TIGHT)
     assert nearly.outcome is Outcome.VANISHED
-    assert nearly.specificities.any()
+    assert nearly.value.specificities.any()
 
 
 def test_history_falls_and_the_gap_closes():
@@ -125,15 +125,14 @@ def test_losses_without_a_prox_are_refused():
 def test_a_start_saves_iterations_and_changes_nothing(specificity):
     _, problem = make(n=12, m=150, trace=0.03, ridge=0.0, specificity=specificity)
     before = solve(make(n=12, m=150, trace=0.035, ridge=0.001)[1], ADMM(tol=1e-5))
-    cold, warm = solve(problem, TIGHT), solve(problem, ADMM(tol=1e-7, max_iter=20_000, start=before.state))
+    cold, warm = solve(problem, TIGHT), solve(problem, ADMM(tol=1e-7, max_iter=20_000), before.state)
     assert warm.outcome is Outcome.CONVERGED
     assert warm.history[-1].objective == pytest.approx(cold.history[-1].objective, rel=1e-6)
     loose = ADMM(tol=1e-3)
-    from_there = ADMM(tol=1e-3, start=before.state)
-    assert solve(problem, from_there).n_iter <= solve(problem, loose).n_iter
+    assert solve(problem, loose, before.state).n_iter <= solve(problem, loose).n_iter
 
 
 def test_a_start_from_other_comparisons_is_refused():
     before = solve(make(m=50)[1], ADMM())
     with pytest.raises(ValueError, match="same comparisons"):
-        solve(make(m=60)[1], ADMM(start=before.state))
+        solve(make(m=60)[1], ADMM(), before.state)

@@ -18,7 +18,7 @@ def test_is_ridge_regression_of_one_on_the_margins(kind):
     design = np.array([kernel(row, n).ravel() for row in rows])
     expected = design.T @ np.linalg.solve(design @ design.T + ridge / 2 * np.diag(1 / shares), np.ones(m))
     problem = Problem(MarginMap.from_quadruplets(rows, n), TwoSidedHinge(), shares, 0.0, ridge)
-    np.testing.assert_allclose(solve(problem, ClosedForm()).gram.ravel(), expected, atol=1e-8)
+    np.testing.assert_allclose(solve(problem, ClosedForm()).value.matrix.ravel(), expected, atol=1e-8)
 
 
 def test_zero_weights_are_no_trouble():
@@ -26,7 +26,9 @@ def test_zero_weights_are_no_trouble():
     shares = np.r_[np.full(10, 0.1), np.zeros(10)]
     whole = Problem(MarginMap.from_quadruplets(rows, 6), TwoSidedHinge(), shares, 0.0, 0.1)
     half = Problem(MarginMap.from_quadruplets(rows[:10], 6), TwoSidedHinge(), shares[:10], 0.0, 0.1)
-    np.testing.assert_allclose(solve(whole, ClosedForm()).gram, solve(half, ClosedForm()).gram, atol=1e-10)
+    np.testing.assert_allclose(
+        solve(whole, ClosedForm()).value.matrix, solve(half, ClosedForm()).value.matrix, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def over_gram(judgments, loss, trace=0.01):
 
 
 def run(problem, solver, seed=0, callback=None):
-    return solve(problem, solver, np.random.default_rng(seed), callback)
+    return solve(problem, solver, rng=np.random.default_rng(seed), callback=callback)
 
 
 @pytest.mark.parametrize("start", ["spectral", "random"])
@@ -63,9 +64,9 @@ def test_the_objective_never_rises_within_a_stage(loss, start, kind):
     """Progress and gradient are those of the iterate at the penalty of its stage, also where the stage changes."""
     problem, solver = (
         over_points(noisy(kind), loss, 1e-5, ridge=0.002),
-        Factored(rank=2, start=start, path=(0.3, 0.03, 0.003)),
+        Factored(start=start, path=(0.3, 0.03, 0.003)),
     )
-    state = solver.init(problem, np.random.default_rng(0))
+    state = solver.init(problem, None, np.random.default_rng(0))
     stages = [state.path]
     for _ in range(60):
         if solver.done(problem, state):
@@ -84,8 +85,8 @@ def test_the_objective_never_rises_within_a_stage(loss, start, kind):
 
 def test_the_curvature_carries_over_to_the_next_penalty():
     """What H is made of, steps and changes of the gradient, are those at the present penalty."""
-    problem, solver = over_points(noisy(), Logistic(), 1e-5), Factored(rank=2)
-    state = solver.init(problem, np.random.default_rng(0))
+    problem, solver = over_points(noisy(), Logistic(), 1e-5), Factored()
+    state = solver.init(problem, None, np.random.default_rng(0))
     moves, n_carried = [], 0
     for _ in range(40):
         before, state = state, solver.step(problem, state)
@@ -101,9 +102,9 @@ def test_the_curvature_carries_over_to_the_next_penalty():
 
 def test_a_large_tolerance_does_not_end_it_before_the_penalty_asked_for():
     problem = over_points(easy(), Hinge(), 1e-5)
-    solution = run(problem, Factored(rank=2, tol=0.5))
+    solution = run(problem, Factored(tol=0.5))
     assert solution.outcome is Outcome.CONVERGED
-    assert solution.history[-1].objective == pytest.approx(problem.objective_and_gradient(solution.points)[0])
+    assert solution.history[-1].objective == pytest.approx(problem.objective_and_gradient(solution.value)[0])
 
 
 def refined(problem, points):
@@ -121,27 +122,27 @@ def refined(problem, points):
 @pytest.mark.parametrize("loss", SMOOTH, ids=str)
 def test_ends_where_scipy_finds_nothing_better(loss, data):
     problem = over_points(data(), loss)
-    solution = run(problem, Factored(rank=2, tol=1e-9, max_iter=5000))
+    solution = run(problem, Factored(tol=1e-9, max_iter=5000))
     assert solution.outcome.ok
     objective = solution.history[-1].objective
-    assert problem.objective_and_gradient(solution.points)[0] == objective
-    assert objective - refined(problem, solution.points) < 1e-5 * problem.objective_at_zero
+    assert problem.objective_and_gradient(solution.value)[0] == objective
+    assert objective - refined(problem, solution.value) < 1e-5 * problem.objective_at_zero
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=str)
 def test_the_default_tolerance_ends_near_a_minimum(loss):
     problem = over_points(easy(), loss)
-    solution = run(problem, Factored(rank=2))
+    solution = run(problem, Factored())
     assert solution.outcome is Outcome.CONVERGED
-    assert solution.history[-1].objective - refined(problem, solution.points) < 0.01 * problem.objective_at_zero
+    assert solution.history[-1].objective - refined(problem, solution.value) < 0.01 * problem.objective_at_zero
 
 
 @pytest.mark.parametrize("loss", KINKED, ids=str)
 def test_kinks_hold_it_short_of_a_minimum_but_not_by_much(loss):
     problem = over_points(easy(), loss)
-    solution = run(problem, Factored(rank=2, tol=1e-9, max_iter=5000))
+    solution = run(problem, Factored(tol=1e-9, max_iter=5000))
     assert solution.outcome.ok
-    assert solution.history[-1].objective - refined(problem, solution.points) < 0.05 * problem.objective_at_zero
+    assert solution.history[-1].objective - refined(problem, solution.value) < 0.05 * problem.objective_at_zero
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -151,9 +152,9 @@ def test_kinks_hold_it_short_of_a_minimum_but_not_by_much(loss):
 def test_agrees_with_projected_descent_at_equal_rank(loss, seed):
     judgments = easy(seed=seed)
     gram = over_gram(judgments, loss)
-    projected = gram.objective(run(gram, Projected(rank=2, tol=1e-9, max_iter=20_000)).gram)
+    projected = gram.objective(run(gram, Projected(rank=2, tol=1e-9, max_iter=20_000)).value.matrix)
     problem = over_points(judgments, loss)
-    factored = run(problem, Factored(rank=2, tol=1e-9, max_iter=5000)).history[-1].objective
+    factored = run(problem, Factored(tol=1e-9, max_iter=5000)).history[-1].objective
     assert factored == pytest.approx(projected, rel=1e-3)
 
 
@@ -161,9 +162,9 @@ def above_the_convex_minimum(loss, start, seed):
     """How far descent at p = n ends above the minimum that ADMM proves, as a share of it."""
     judgments = easy(10, 120, 4, seed)
     gram = over_gram(judgments, loss, 0.02)
-    convex = gram.objective(run(gram, ADMM(tol=1e-8)).gram)
+    convex = gram.objective(run(gram, ADMM(tol=1e-8)).value.matrix)
     problem = over_points(judgments, loss, 0.02)
-    found = run(problem, Factored(rank=10, tol=1e-9, max_iter=5000, start=start)).history[-1].objective
+    found = run(replace(problem, rank=10), Factored(tol=1e-9, max_iter=5000, start=start)).history[-1].objective
     return found / convex - 1
 
 
@@ -188,23 +189,23 @@ def test_groups_that_no_comparison_connects_are_fitted_as_well_as_one(estimator)
 
 def test_a_map_to_go_on_from_is_gone_on_from():
     problem = over_points(easy(), Logistic())
-    first = run(problem, Factored(rank=2, max_iter=30))
-    again = run(problem, Factored(rank=2, start=first.points, tol=1e-7))
-    assert again.history[0].objective == pytest.approx(problem.objective_and_gradient(first.points)[0])
+    first = run(problem, Factored(max_iter=30))
+    again = run(problem, Factored(start=first.value, tol=1e-7))
+    assert again.history[0].objective == pytest.approx(problem.objective_and_gradient(first.value)[0])
     assert again.history[0].objective == pytest.approx(first.history[-1].objective)
     assert again.history[-1].objective <= first.history[-1].objective
-    settled = run(problem, Factored(rank=2, start=again.points, tol=1e-7))
+    settled = run(problem, Factored(start=again.value, tol=1e-7))
     assert settled.n_iter <= 10
-    np.testing.assert_allclose(settled.points, again.points, atol=0.05)
+    np.testing.assert_allclose(settled.value, again.value, atol=0.05)
 
 
 def test_the_given_start_is_left_as_it_was():
     problem, start = over_points(easy(), Hinge()), make_gaussian(15, 2, random_state=3)
     kept = start.copy()
-    run(problem, Factored(rank=2, start=start))
+    run(problem, Factored(start=start))
     np.testing.assert_array_equal(start, kept)
-    columns_first = run(problem, Factored(rank=2, start=np.asfortranarray(start)))
-    np.testing.assert_array_equal(columns_first.points, run(problem, Factored(rank=2, start=start)).points)
+    columns_first = run(problem, Factored(start=np.asfortranarray(start)))
+    np.testing.assert_array_equal(columns_first.value, run(problem, Factored(start=start)).value)
 
 
 def test_n_init_keeps_the_lowest_objective(monkeypatch):
@@ -243,14 +244,14 @@ def test_validation_stops_early_at_the_least_held_out_error(monkeypatch):
 
     monkeypatch.setattr(FactoredProblem, "held_out_error", recorded)
     problem = over_points(train, Logistic(), 1e-5, held_out=rows_of(judge))
-    solution = run(problem, Factored(rank=5, patience=7))
+    solution = run(replace(problem, rank=5), Factored(patience=7))
     assert solution.outcome is Outcome.HELD_OUT
     assert solution.outcome.ok
     assert len(errors) - 1 - int(np.argmin(errors)) == 7
-    assert plain(problem, solution.points) == min(errors)
-    assert comparison_error(judge, solution.points) == pytest.approx(min(errors))
+    assert plain(problem, solution.value) == min(errors)
+    assert comparison_error(judge, solution.value) == pytest.approx(min(errors))
     assert errors[-1] > min(errors)
-    to_the_end = run(over_points(train, Logistic(), 1e-5), Factored(rank=5))
+    to_the_end = run(over_points(train, Logistic(), 1e-5, rank=5), Factored())
     assert solution.n_iter < to_the_end.n_iter
 
 
@@ -269,9 +270,9 @@ def test_validation_of_an_estimator_holds_comparisons_out():
 @pytest.mark.parametrize("loss", SMOOTH, ids=str)
 def test_float32_ends_as_low(loss):
     problem = over_points(easy(), loss)
-    wide, narrow = (run(problem, Factored(rank=2, dtype=dtype)) for dtype in ("float64", "float32"))
-    assert narrow.points.dtype == np.float32
-    assert wide.points.dtype == np.float64
+    wide, narrow = (run(problem, Factored(dtype=dtype)) for dtype in ("float64", "float32"))
+    assert narrow.value.dtype == np.float32
+    assert wide.value.dtype == np.float64
     assert narrow.outcome.ok
     assert narrow.history[-1].objective == pytest.approx(
         wide.history[-1].objective, abs=2e-3 * problem.objective_at_zero
@@ -308,8 +309,8 @@ def test_the_path_leads_to_better_maps_where_minima_are_many(loss):
         train = sample_triplets(truth, 3000, random_state=seed)
         test = sample_triplets(truth, 5000, random_state=100 + seed)
         problem = over_points(train, loss, 1e-6)
-        solvers = Factored(rank=5), Factored(rank=5, path=())
-        errors.append([comparison_error(test, run(problem, solver).points) for solver in solvers])
+        solvers = Factored(), Factored(path=())
+        errors.append([comparison_error(test, run(replace(problem, rank=5), solver).value) for solver in solvers])
     with_path, without = np.mean(errors, axis=0)
     assert with_path < without - 0.01
 
@@ -318,10 +319,10 @@ def test_a_stage_above_the_penalty_asked_for_is_left_out():
     problem = over_points(easy(), Hinge(), 0.02)
     vanishing = problem.loss.pull_of_zero * fitting.leading_pull(problem, 2).eigenvalues[0]
     above = [share * vanishing for share in (0.3, 0.03, 0.003) if share * vanishing > 0.02]
-    solver = Factored(rank=2, path=(0.3, 0.03, 0.003))
-    assert solver.init(problem, np.random.default_rng(0)).path == (*above, 0.02)
+    solver = Factored(path=(0.3, 0.03, 0.003))
+    assert solver.init(problem, None, np.random.default_rng(0)).path == (*above, 0.02)
     assert 0 < len(above) < 3
-    assert len(Factored(rank=2, path=()).init(problem, np.random.default_rng(0)).path) == 1
+    assert len(Factored(path=()).init(problem, None, np.random.default_rng(0)).path) == 1
 
 
 class Interrupt:
@@ -397,7 +398,6 @@ def test_the_number_of_threads_changes_nothing(estimator):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rank": 0}, "rank"),
         ({"n_init": 0}, "n_init"),
         ({"memory": 0}, "memory"),
         ({"dtype": "float16"}, "dtype"),
@@ -412,6 +412,8 @@ def test_bad_settings_are_refused(settings, message):
 
 
 def test_problems_that_it_cannot_handle_are_refused():
+    with pytest.raises(ValueError, match="rank"):
+        run(over_points(easy(), Hinge(), rank=0), Factored())
     with pytest.raises(ValueError, match="FactoredProblem"):
         run(over_gram(easy(), Hinge()), Factored())
     with pytest.raises(ValueError, match="projected"):

@@ -20,8 +20,8 @@ def make(kind="triplets", power=2, nu=1.0, n=10, m=80, n_extra=0, trace=0.02):
 @pytest.mark.parametrize("nu", [0.2, 1.0])
 def test_reaches_the_convex_optimum_when_mu_grows_slowly(kind, power, nu):
     problem = make(kind, power, nu)
-    best = problem.objective(solve(problem, ADMM(tol=1e-8)).gram)
-    assert problem.objective(solve(problem, SLOW).gram) == pytest.approx(best, rel=2e-3)
+    best = problem.objective(solve(problem, ADMM(tol=1e-8)).value.matrix)
+    assert problem.objective(solve(problem, SLOW).value.matrix) == pytest.approx(best, rel=2e-3)
 
 
 def transcription(rows, n, weights, nu, trace, power, mu, growth, steps):
@@ -61,7 +61,7 @@ def test_is_algorithm_1_step_by_step(kind, power):
     rows, weights = random_quadruplets(rng, n, m, kind), rng.uniform(0.5, 2, m)
     solver = Paper(mu=0.3, growth=1.2, tol=0.0)
     problem = Problem(MarginMap.from_quadruplets(rows, n), TwoSidedHinge(nu, power), weights, trace / weights.sum())
-    state = solver.init(problem, rng)
+    state = solver.init(problem, None, rng)
     for expected in transcription(rows, n, weights, nu, trace, power, 0.3, 1.2, steps=8):
         state = solver.step(problem, state)
         np.testing.assert_allclose(state.gram, expected, atol=1e-6)
@@ -70,11 +70,11 @@ def test_is_algorithm_1_step_by_step(kind, power):
 def test_default_stops_by_the_papers_rule_close_to_the_optimum():
     problem = make()
     solution = solve(problem, Paper())
-    best = problem.objective(solve(problem, ADMM(tol=1e-8)).gram)
+    best = problem.objective(solve(problem, ADMM(tol=1e-8)).value.matrix)
     assert solution.outcome is Outcome.CONVERGED
     last, before = solution.history[-1].objective, solution.history[-2].objective
     assert abs(last - before) * len(problem.margins) < 1e-3
-    assert problem.objective(solution.gram) == pytest.approx(best, rel=0.05)
+    assert problem.objective(solution.value.matrix) == pytest.approx(best, rel=0.05)
 
 
 def test_weights_enter_as_repeated_rows():
@@ -83,7 +83,7 @@ def test_weights_enter_as_repeated_rows():
     doubled = MarginMap(np.append(rows_near, rows_near[:20]), np.append(rows_far, rows_far[:20]), 10)
     weights = np.where(np.arange(80) < 20, 2.0, 1.0)
     objective = [
-        p.objective(solve(p, SLOW).gram)
+        p.objective(solve(p, SLOW).value.matrix)
         for p in (
             Problem(doubled, problem.loss, np.ones(100), 0.02),
             Problem(problem.margins, problem.loss, weights, 0.02),
@@ -95,8 +95,8 @@ def test_weights_enter_as_repeated_rows():
 def test_a_random_start_stays_behind_where_nothing_constrains_it_and_zero_does_not():
     problem = make(n_extra=4, trace=1e-6)
     untouched = np.arange(10, 14)
-    random = solve(problem, Paper(start="random"), np.random.default_rng(1)).gram
-    zero = solve(problem, Paper()).gram
+    random = solve(problem, Paper(start="random"), rng=np.random.default_rng(1)).value.matrix
+    zero = solve(problem, Paper()).value.matrix
     assert np.abs(zero[untouched]).max() < 1e-10
     assert np.abs(random[untouched]).max() > 1e-2
 

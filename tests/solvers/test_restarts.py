@@ -133,15 +133,15 @@ def test_an_interrupt_leaves_the_best_of_the_descents_so_far(descent, tried):
 def test_an_interrupt_between_two_descents_leaves_the_best_so_far(monkeypatch):
     calls, plain = [], Factored.init
 
-    def init(self, problem, rng):
+    def init(self, problem, start, rng):
         calls.append(self)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return plain(self, problem, rng)
+        return plain(self, problem, start, rng)
 
     monkeypatch.setattr(Factored, "init", init)
-    problem = FactoredProblem(InMemory(answers(0)[1]), StudentT(1.0), 0.001)
-    found = restarts.solve_from_all_starts(problem, Factored(1), np.random.default_rng(0))
+    problem = FactoredProblem(InMemory(answers(0)[1]), StudentT(1.0), 0.001, rank=1)
+    found = restarts.solve_from_all_starts(problem, Factored(), rng=np.random.default_rng(0))
     assert found.outcome is Outcome.INTERRUPTED
     assert found.restarts.tried == 2
 

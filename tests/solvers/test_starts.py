@@ -1,5 +1,7 @@
 """Where a descent over points begins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.drawn_rows import random_quadruplets
@@ -14,7 +16,7 @@ from nearer.problems.spectrum import leading_pull
 from nearer.solvers.starts import random_start, spectral_start
 
 LOSSES = [Hinge(1), Hinge(2), TwoSidedHinge(1.0, 2), Logistic(), StudentT(1.0), CrowdKernel(1.0), DistanceHinge()]
-STARTS = {"spectral": lambda problem, rank, _: spectral_start(problem, rank), "random": random_start}
+STARTS = {"spectral": lambda problem, _: spectral_start(problem), "random": random_start}
 
 
 def gaussian(n, m, dimension=2, seed=0, n_objects=None):
@@ -22,8 +24,8 @@ def gaussian(n, m, dimension=2, seed=0, n_objects=None):
     return Comparisons.from_triplets(triplets.rows, triplets.answers, n_objects=n_objects or n)
 
 
-def problem_of(judgments, loss=None):
-    return FactoredProblem(InMemory(judgments), loss or Hinge())
+def problem_of(judgments, loss=None, rank=2):
+    return FactoredProblem(InMemory(judgments), loss or Hinge(), rank=rank)
 
 
 def dense_pull(judgments):
@@ -52,7 +54,7 @@ def test_more_dimensions_than_objects():
     eigenvalues, vectors = leading_pull(problem, 9)
     assert eigenvalues.shape == (4,)
     assert vectors.shape == (4, 4)
-    start = spectral_start(problem, 9)
+    start = spectral_start(replace(problem, rank=9))
     assert start.shape == (4, 9)
     assert np.isfinite(start).all()
 
@@ -86,7 +88,7 @@ def test_a_known_spectrum_is_not_worked_out_again():
 @pytest.mark.parametrize("start", STARTS)
 def test_objects_in_no_comparison_start_at_the_origin(start, loss):
     problem = problem_of(gaussian(20, 300, n_objects=25), loss)
-    points = STARTS[start](problem, 2, rng())
+    points = STARTS[start](problem, rng())
     np.testing.assert_allclose(points[20:], 0, atol=1e-12)
     assert np.abs(points[:20]).min() > 0
 
@@ -96,8 +98,8 @@ def test_objects_in_no_comparison_start_at_the_origin(start, loss):
 def test_the_spectral_start_beats_a_random_one(loss, dimension):
     for seed in range(3):
         judgments = gaussian(40, 2000, dimension, seed)
-        problem = problem_of(judgments, loss)
-        spectral, random = (comparison_error(judgments, make(problem, dimension, rng())) for make in STARTS.values())
+        problem = problem_of(judgments, loss, dimension)
+        spectral, random = (comparison_error(judgments, make(problem, rng())) for make in STARTS.values())
         assert spectral < 0.3
         assert random > 0.4
 
@@ -105,8 +107,8 @@ def test_the_spectral_start_beats_a_random_one(loss, dimension):
 def test_the_spectral_start_of_many_objects_beats_a_random_one():
     judgments = gaussian(400, 20_000)
     problem = problem_of(judgments)
-    assert comparison_error(judgments, spectral_start(problem, 2)) < 0.3
-    assert comparison_error(judgments, random_start(problem, 2, rng())) > 0.45
+    assert comparison_error(judgments, spectral_start(problem)) < 0.3
+    assert comparison_error(judgments, random_start(problem, rng())) > 0.45
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -115,7 +117,7 @@ def test_a_start_never_collapses(start, loss):
     """Random answers fit best at a point, from which no descent would ever leave."""
     rows = random_quadruplets(np.random.default_rng(1), 15, 200, "triplets")[:, [0, 1, 3]]
     problem = problem_of(Comparisons.from_triplets(rows, n_objects=15), loss)
-    points = STARTS[start](problem, 2, rng())
+    points = STARTS[start](problem, rng())
     squares = ((points[:, None] - points) ** 2).sum(axis=2)
     typical = np.abs(squares[rows[:, 0], rows[:, 2]] - squares[rows[:, 0], rows[:, 1]]).mean()
     assert 0.099 < typical < 101
@@ -127,7 +129,7 @@ def test_the_size_suits_the_loss(loss):
     """No other size within the bounds, a typical margin of 0.1 to 100, has a loss that is clearly lower."""
     judgments = gaussian(30, 1000)
     problem = problem_of(judgments, loss)
-    points = spectral_start(problem, 2)
+    points = spectral_start(problem)
     cost = problem.loss_and_gradient(points)[0]
     assert cost < problem.objective_at_zero
     typical = np.abs(MarginMap.from_quadruplets(judgments.oriented, 30)(points @ points.T)).mean()
@@ -139,14 +141,14 @@ def test_groups_that_no_comparison_connects_each_get_all_dimensions():
     """Their eigenvectors are separate: the leading ones of all may leave a group flat, and its descent with it."""
     judgments = gaussian(20, 500)
     both = Comparisons.from_triplets(np.concatenate([judgments.rows, judgments.rows + 20]), n_objects=40)
-    points = spectral_start(problem_of(both), 2)
+    points = spectral_start(problem_of(both))
     for group in (points[:20], points[20:]):
         assert np.linalg.svd(group - group.mean(axis=0), compute_uv=False)[1] > 1e-3
 
 
 def test_random_starts_follow_the_generator():
     problem = problem_of(gaussian(20, 300))
-    first, again, other = (random_start(problem, 2, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    first, again, other = (random_start(problem, np.random.default_rng(seed)) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 0.01
 
@@ -156,4 +158,4 @@ def test_weights_of_zero_in_the_whole_sample_do_no_harm():
     weights = np.zeros(300)
     weights[-1] = 1.0
     weighted = Comparisons.from_triplets(judgments.rows, judgments.answers, weights=weights, n_objects=20)
-    assert np.isfinite(spectral_start(problem_of(weighted), 2)).all()
+    assert np.isfinite(spectral_start(problem_of(weighted))).all()

@@ -40,7 +40,7 @@ def problem_of(comparisons, loss, share=0.003, **settings):
 
 
 def descend(problem, seed=0, **settings):
-    return solve(problem, SVRG(**settings), np.random.default_rng(seed))
+    return solve(problem, SVRG(**settings), rng=np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -96,18 +96,18 @@ def test_batches_of_sorted_rows_are_about_objects_of_all_kinds(monkeypatch):
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_it_descends_as_far_as_lbfgs_on_noisy_answers(loss, path, kind):
     problem = problem_of(noisy(kind), loss)
-    best = solve(problem, Factored(path=path), np.random.default_rng(0))
+    best = solve(problem, Factored(path=path), rng=np.random.default_rng(0))
     found = descend(problem, path=path)
     assert found.outcome is Outcome.CONVERGED
     assert found.history[-1].objective <= 1.02 * best.history[-1].objective
-    assert found.history[-1].objective == pytest.approx(problem.objective_and_gradient(found.points)[0])
+    assert found.history[-1].objective == pytest.approx(problem.objective_and_gradient(found.value)[0])
 
 
 def test_a_small_tolerance_leads_to_a_stationary_point(kind):
     problem = problem_of(noisy(kind), Logistic())
-    start = np.linalg.norm(problem.objective_and_gradient(descend(problem, max_iter=1).points)[1])
+    start = np.linalg.norm(problem.objective_and_gradient(descend(problem, max_iter=1).value)[1])
     found = descend(problem, tol=1e-10, max_iter=1000)
-    assert np.linalg.norm(problem.objective_and_gradient(found.points)[1]) < 1e-3 * start
+    assert np.linalg.norm(problem.objective_and_gradient(found.value)[1]) < 1e-3 * start
 
 
 def test_a_sample_does_for_the_path_when_there_are_many_comparisons():
@@ -121,7 +121,7 @@ def test_a_sample_does_for_the_path_when_there_are_many_comparisons():
             return super().blocks(rng)
 
     found = descend(replace(problem, source=Spy(comparisons)))
-    best = solve(problem, Factored(), np.random.default_rng(0))
+    best = solve(problem, Factored(), rng=np.random.default_rng(0))
     assert found.history[-1].objective <= 1.001 * best.history[-1].objective
     assert len(sizes) < 2 * found.n_iter  # an epoch over all comparisons reads them twice
 
@@ -151,7 +151,7 @@ def test_no_epoch_ends_higher_and_steps_that_are_too_long_are_undone(loss, monke
     assert all(after <= before for before, after in pairwise(objectives))
     assert objectives[1] == objectives[0]  # undone
     assert objectives[-1] < 0.95 * objectives[0]
-    assert np.isfinite(found.points).all()
+    assert np.isfinite(found.value).all()
 
 
 def test_gives_up_where_no_step_helps(monkeypatch):
@@ -165,17 +165,17 @@ def test_gives_up_where_no_step_helps(monkeypatch):
 def test_float32(loss):
     problem = problem_of(noisy(), loss)
     single, double = descend(problem, dtype="float32"), descend(problem)
-    assert single.points.dtype == np.float32
+    assert single.value.dtype == np.float32
     assert single.history[-1].objective == pytest.approx(double.history[-1].objective, rel=0.01)
 
 
 def test_the_seed_decides_and_the_number_of_threads_does_not():
     problem = problem_of(noisy(m=60_000), Logistic())
-    plain = descend(problem, batch_size=20_000).points
-    np.testing.assert_array_equal(descend(problem, batch_size=20_000).points, plain)
-    threaded = descend(replace(problem, n_threads=2), batch_size=20_000).points
-    np.testing.assert_array_equal(descend(replace(problem, n_threads=1), batch_size=20_000).points, threaded)
-    assert not np.array_equal(descend(problem, seed=1, batch_size=20_000).points, plain)
+    plain = descend(problem, batch_size=20_000).value
+    np.testing.assert_array_equal(descend(problem, batch_size=20_000).value, plain)
+    threaded = descend(replace(problem, n_threads=2), batch_size=20_000).value
+    np.testing.assert_array_equal(descend(replace(problem, n_threads=1), batch_size=20_000).value, threaded)
+    assert not np.array_equal(descend(problem, seed=1, batch_size=20_000).value, plain)
 
 
 def test_only_movable_objects_move():
@@ -183,8 +183,8 @@ def test_only_movable_objects_move():
     problem = problem_of(noisy(), Hinge(2), movable=movable)
     start = np.random.default_rng(0).normal(size=(N, 2))
     found = descend(problem, start=start)
-    np.testing.assert_array_equal(found.points[~movable], start[~movable])
-    assert np.abs(found.points[movable] - start[movable]).min() > 0
+    np.testing.assert_array_equal(found.value[~movable], start[~movable])
+    assert np.abs(found.value[movable] - start[movable]).min() > 0
 
 
 def test_default_batches_are_neither_many_nor_few():
@@ -196,7 +196,6 @@ def test_default_batches_are_neither_many_nor_few():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rank": 0}, "rank"),
         ({"batch_size": 0}, "batch_size"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"dtype": "int"}, "dtype"),
@@ -210,6 +209,8 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 
 
 def test_losses_and_problems_it_cannot_handle_are_refused():
+    with pytest.raises(ValueError, match="rank"):
+        descend(problem_of(noisy(m=100), Hinge(2), rank=0))
     with pytest.raises(ValueError, match="no sum over comparisons"):
         descend(FactoredProblem(InMemory(noisy(m=100)), MeanVariance()))
     with pytest.raises(ValueError, match="FactoredProblem"):
@@ -231,7 +232,7 @@ def test_estimators_predict_as_well_as_with_lbfgs(estimator, kind):
 
 def test_the_ridge_takes_part():
     problem = problem_of(noisy(), TwoSidedHinge(0.5), ridge=0.05)
-    best = solve(problem, Factored(), np.random.default_rng(0)).history[-1].objective
+    best = solve(problem, Factored(), rng=np.random.default_rng(0)).history[-1].objective
     assert descend(problem).history[-1].objective == pytest.approx(best, rel=0.01)
     model = DMOE(solver=SVRG(), penalty=Penalty(ridge=2), random_state=0).fit(noisy())
     assert model.ridge_ > 0

@@ -1,14 +1,13 @@
 """What every estimator has in common: comparisons in, a map and predictions out.
 
-An estimator stores its settings, and `fit` turns comparisons into a problem, hands it to a solver and keeps the
-result. A subclass says only which loss, which penalty and which solver it stands for.
+An estimator stores its settings. `fit` checks them and the comparisons; `_fit` says, in order, what the method does.
 """
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,22 +17,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState, stream
+from nearer.common.callers import warn_caller
+from nearer.common.parameters import check_integer
+from nearer.common.randomness import RandomState
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons, alike, as_comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.rows import are_indices, show
-from nearer.embedding.fitting import Fitted, fit_gram, fit_points
-from nearer.embedding.placing import place_points
+from nearer.embedding.placing import with_new_objects
 from nearer.embedding.transformer import ReturnsMap
-from nearer.geometry import aligned
-from nearer.losses import Loss
 from nearer.problems.distances import clear_ties, error_from_margins, pair_distances
-from nearer.problems.penalty import Penalty
-from nearer.problems.points import InMemory
-from nearer.solvers import Outcome, Solver
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import Callback
+from nearer.solvers.driver import AnySolver, Callback, Solution
 
 
 class MapDraws(NamedTuple):
@@ -77,16 +71,21 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
     n_objects_: int
 
     @abstractmethod
-    def _loss(self) -> Loss:
-        """Return the loss with this estimator's settings."""
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> None:
+        """Find a map, from a given one on if there is one, and keep it."""
 
     @abstractmethod
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        """Return the penalty with this estimator's settings."""
+    def _extend(self, added: Comparisons) -> None:
+        """Place the objects that the map lacks."""
 
     @abstractmethod
-    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
-        """Return the solver that the settings ask for, at this size."""
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2)."""
 
     def fit(
         self,
@@ -118,11 +117,12 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         self._check_settings()
         if isinstance(X, ComparisonsFile):
             self._check_file(X, y, sample_weight)
-            self._check_dimensions(X.n_objects)
-            return self._fit(X, callback=callback)
-        comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
+            comparisons: Comparisons | ComparisonsFile = X
+        else:
+            comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
         self._check_dimensions(comparisons.n_objects)
-        return self._fit(comparisons, callback=callback)
+        self._fit(comparisons, callback)
+        return self
 
     def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add comparisons to those fitted before and go on from the present map; the first call is a `fit`.
@@ -142,14 +142,15 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
         self._check_settings()
-        added = self._with_new_objects(X, y, sample_weight)
+        added = with_new_objects(self.objects_, X, y, sample_weight)
         everything = self._joined(added)
         self._check_dimensions(everything.n_objects)
         if added.n_objects > self.n_objects_:
             self._extend(added)
-            self._remember(everything)  # an interrupt from here on leaves objects on the map: keep what placed them
+            self.comparisons_ = everything  # an interrupt from here on leaves objects on the map: keep what placed them
         same_dimension = self.n_components in (None, self.embedding_.shape[1])
-        return self._fit(everything, start=self.embedding_ if same_dimension else None)
+        self._fit(everything, start=self.embedding_ if same_dimension else None)
+        return self
 
     def place(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
         """Put new objects into the map without moving the old ones.
@@ -168,13 +169,13 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """
         check_is_fitted(self)
         before = self.n_objects_
-        added = self._with_new_objects(X, y, sample_weight)
+        added = with_new_objects(self.objects_, X, y, sample_weight)
         if added.n_objects == before:
             raise ValueError("all objects of these comparisons are on the map already; partial_fit takes more of them")
         everything = added if isinstance(self.comparisons_, ComparisonsFile) else self._joined(added)
         self._extend(added)
         if not isinstance(self.comparisons_, ComparisonsFile):
-            self._remember(everything)  # or the next partial_fit would know nothing of the new objects
+            self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -188,21 +189,12 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """Return +1 where a comparison holds as written, -1 where the other way round; a tie gives +1."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
-
-        They are those of the method's own model of answers (see `nearer.losses`), at the margins of the fitted map. A
-        map that fits its training answers too closely is also too sure of itself: nothing here is calibrated on
-        held-out answers.
-        """
-        distances = self._distances(self._comparisons(X).quadruplets)
-        holds = self._loss().probability_of(*distances)
-        return np.column_stack([1 - holds, holds])
-
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of comparisons that the map satisfies, ties counted half: 1 - `comparison_error`."""
         comparisons = self._comparisons(X, y, sample_weight)
-        margins = self._margins(comparisons.oriented)
+        margins = self.decision_function(comparisons)
+        if comparisons.answers is not None:
+            margins = margins * comparisons.answers
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
 
     @property
@@ -228,9 +220,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         return None
 
     def _check_settings(self) -> None:
-        whole = isinstance(self.n_components, int | np.integer) and not isinstance(self.n_components, bool)
-        if not whole or self.n_components < 1:
-            raise ValueError(f"n_components must be an integer >= 1, got {self.n_components!r}")
+        check_integer("n_components", self.n_components, 1)
 
     def _check_dimensions(self, n_objects: int) -> None:
         """Refuse more dimensions than so many objects can fill: n points lie in n - 1 dimensions, whatever they are."""
@@ -239,12 +229,6 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
                 f"n_components={self.n_components} is too many for {counted(n_objects, 'object')}, which fill "
                 f"{counted(n_objects - 1, 'dimension')} at most; choose n_components={n_objects - 1} or fewer"
             )
-
-    def _checked_solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
-        solver = self._solver(n_objects, n_comparisons)
-        if isinstance(solver, type) or not hasattr(solver, "step"):
-            raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
-        return solver
 
     def _check_file(self, file: ComparisonsFile, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
         if y is not None or sample_weight is not None:
@@ -261,103 +245,36 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
             raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to a ComparisonsFile")
         return comparisons
 
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> Self:
-        self._settle(comparisons)
-        solver = self._checked_solver(comparisons.n_objects, len(comparisons))
-        if solver.space == "points":
-            rank = self._rank()
-            solver = replace(solver, rank=rank)  # type: ignore[type-var]
-            fits = start is not None and start.shape[1] == rank
-            if start is not None and fits and np.linalg.matrix_rank(start) >= min(rank, len(start) - 1):
-                # A flat map, or a point, has no gradient out of it and would stay so: only others are gone on from.
-                solver = replace(solver, start=start)  # type: ignore[type-var]
-        try:
-            with limited_blas(solver.space, comparisons.n_objects):
-                fitted = self._solved(comparisons, solver, callback)
-        except KeyboardInterrupt:
-            warnings.warn(
-                f"{type(self).__name__}: the fit was interrupted before its first iteration; there is no new map.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-            raise
-        if start is not None:
-            fitted = replace(fitted, embedding=aligned(fitted.embedding, start))
-        self._keep(fitted, comparisons)
-        self.solver_ = solver
-        self._report(fitted, solver)
-        return self
-
-    def _solved(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        solver: Solver[Any, Any],
-        callback: Callback | None,
-    ) -> Fitted:
-        loss, penalty, rng = self._loss(), self._penalty(solver), stream(self.random_state, "start")
-        if solver.space == "points":
-            source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
-            return fit_points(source, loss, penalty, solver, rng, callback)
-        if isinstance(comparisons, ComparisonsFile):
-            raise ValueError(
-                f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
-                "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"
-            )
-        return self._finished(
-            fit_gram(comparisons, loss, penalty, solver, self.n_components, rng, callback), comparisons
-        )
-
-    def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
-        """Set what is left open in the settings and depends on the comparisons."""
-
-    def _rank(self) -> int:
-        """Return the dimension of the points that a solver over points moves."""
-        return self.n_components
-
-    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
-        """Return a fit over Gram matrices with what the method does after its solver."""
-        return fitted
-
-    def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
-        self.embedding_ = fitted.embedding
+    def _keep_map(self, embedding: FloatArray, comparisons: Comparisons | ComparisonsFile) -> None:
+        self.embedding_ = embedding
         self.comparisons_ = comparisons
-        self.objects_ = comparisons.objects
-        self.n_objects_ = comparisons.n_objects
+        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
         self.classes_ = np.array([-1, 1])
-        self.n_iter_ = fitted.solution.n_iter
-        self.converged_ = fitted.solution.outcome.ok
-        self.history_ = fitted.solution.history
-        self.restarts_ = fitted.solution.restarts
-        self.trace_ = fitted.problem.trace
-        self._total_weight = fitted.problem.total_weight
 
-    def _report(self, fitted: Fitted, solver: Solver[Any, Any]) -> None:
-        outcome, name = fitted.solution.outcome, type(self).__name__
-        if outcome is Outcome.INTERRUPTED:
-            advice = f"{outcome.value} after {self.n_iter_} iterations; the best map so far is on the estimator"
-        elif outcome is Outcome.MAX_ITER:
-            advice = (
-                f"{outcome.value}. The result is usable; for a better one pass solver={type(solver).__name__}(...) of "
-                f"nearer.solvers with max_iter above {solver.max_iter} or a larger tol, or raise the penalty"
-            )
-        elif fitted.vanishing_trace == 0:
-            advice = "the answers cancel each other out, so that no map is better than a single point; check the data"
-        elif self.trace_ >= fitted.vanishing_trace:
-            advice = f"{Outcome.VANISHED.value}; choose a trace well below 1"
-        elif not self.embedding_.any():
-            advice = f"{Outcome.VANISHED.value}; choose a smaller trace or a larger specificity"
-        else:
-            return
+    def _keep_run(self, solution: Solution[Any], solver: AnySolver) -> None:
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.converged_, self.restarts_ = solution.outcome.ok, solution.restarts
+        self.solver_ = solver
+
+    @contextmanager
+    def _telling_of_interrupts(self) -> Iterator[None]:
+        """Say that there is no map where an interrupt comes before the first."""
         try:
-            warnings.warn(f"{name}: {advice}.", ConvergenceWarning, stacklevel=4)
+            yield
+        except KeyboardInterrupt:
+            self._warn("the fit was interrupted before its first iteration; there is no new map")
+            raise
+
+    def _tell(self, advice: str, interrupted: bool) -> None:
+        """Warn of a fit that is not what it should be; an interrupt goes on after it has left its map."""
+        try:
+            self._warn(advice)
         finally:
-            if outcome is Outcome.INTERRUPTED:
+            if interrupted:
                 raise KeyboardInterrupt
+
+    def _warn(self, advice: str) -> None:
+        warn_caller(f"{type(self).__name__}: {advice}.", ConvergenceWarning)
 
     def _comparisons(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Comparisons:
         """Return comparisons over the objects of the fitted map."""
@@ -372,45 +289,6 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
             )
         return comparisons
 
-    def _with_new_objects(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Comparisons:
-        """Return comparisons over the objects of the map and those that it lacks, these last."""
-        old = self.objects_
-        if not isinstance(X, Comparisons) and are_indices(old):
-            with warnings.catch_warnings():
-                # Comparisons of new objects need not mention the first one.
-                warnings.filterwarnings("ignore", "index 0 never occurs")
-                comparisons = as_comparisons(X, y, sample_weight)
-        elif not isinstance(X, Comparisons) and old.dtype.kind in "iu":
-            # Integers that are labels: without the list of objects they would be read as indices.
-            named = [*old.tolist(), *np.setdiff1d(np.asarray(X), old).tolist()]
-            comparisons = as_comparisons(X, y, sample_weight, objects=named)
-        else:
-            comparisons = as_comparisons(X, y, sample_weight)
-        if are_indices(old) != are_indices(comparisons.objects):
-            raise ValueError(
-                f"the map was fitted to objects such as {show(old[0])}, but these comparisons are about "
-                f"{show(comparisons.objects[0])}; use the same labels, or indices, in both"
-            )
-        known = set(old.tolist())
-        new = [label for label in comparisons.objects.tolist() if label not in known]
-        if not new:
-            return comparisons.over(old)
-        comparisons = comparisons.over([*old.tolist(), *new])
-        if not (comparisons.rows[(comparisons.rows >= len(old)).any(axis=1)] < len(old)).any():
-            raise ValueError(
-                f"no comparison links {show(new[0])} to an object of the map; add some, or fit all comparisons together"
-            )
-        unheard = np.setdiff1d(np.arange(len(old), comparisons.n_objects), comparisons.rows)
-        if len(unheard):
-            raise ValueError(
-                f"object {show(comparisons.objects[unheard[0]])} is not on the map, and no comparison says where it "
-                f"belongs; the map has {len(old)} objects, so new indices go on from {len(old)}"
-                if are_indices(old)
-                else f"object {show(comparisons.objects[unheard[0]])} is neither on the map nor in a comparison; "
-                "leave it out of the objects"
-            )
-        return comparisons
-
     def _joined(self, added: Comparisons) -> Comparisons:
         """Return the comparisons of the fit and the added ones, over the objects of these."""
         if isinstance(self.comparisons_, ComparisonsFile):
@@ -419,25 +297,6 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
                 "comparisons to one file and fit that, or put new objects on the map with place"
             )
         return Comparisons.concatenate(alike(self.comparisons_, added)).over(added.objects)
-
-    def _remember(self, comparisons: Comparisons) -> None:
-        """Keep the comparisons that the map, with objects placed on it, rests on."""
-        self.comparisons_ = comparisons
-
-    def _extend(self, added: Comparisons) -> None:
-        """Place the objects that the map lacks."""
-        self.embedding_ = self._placed(self.embedding_, added)
-        self.objects_, self.n_objects_ = added.objects, added.n_objects
-
-    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
-        """Return the given points and those of the objects beyond them."""
-        placed, outcome = place_points(points, added, self._loss(), self.trace_ * self._total_weight)
-        if outcome is Outcome.INTERRUPTED:
-            raise KeyboardInterrupt
-        if not outcome.ok:
-            message = f"{type(self).__name__}: new objects may not be at their best places: {outcome.value}."
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
-        return placed
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         """Return what is positive where a comparison holds as written, and 0 for a tie."""

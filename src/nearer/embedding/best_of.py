@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
@@ -30,10 +31,7 @@ from nearer.embedding.soe import SOE
 from nearer.embedding.ste import STE
 from nearer.embedding.tste import TSTE
 from nearer.geometry import aligned
-from nearer.losses import Loss
 from nearer.problems.distances import error_of_points
-from nearer.problems.penalty import Penalty
-from nearer.solvers import Solver
 from nearer.solvers.driver import Callback
 
 # A search of DMOE in each fold is seconds below this, and minutes above.
@@ -113,14 +111,9 @@ class BestOf(OrdinalEmbedding):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if not isinstance(self.n_folds, int | np.integer) or self.n_folds < 2:
-            raise ValueError(f"n_folds must be an integer >= 2, got {self.n_folds!r}")
-        listed = self.methods is None or isinstance(self.methods, list | tuple)
-        if (
-            not listed
-            or self.methods == []
-            or not all(isinstance(each, OrdinalEmbedding) for each in self.methods or ())
-        ):
+        check_integer("n_folds", self.n_folds, 2)
+        listed = isinstance(self.methods, list | tuple) and len(self.methods) > 0
+        if self.methods is not None and not (listed and all(isinstance(m, OrdinalEmbedding) for m in self.methods)):
             raise ValueError(
                 f"methods must be estimators of nearer.embedding, such as [CKL(), TSTE()]; got {self.methods!r}"
             )
@@ -130,7 +123,7 @@ class BestOf(OrdinalEmbedding):
         comparisons: Comparisons | ComparisonsFile,
         callback: Callback | None = None,
         start: FloatArray | None = None,
-    ) -> Self:
+    ) -> None:
         comparisons = self._in_memory(comparisons)
         methods = self._candidates(comparisons)
         best, results, calibration = 0, None, None
@@ -149,7 +142,6 @@ class BestOf(OrdinalEmbedding):
                     chosen.embedding_ = aligned(chosen.embedding_, start)
                 self.best_, self.best_index_, self.cv_results_, self._calibration = chosen, best, results, calibration
                 self._take_over()
-        return self
 
     def _candidates(self, comparisons: Comparisons) -> list[OrdinalEmbedding]:
         methods = self.methods
@@ -219,27 +211,14 @@ class BestOf(OrdinalEmbedding):
         holds = self._calibration.probability(_log_odds(self.best_, asked))
         return np.column_stack([1 - holds, holds])
 
-    def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
-        return self.best_._margins(quadruplets)
-
-    def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
-        return self.best_._distances(quadruplets)
-
-    def _remember(self, comparisons: Comparisons) -> None:
-        self.comparisons_ = self.best_.comparisons_ = comparisons
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return that of the chosen method, shape (m,); positive means that the near pair is nearer."""
+        check_is_fitted(self)
+        return self.best_.decision_function(X)
 
     def _extend(self, added: Comparisons) -> None:
-        self.best_._extend(added)
+        self.best_.place(added)
         self._take_over()
-
-    def _loss(self) -> Loss:
-        return self.best_._loss()
-
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        return self.best_._penalty(solver)
-
-    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
-        return self.best_._solver(n_objects, n_comparisons)
 
 
 class _HeldOut(NamedTuple):

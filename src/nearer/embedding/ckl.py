@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nearer.common.randomness import RandomState
-from nearer.embedding.classical import RankLimited
+from nearer.embedding.classical import Classical
 from nearer.losses import CrowdKernel, Loss
-from nearer.solvers import Solver
+from nearer.solvers.driver import AnySolver
 
 
-class CKL(RankLimited):
+class CKL(Classical):
     """Crowd kernel learning (Tamuz, Liu, Belongie, Shamir and Kalai 2011).
 
     Maximizes the likelihood P(near) = (mu + d2(far)) / (2 mu + d2(near) + d2(far)).
@@ -52,7 +50,7 @@ class CKL(RankLimited):
         *,
         mu: float = 1.0,
         trace: float = 0.003,
-        solver: str | Solver[Any, Any] = "factored",
+        solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:

@@ -1,15 +1,19 @@
-"""What the classical methods share: a loss, a trace penalty, and a map of p dimensions that is also the predictor."""
+"""The classical methods: a loss, a trace penalty, and a map of p dimensions that is also the predictor."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from nearer.embedding.base import OrdinalEmbedding
+from nearer.common.arrays import FloatArray
+from nearer.common.randomness import stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import ComparisonsFile
+from nearer.embedding.fitting import Recipe, fit, turned
+from nearer.embedding.loss_based import LossEmbedding
 from nearer.problems.penalty import Penalty
-from nearer.solvers import SVRG, Factored, Projected, Solver
+from nearer.solvers import SVRG, Factored, Projected
+from nearer.solvers.driver import AnySolver, Callback
 
 
-class RankLimited(OrdinalEmbedding):
+class Classical(LossEmbedding):
     """Base of the classical methods.
 
     ``solver="factored"`` moves the points themselves, by L-BFGS on compiled loops; ``solver="svrg"`` does so by
@@ -18,15 +22,27 @@ class RankLimited(OrdinalEmbedding):
     """
 
     trace: float
-    solver: str | Solver[Any, Any]
+    solver: str | AnySolver
 
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        return Penalty(trace=self.trace, ridge=0.0)
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> None:
+        recipe = self._recipe()
+        with self._telling_of_interrupts():
+            fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
+        self._keep_fitted(turned(fitted, start), comparisons, recipe.solver)
+        self._report(fitted)
 
-    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
+    def _recipe(self) -> Recipe:
+        return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), self._solver(), self.n_components)
+
+    def _solver(self) -> AnySolver:
         if not isinstance(self.solver, str):
             return self.solver
-        solvers: dict[str, Solver[Any, Any]] = {
+        solvers: dict[str, AnySolver] = {
             "factored": Factored(),
             "svrg": SVRG(),
             "projected": Projected(self.n_components),

@@ -12,15 +12,28 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.embedding.fitting import fit_points
+from nearer.data.rows import shared_first
+from nearer.embedding.fitting import Recipe, fit_points
+from nearer.embedding.predictor import Predictor
+from nearer.embedding.probability import Calibration
+from nearer.geometry import principal
 from nearer.losses import StudentT
+from nearer.posterior.maps import chances_of, mean_map
+from nearer.posterior.model import Draws, Model
 from nearer.problems.distances import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
 from nearer.problems.points import InMemory
-from nearer.solvers import Factored, Outcome
+from nearer.solvers import Factored
+
+QUESTIONS_OF_GRAM = 30_000
+_SHAPES_OF_GRAM = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt
+QUESTIONS_OF_POSTERIOR = 100_000
+_SHAPES_OF_POSTERIOR = (1.0, 3.0, 7.0)
 
 
 class Answered(NamedTuple):
@@ -78,7 +91,7 @@ def questions_like(
     return np.concatenate([new, asked]), shares
 
 
-def answering_map(
+def distilled(
     answered: Answered,
     n_objects: int,
     n_components: int,
@@ -112,14 +125,15 @@ def answering_map(
         n_objects=n_objects,
     )
     # One start for each shape: the maps are judged by what they answer, and one that is folded answers badly.
-    solver = Factored(rank=n_components, n_init=1, n_threads=n_threads)
+    solver = Factored(n_init=1, n_threads=n_threads)
     rng = np.random.default_rng(0)  # a spectral start draws nothing
     maps: list[FloatArray] = []
     interrupted = False
     for shape in shapes:  # one that stops early is no failure: the map that agrees best is taken
-        fitted = fit_points(InMemory(comparisons), StudentT(shape), Penalty(trace=0.0, ridge=0.0), solver, rng)
+        recipe = Recipe(StudentT(shape), Penalty(trace=0.0, ridge=0.0), solver, n_components)
+        fitted = fit_points(InMemory(comparisons), recipe, rng)
         maps.append(fitted.embedding)
-        interrupted = fitted.solution.outcome is Outcome.INTERRUPTED
+        interrupted = fitted.solution.interrupted
         if interrupted:
             break
     return min([*maps, *others], key=answered.disagreement), interrupted
@@ -136,3 +150,100 @@ def _counted(
     anchors, which = np.divmod(keys, max(len(pairs), 1))
     lower, upper = np.divmod(pairs[which], n)
     return np.column_stack([anchors, lower, anchors, upper]).astype(np.int32), counts
+
+
+def distilled_gram(
+    comparisons: Comparisons, predictor: Predictor, calibration: Calibration, own: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, bool]:
+    """Return the map that answers most like a matrix does, in as many dimensions as another map has.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        That tell what is asked; each of weight above 0.
+    predictor : Predictor
+        The matrix.
+    calibration : Calibration
+        What its margins say about probabilities.
+    own : ndarray, shape (n, p)
+        A map that is there already, which is kept if it agrees better with the matrix.
+    rng : numpy Generator
+
+    Returns
+    -------
+    embedding : ndarray, shape (n, p)
+        With margins as large as those of the matrix on average.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
+    """
+    n, size = comparisons.n_objects, predictor.size(comparisons)
+    if not size > 0:
+        return own, False
+    asked, weights = _distinct(comparisons)
+    questions, shares = questions_like(asked, weights, _drawn(asked, weights, n, rng), n)
+    margins = predictor.margins(Comparisons.from_quadruplets(questions, n_objects=n))
+    spread = predictor.spread(np.unique(comparisons.rows))
+    answered = Answered(questions, calibration.probability(margins / spread), shares)
+    points, interrupted = distilled(answered, n, own.shape[1], _SHAPES_OF_GRAM, [own])
+    its_size = Predictor.of(points @ points.T).size(comparisons)
+    return (points * np.sqrt(size / its_size) if its_size > 0 else own), interrupted
+
+
+def _distinct(comparisons: Comparisons) -> tuple[NDArray[np.integer], FloatArray]:
+    """Return the different rows as answered, by first appearance, and the weight of each.
+
+    So the map does not depend on the way in which a row is written, nor on a repeated row in place of a weight.
+    """
+    rows, first, inverse = np.unique(shared_first(comparisons.oriented), axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    weights: FloatArray = np.bincount(inverse.ravel(), weights=comparisons.sample_weight)[order].astype(np.float64)
+    return rows[order], weights
+
+
+def _drawn(
+    asked: NDArray[np.integer], weights: FloatArray, n_objects: int, rng: np.random.Generator
+) -> list[NDArray[np.integer]]:
+    """Return anchors and two objects to compare with each, as often as they are asked about, of one group each.
+
+    Of a comparison of four objects each may be anchor, and each may be compared. About objects of groups that nothing
+    connects the matrix has nothing to say.
+    """
+    triplet = (asked[:, 0] == asked[:, 2])[:, None]
+    anchors, compared = np.where(triplet, asked[:, :1], asked), np.where(triplet, asked[:, [1, 3, 1, 3]], asked)
+    upto = np.cumsum(weights)
+    rows = np.searchsorted(upto[:-1] / upto[-1], rng.random((3, QUESTIONS_OF_GRAM)), side="right")
+    columns = rng.integers(4, size=rows.shape)
+    drawn = [of[row, column] for of, row, column in zip((anchors, compared, compared), rows, columns, strict=True)]
+    pairs = np.concatenate([asked[:, :2], asked[:, 2:]])
+    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(n_objects, n_objects))
+    group = connected_components(graph, directed=False)[1]
+    together = (group[drawn[0]] == group[drawn[1]]) & (group[drawn[0]] == group[drawn[2]])
+    return [objects[together] for objects in drawn]
+
+
+def distilled_posterior(
+    model: Model, draws: Draws, n_components: int, rng: np.random.Generator, n_threads: int | None
+) -> tuple[FloatArray, bool]:
+    """Return the map of so many dimensions that answers most like the draws do.
+
+    Parameters
+    ----------
+    model : Model
+        Whose comparisons tell what is asked.
+    draws : Draws
+        Over the objects of the model.
+
+    Returns
+    -------
+    embedding : ndarray, shape (n, n_components)
+        Centred, axes in order of falling variance; its size has no meaning.
+    interrupted : bool
+        Whether Ctrl-C ended the descent.
+    """
+    asked = model.objects if model.objects.shape[1] == 4 else model.objects[:, [0, 1, 0, 2]]
+    weights = model.weights if model.weights.size else np.ones(len(asked))
+    drawn = [asked[rng.integers(len(asked), size=QUESTIONS_OF_POSTERIOR), column] for column in (0, 1, 3)]
+    questions, shares = questions_like(asked, weights, drawn, model.n_objects)
+    answered = Answered(questions, chances_of(draws, questions, n_threads), shares)
+    mean = principal(mean_map(draws), np.ones(model.n_objects, dtype=bool))[:, :n_components]
+    return distilled(answered, model.n_objects, n_components, _SHAPES_OF_POSTERIOR, [mean], n_threads)

@@ -1,4 +1,4 @@
-"""From comparisons, a loss, a penalty and a solver to a map: what happens inside every `fit`."""
+"""From comparisons, a loss, a penalty and a solver to a map."""
 
 from __future__ import annotations
 
@@ -10,22 +10,39 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.file import ComparisonsFile
 from nearer.embedding.predictor import Predictor
-from nearer.geometry import centred, embedding_from_gram, principal
+from nearer.geometry import aligned, centred, embedding_from_gram, principal
 from nearer.losses import DistanceHinge, Loss
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
 from nearer.problems.penalty import Penalty
 from nearer.problems.points import FactoredProblem, InMemory, Source, rows_of
 from nearer.problems.spectrum import leading_pull
-from nearer.solvers import Factored, Outcome, Progress, Solution, Solver, solve
-from nearer.solvers.driver import Callback
+from nearer.solvers import Factored, Outcome, Progress, Solution, solve
+from nearer.solvers.blas import limited_blas
+from nearer.solvers.driver import AnySolver, Callback
 from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
 
 _FEW_OBJECTS = 1000
-# The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
-# It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
-OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
+
+
+class Recipe(NamedTuple):
+    """What a method minimizes, and how.
+
+    Attributes
+    ----------
+    loss : Loss
+    penalty : Penalty
+    solver : Solver
+    rank : int
+        Dimension of the points, for a solver over points; of the map, for one over Gram matrices.
+    """
+
+    loss: Loss
+    penalty: Penalty
+    solver: AnySolver
+    rank: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +52,12 @@ class Fitted:
     Attributes
     ----------
     embedding : ndarray, shape (n, p)
-    problem : Problem or FactoredProblem
-        As it was solved, over the objects that are compared.
     solution : Solution
-        Over all objects.
+        Its value is about the objects that are compared.
+    trace, ridge : float
+        The weights of the penalty, in the mean form of the problem.
+    total_weight : float
+        Of the comparisons.
     vanishing_trace : float
         The trace penalty from which on the map is a point; infinity for a loss without one.
     predictor : Predictor, optional
@@ -46,89 +65,106 @@ class Fitted:
     """
 
     embedding: FloatArray
-    problem: Problem | FactoredProblem
-    solution: Solution
+    solution: Solution[Any]
+    trace: float
+    ridge: float
+    total_weight: float
     vanishing_trace: float
     predictor: Predictor | None = None
 
+    def interrupted(self) -> Fitted:
+        """Return the same as the result of a fit that Ctrl-C ended."""
+        return replace(self, solution=replace(self.solution, outcome=Outcome.INTERRUPTED))
 
-def fit_gram(
-    comparisons: Comparisons,
-    loss: Loss,
-    penalty: Penalty,
-    solver: Solver[Any, Any],
-    n_components: int,
+
+def fit(
+    comparisons: Comparisons | ComparisonsFile,
+    recipe: Recipe,
     rng: np.random.Generator,
+    start: FloatArray | None = None,
     callback: Callback | None = None,
 ) -> Fitted:
+    """Find the map that a recipe asks for.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or ComparisonsFile
+        The latter for solvers over points.
+    recipe : Recipe
+    rng : numpy Generator
+        For random starts.
+    start : ndarray, shape (n, p), optional
+        A map to go on from; the new one is turned to lie on it as well as it can.
+    callback : callable, optional
+        Called with each `Progress`.
+    """
+    solver = recipe.solver
+    if isinstance(solver, type) or not hasattr(solver, "step"):
+        raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
+    with limited_blas(solver.space, comparisons.n_objects):
+        if solver.space == "points":
+            source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
+            fitted = fit_points(source, recipe, rng, usable_start(start, recipe.rank), callback)
+        elif isinstance(comparisons, ComparisonsFile):
+            raise ValueError(
+                f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
+                "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"
+            )
+        else:
+            fitted = fit_gram(comparisons, recipe, rng, callback)
+    return fitted
+
+
+def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
+    """Return a map to go on from; None if it is flat or a point: it has no gradient out of that, and would stay so."""
+    if start is None or start.shape[1] != rank or np.linalg.matrix_rank(start) < min(rank, len(start) - 1):
+        return None
+    return start
+
+
+def turned(fitted: Fitted, onto: FloatArray | None) -> Fitted:
+    """Return a fit with its map turned to lie on the one before it, if there is one."""
+    return fitted if onto is None else replace(fitted, embedding=aligned(fitted.embedding, onto))
+
+
+def fit_gram(
+    comparisons: Comparisons, recipe: Recipe, rng: np.random.Generator, callback: Callback | None = None
+) -> Fitted:
     """Solve for a Gram matrix; the map is its leading part."""
-    _refuse_huge(comparisons.n_objects)
-    margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
+    n = comparisons.n_objects
+    _refuse_huge(n)
+    margins = MarginMap.from_quadruplets(comparisons.oriented, n)
     margins, weights = margins.merged(comparisons.sample_weight)
     margins, seen = margins.over_seen_objects()
-    problem = penalty.of(Problem(margins, loss, weights))
-    solution = solve(problem, solver, rng, callback)
-    assert solution.gram is not None
-    embedding = np.zeros((comparisons.n_objects, n_components))
-    embedding[seen] = embedding_from_gram(centred(solution.gram), n_components)
-    everywhere = solution.among(seen, comparisons.n_objects)
-    assert everywhere.gram is not None
-    predictor = Predictor.of(everywhere.gram, everywhere.specificities, problem.margins.diagonal)
-    return Fitted(embedding, problem, everywhere, problem.vanishing_trace, predictor)
-
-
-def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
-    """Return a fit over Gram matrices with its map moved to a minimum of the same problem over points.
-
-    The leading part of a Gram matrix of high rank is a poor map of its own: what was cut away had its share in every
-    distance. Descent from there makes up for it.
-    """
-    if not fitted.embedding.any() or not fitted.solution.outcome.ok:
-        return fitted
-    problem = FactoredProblem(InMemory(comparisons), loss, fitted.problem.trace, fitted.problem.ridge)
-    solver = Factored(fitted.embedding.shape[1], start=fitted.embedding)
-    solution = solve(problem, solver)
-    assert solution.points is not None
-    outcome = Outcome.INTERRUPTED if solution.outcome is Outcome.INTERRUPTED else fitted.solution.outcome
-    return replace(
-        fitted,
-        embedding=principal(solution.points, problem.mentions > 0),
-        solution=replace(fitted.solution, outcome=outcome),
+    problem = recipe.penalty.over_gram_matrices(Problem(margins, recipe.loss, weights))
+    solution = solve(problem, recipe.solver, rng=rng, callback=callback)
+    embedding = np.zeros((n, recipe.rank))
+    embedding[seen] = embedding_from_gram(centred(solution.value.matrix), recipe.rank)
+    everywhere = solution.value.among(seen, n)
+    predictor = Predictor.of(everywhere.matrix, everywhere.specificities, problem.margins.diagonal)
+    return Fitted(
+        embedding, solution, problem.trace, problem.ridge, problem.total_weight, problem.vanishing_trace, predictor
     )
-
-
-def with_points(fitted: Fitted, comparisons: Comparisons, loss: Loss, penalty: Penalty, n_components: int) -> Fitted:
-    """Return a fit with a map of its own, fitted to the comparisons over points of dimension ``n_components``."""
-    if not fitted.solution.outcome.ok:
-        points = fitted.embedding[:, :n_components]
-        return replace(fitted, embedding=np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
-    rng = np.random.default_rng(0)  # a spectral start draws nothing
-    other = fit_points(InMemory(comparisons), loss, penalty, replace(OF_RANK, rank=n_components), rng)
-    outcome = other.solution.outcome if other.solution.outcome is Outcome.INTERRUPTED else fitted.solution.outcome
-    return replace(fitted, embedding=other.embedding, solution=replace(fitted.solution, outcome=outcome))
 
 
 def fit_points(
     source: Source,
-    loss: Loss,
-    penalty: Penalty,
-    solver: Any,
+    recipe: Recipe,
     rng: np.random.Generator,
+    start: FloatArray | None = None,
     callback: Callback | None = None,
 ) -> Fitted:
     """Solve for points; the map is these points, centred, axes in order of falling variance."""
-    seen = None
-    if isinstance(source, InMemory):
-        seen = _few_of_many(source.comparisons)
-        if seen is not None:
-            comparisons = source.comparisons
-            source = InMemory(replace(comparisons, rows=seen.rows, objects=comparisons.objects[seen.objects]))
-            if np.shape(solver.start) == (seen.n_objects, solver.rank):
-                solver = replace(solver, start=solver.start[seen.objects])
-    fitted = _fit_seen(source, loss, penalty, solver, rng, callback)
+    seen = _few_of_many(source.comparisons) if isinstance(source, InMemory) else None
     if seen is None:
-        return fitted
-    embedding = np.zeros((seen.n_objects, solver.rank))
+        return _fit_seen(source, recipe, rng, start, callback)
+    assert isinstance(source, InMemory)
+    among = replace(source.comparisons, rows=seen.rows, objects=source.comparisons.objects[seen.objects])
+    given = getattr(recipe.solver, "start", None) if start is None else start
+    if given is not None and not isinstance(given, str) and np.shape(given) == (seen.n_objects, recipe.rank):
+        start = np.asarray(given)[seen.objects]
+    fitted = _fit_seen(InMemory(among), recipe, rng, start, callback)
+    embedding = np.zeros((seen.n_objects, recipe.rank))
     embedding[seen.objects] = fitted.embedding
     return replace(fitted, embedding=embedding)
 
@@ -158,38 +194,67 @@ def _few_of_many(comparisons: Comparisons) -> _Seen | None:
 
 
 def _fit_seen(
-    source: Source, loss: Loss, penalty: Penalty, solver: Any, rng: np.random.Generator, callback: Callback | None
+    source: Source,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    start: FloatArray | None,
+    callback: Callback | None,
 ) -> Fitted:
+    loss, penalty, _, rank = recipe
+    solver: Any = recipe.solver  # over points
     held_out = None
     if getattr(solver, "validation", 0):
         if not isinstance(source, InMemory):
             raise ValueError("validation needs comparisons in memory; pass solver settings without it")
         train, judge = source.comparisons.split(solver.validation, random_state=rng)
         source, held_out = InMemory(train), rows_of(judge)
-    problem = FactoredProblem(source, loss, held_out=held_out, n_threads=solver.n_threads)
+    problem = FactoredProblem(source, loss, held_out=held_out, rank=rank, n_threads=solver.n_threads)
     solver.check(problem)
     if problem.total_weight == 0:
         raise ValueError("all comparisons that are left to fit have weight 0; hold out others, or fewer")
-    problem = replace(problem, spectrum=leading_pull(problem, dimensions_above(problem, solver)))
-    assert problem.spectrum is not None
-    largest = float(problem.spectrum.eigenvalues[0])
+    spectrum = leading_pull(problem, dimensions_above(problem, solver, start))
     # Answers that cancel each other leave rounding of a pull of 0.
-    largest = largest if largest > 1e-12 else 0.0
-    problem = penalty.over_points(problem, largest)
+    largest = float(spectrum.eigenvalues[0]) if spectrum.eigenvalues[0] > 1e-12 else 0.0
+    problem = penalty.over_points(replace(problem, spectrum=spectrum), largest)
     # A distance has no slope at 0 that a finite penalty could hold against: its map never vanishes.
     vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.pull_of_zero * largest
     if vanishing <= problem.trace:
-        solution = _nothing(problem, solver.rank)
+        solution = _nothing(problem)
     else:
-        solution = solve_from_all_starts(problem, solver, rng, callback)
-    assert solution.points is not None
-    embedding = principal(np.asarray(solution.points, np.float64), problem.mentions > 0)
-    return Fitted(embedding, problem, solution, vanishing)
+        solution = solve_from_all_starts(problem, solver, start, rng, callback)
+    embedding = principal(np.asarray(solution.value, np.float64), problem.mentions > 0)
+    return Fitted(embedding, solution, problem.trace, problem.ridge, problem.total_weight, vanishing)
 
 
-def _nothing(problem: FactoredProblem, rank: int) -> Solution:
+def _nothing(problem: FactoredProblem) -> Solution[FloatArray]:
     progress = Progress(0, problem.objective_at_zero, float("nan"))
-    return Solution(None, np.zeros((problem.n_objects, rank)), None, Outcome.VANISHED, 0, [progress])
+    return Solution(np.zeros((problem.n_objects, problem.rank)), Outcome.VANISHED, 0, [progress])
+
+
+def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
+    """Return a fit over Gram matrices with its map moved to a minimum of the same problem over points.
+
+    The leading part of a Gram matrix of high rank is a poor map of its own: what was cut away had its share in every
+    distance. Descent from there makes up for it.
+    """
+    if not fitted.embedding.any() or not fitted.solution.outcome.ok:
+        return fitted
+    rank = fitted.embedding.shape[1]
+    problem = FactoredProblem(InMemory(comparisons), loss, fitted.trace, fitted.ridge, rank=rank)
+    solution = solve(problem, Factored(), fitted.embedding)
+    fitted = replace(fitted, embedding=principal(solution.value, problem.mentions > 0))
+    return fitted.interrupted() if solution.interrupted else fitted
+
+
+def with_points(fitted: Fitted, comparisons: Comparisons, recipe: Recipe) -> Fitted:
+    """Return a fit with a map of its own, which a recipe over points finds."""
+    if not fitted.solution.outcome.ok:
+        points = fitted.embedding[:, : recipe.rank]
+        return replace(fitted, embedding=np.pad(points, ((0, 0), (0, recipe.rank - points.shape[1]))))
+    rng = np.random.default_rng(0)  # a spectral start draws nothing
+    other = fit_points(InMemory(comparisons), recipe, rng)
+    fitted = replace(fitted, embedding=other.embedding)
+    return fitted.interrupted() if other.solution.interrupted else fitted
 
 
 def _refuse_huge(n_objects: int) -> None:

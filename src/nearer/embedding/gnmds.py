@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nearer.common.randomness import RandomState
-from nearer.embedding.classical import RankLimited
+from nearer.embedding.classical import Classical
 from nearer.losses import Hinge, Loss
-from nearer.solvers import Solver
+from nearer.solvers.driver import AnySolver
 
 
-class GNMDS(RankLimited):
+class GNMDS(Classical):
     """Generalized non-metric multidimensional scaling (Agarwal et al. 2007).
 
     Minimizes the hinge max(1 - margin, 0)^power over maps of p dimensions.
@@ -53,7 +51,7 @@ class GNMDS(RankLimited):
         *,
         trace: float = 0.001,
         power: float = 2,
-        solver: str | Solver[Any, Any] = "factored",
+        solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:

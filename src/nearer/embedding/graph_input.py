@@ -92,7 +92,8 @@ class TakesGraphs(OrdinalEmbedding):
                 raise ValueError(f"{len(labels)} objects are named, but the matrix has {graph.n_objects} rows")
             comparisons = replace(comparisons, objects=labels)
         self._from_matrix = True
-        return self._fit_graph(graph, comparisons, callback)
+        self._fit_graph(graph, comparisons, callback)
+        return self
 
     def _check_known(self, X: Any) -> None:
         is_graph = sp.issparse(X)
@@ -101,6 +102,6 @@ class TakesGraphs(OrdinalEmbedding):
         elif X.shape != (self.n_objects_, self.n_objects_):
             raise ValueError(f"the graph has a matrix of shape {X.shape}, and the map {self.n_objects_} objects")
 
-    def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> Self:
+    def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
         """Fit to a graph, of whose triplets some, or all, are given."""
-        return self._fit(comparisons, callback=callback)
+        self._fit(comparisons, callback)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
 
 import numpy as np
 
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.graph import Graph
-from nearer.embedding.fitting import Fitted
+from nearer.embedding.fitting import Fitted, Recipe
 from nearer.embedding.soe import SOE
 from nearer.geometry import principal
-from nearer.losses import DistanceHinge
 from nearer.problems.graph import GraphProblem, GraphTriplets
-from nearer.problems.penalty import Penalty
 from nearer.problems.spectrum import leading_pull
-from nearer.solvers import Factored, Solver
+from nearer.solvers import Factored
 from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import Callback
-from nearer.solvers.restarts import best_of
+from nearer.solvers.driver import AnySolver, Callback
+from nearer.solvers.restarts import agreeing_within, best_of_restarts
 from nearer.solvers.unfolding import descend
 
 
@@ -66,48 +63,44 @@ class LOE(SOE):
         n_components: int = 2,
         *,
         trace: float = 0.0,
-        solver: str | Solver[Any, Any] = "factored",
+        solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
 
-    def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> Self:
-        solver = self._checked_solver(graph.n_objects, graph.n_triplets)
+    def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
+        solver = self._solver()
         if self.solver == "factored":
             solver = Factored(tol=1e-5)  # what is left of a fold costs little, and is worth the steps
         if not isinstance(solver, Factored):
-            return super()._fit_graph(graph, comparisons, callback)
-        solver = replace(solver, rank=self._rank())
-        with limited_blas(solver.space, graph.n_objects):
-            fitted = fit_graph_points(
-                graph, self._penalty(solver), solver, stream(self.random_state, "start"), callback
-            )
-        self._keep(fitted, comparisons)
-        self.solver_ = solver
-        self._report(fitted, solver)
-        return self
+            super()._fit_graph(graph, comparisons, callback)
+            return
+        with self._telling_of_interrupts(), limited_blas("points", graph.n_objects):
+            fitted = fit_graph_points(graph, self._recipe(), solver, stream(self.random_state, "start"), callback)
+        self._keep_fitted(fitted, comparisons, solver)
+        self._report(fitted)
 
 
 def fit_graph_points(
-    graph: Graph, penalty: Penalty, solver: Factored, rng: np.random.Generator, callback: Callback | None = None
+    graph: Graph, recipe: Recipe, solver: Factored, rng: np.random.Generator, callback: Callback | None = None
 ) -> Fitted:
     """Solve for points of a graph; the map is these points, centred, axes in order of falling variance.
 
     The tolerance of the solver is meant for each edge: most triplets of a large graph cost nothing at any time, and
     their mean would be small from the beginning.
     """
-    problem = GraphProblem(GraphTriplets(graph), DistanceHinge(), n_threads=solver.n_threads)
+    problem = GraphProblem(GraphTriplets(graph), recipe.loss, rank=recipe.rank, n_threads=solver.n_threads)
     if solver.validation:
         raise ValueError("validation holds out comparisons; a graph is fitted whole, pass solver settings without it")
     solver = replace(solver, tol=solver.tol / problem.others)
     solver.check(problem)
-    problem = replace(problem, spectrum=leading_pull(problem, solver.rank))
-    assert problem.spectrum is not None
-    penalized = penalty.over_points(problem, float(problem.spectrum.eigenvalues[0]))
+    spectrum = leading_pull(problem, problem.rank)
+    problem = replace(problem, spectrum=spectrum)
+    penalized = recipe.penalty.over_points(problem, float(spectrum.eigenvalues[0]))
     problem = replace(problem, trace=penalized.trace, ridge=penalized.ridge)
     descents = (descend(problem, descent, rng, callback) for descent in solver.descents())
-    best = best_of(descents, problem, solver.tol)
-    assert best.points is not None
+    best = best_of_restarts(descents, agreeing_within(solver.tol) * problem.objective_at_zero)
     everything = np.ones(graph.n_objects, dtype=bool)
-    return Fitted(principal(np.asarray(best.points, np.float64), everything), problem, best, np.inf)
+    embedding = principal(np.asarray(best.value, np.float64), everything)
+    return Fitted(embedding, best, problem.trace, problem.ridge, problem.total_weight, np.inf)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import Any, Self
 
@@ -12,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.stats import rankdata
-from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_counts
@@ -21,16 +18,16 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
 from nearer.data.file import ComparisonsFile
 from nearer.data.units import in_order_of_appearance
-from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.loss_based import LossEmbedding
 from nearer.geometry import aligned, principal
 from nearer.losses import DistanceHinge, Loss
 from nearer.problems.disparities import ComparedPairs, TotalOrder
-from nearer.problems.penalty import Penalty
 from nearer.problems.points import FactoredProblem, InMemory
 from nearer.problems.stress import StressProblem
-from nearer.solvers import Outcome, Restarts, Solution, Solver, solve
+from nearer.solvers import Solution, solve
 from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
+from nearer.solvers.restarts import best_of_restarts
 from nearer.solvers.smacof import Smacof
 from nearer.solvers.starts import spectral_start
 
@@ -39,7 +36,7 @@ _PLACING_SCALE = 10.0
 _AGREEING = 1e-3  # of stress
 
 
-class NonmetricMDS(OrdinalEmbedding):
+class NonmetricMDS(LossEmbedding):
     """Nonmetric multidimensional scaling (Kruskal 1964), by majorization and monotone regression.
 
     Minimizes stress-1, the root of sum (d - h)^2 / sum d^2, where the disparities h are the numbers nearest to the
@@ -159,7 +156,8 @@ class NonmetricMDS(OrdinalEmbedding):
         ranks = np.unique(values, return_inverse=True)[1].ravel()
         order = TotalOrder(ranks, own, self.ties)  # type: ignore[arg-type]
         problem = StressProblem(pairs, order, len(seen))
-        solution = self._solved_problem(problem, lambda: _classical(problem, ranks, self.n_components), callback)
+        with self._telling_of_interrupts():
+            solution = self._restarted(problem, lambda: _classical(problem, ranks, self.n_components), callback)
         self._keep_solution(solution, seen, chain)
         self.disparities_ = np.full((n, n), np.nan)
         np.fill_diagonal(self.disparities_, 0.0)
@@ -195,82 +193,64 @@ class NonmetricMDS(OrdinalEmbedding):
         comparisons: Comparisons | ComparisonsFile,
         callback: Callback | None = None,
         start: FloatArray | None = None,
-    ) -> Self:
+    ) -> None:
         comparisons = self._in_memory(comparisons)
         kept, seen = in_order_of_appearance(comparisons)
         _refuse_many(len(seen))
         pairs, order = ComparedPairs.of(kept, self.gap)
         problem = StressProblem(pairs, order, len(seen))
-        goes_on = start is not None and start.shape[1] == self.n_components and np.ptp(start) > 0
-        if start is not None and goes_on:
-            solution = self._descended(problem, start[seen], callback)
-        else:
-            solution = self._solved_problem(problem, lambda: _spectral(kept, self.n_components), callback)
+        if start is not None and (start.shape[1] != self.n_components or not np.ptp(start) > 0):
+            start = None
+        with self._telling_of_interrupts():
+            if start is not None:
+                solution = solve(problem, self._solver(), start[seen], callback=callback)
+            else:
+                solution = self._restarted(problem, lambda: _spectral(kept, self.n_components), callback)
         self._keep_solution(solution, seen, comparisons)
-        if start is not None and goes_on:
+        if start is not None:
             self.embedding_ = aligned(self.embedding_, start)
         self.disparities_ = np.column_stack(_disparities_of(comparisons, self.embedding_, self.gap))
         self._from_matrix = False
         self._say(solution)
-        return self
 
-    def _descended(self, problem: StressProblem, start: FloatArray, callback: Callback | None) -> Solution:
-        return solve(problem, Smacof(start, self.tol, self.max_iter), callback=callback)
+    def _solver(self) -> Smacof:
+        return Smacof(self.tol, self.max_iter)
 
-    def _solved_problem(
+    def _restarted(
         self, problem: StressProblem, first: Callable[[], FloatArray], callback: Callback | None
-    ) -> Solution:
-        """Return the solution of least stress from all starts; an interrupt ends them."""
+    ) -> Solution[FloatArray]:
+        """Return the solution of least stress from a first start and from random ones."""
         from tqdm import tqdm
 
         rng = stream(0 if self.random_state is None else self.random_state, "start")
-        solutions: list[Solution] = []
-        try:
-            with limited_blas("points", problem.n_objects):
-                for number in tqdm(range(self.n_init), desc="starts", delay=1, disable=None, leave=False):
-                    random = rng.normal(size=(problem.n_objects, self.n_components))
-                    solutions.append(self._descended(problem, random if number else first(), callback))
-                    if solutions[-1].outcome is Outcome.INTERRUPTED or _stress(solutions[-1]) == 0:
-                        break
-        except KeyboardInterrupt:
-            if not solutions:
-                message = "the fit was interrupted before its first iteration; there is no new map"
-                warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=4)
-                raise
-            solutions[-1] = replace(solutions[-1], outcome=Outcome.INTERRUPTED)
-        best = min(solutions, key=_stress)
-        best = replace(best, restarts=Restarts.of([_stress(solution) for solution in solutions], _AGREEING))
-        interrupted = solutions[-1].outcome is Outcome.INTERRUPTED
-        return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
 
-    def _keep_solution(self, solution: Solution, seen: NDArray[np.integer], comparisons: Comparisons) -> None:
-        assert solution.points is not None
+        def descents() -> Iterator[Solution[FloatArray]]:
+            for number in tqdm(range(self.n_init), desc="starts", delay=1, disable=None, leave=False):
+                random = rng.normal(size=(problem.n_objects, self.n_components))
+                solution = solve(problem, self._solver(), random if number else first(), callback=callback)
+                yield solution
+                if solution.objective == 0:
+                    return
+
+        with limited_blas("points", problem.n_objects):
+            return best_of_restarts(descents(), _AGREEING)
+
+    def _keep_solution(
+        self, solution: Solution[FloatArray], seen: NDArray[np.integer], comparisons: Comparisons
+    ) -> None:
         points = np.zeros((comparisons.n_objects, self.n_components))
-        points[seen] = solution.points
-        self.embedding_ = principal(points, np.isin(np.arange(len(points)), seen))
-        self.stress_ = _stress(solution)
-        self.comparisons_ = comparisons
-        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
-        self.classes_ = np.array([-1, 1])
-        self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self.restarts_ = solution.restarts
-        self.converged_ = solution.outcome.ok
-        self.solver_: Any = Smacof(None, self.tol, self.max_iter)
+        points[seen] = solution.value
+        self._keep_map(principal(points, np.isin(np.arange(len(points)), seen)), comparisons)
+        self._keep_run(solution, self._solver())
+        self.stress_ = solution.objective
         self.trace_, self._total_weight = 0.0, float(comparisons.sample_weight.sum())
 
-    def _say(self, solution: Solution) -> None:
-        interrupted = solution.outcome is Outcome.INTERRUPTED
-        if interrupted:
-            advice = f"{solution.outcome.value}; the best map so far is on the estimator"
-        elif not solution.outcome.ok:
-            advice = f"{solution.outcome.value}. The result is usable; for a better one raise max_iter or tol"
-        else:
-            return
-        try:
-            warnings.warn(f"{type(self).__name__}: {advice}.", ConvergenceWarning, stacklevel=4)
-        finally:
-            if interrupted:
-                raise KeyboardInterrupt
+    def _say(self, solution: Solution[FloatArray]) -> None:
+        outcome = solution.outcome
+        if solution.interrupted:
+            self._tell(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)
+        elif not outcome.ok:
+            self._warn(f"{outcome.value}. The result is usable; for a better one raise max_iter or tol")
 
     def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
         # The loss of SOE asks for a difference of 1; on a large map that is little more than the right order.
@@ -279,16 +259,6 @@ class NonmetricMDS(OrdinalEmbedding):
 
     def _loss(self) -> Loss:
         return DistanceHinge()
-
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        return Penalty(trace=0.0, ridge=0.0)
-
-    def _solver(self, n_objects: int, n_comparisons: int) -> Any:
-        return Smacof(None, self.tol, self.max_iter)
-
-
-def _stress(solution: Solution) -> float:
-    return solution.history[-1].objective
 
 
 def _refuse_many(n_objects: int) -> None:
@@ -317,7 +287,7 @@ def _classical(problem: StressProblem, ranks: NDArray[np.intp], n_components: in
 
 
 def _spectral(comparisons: Comparisons, n_components: int) -> FloatArray:
-    return np.asarray(spectral_start(FactoredProblem(InMemory(comparisons), DistanceHinge()), n_components))
+    return np.asarray(spectral_start(FactoredProblem(InMemory(comparisons), DistanceHinge(), rank=n_components)))
 
 
 def _disparities_of(comparisons: Comparisons, points: FloatArray, gap: float) -> tuple[FloatArray, FloatArray]:

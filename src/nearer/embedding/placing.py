@@ -6,19 +6,23 @@ same loss and the same trace penalty as in the fit. It starts at the mean of the
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import FloatArray
-from nearer.data.comparisons import Comparisons
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.rows import are_indices, show
 from nearer.losses import Loss
 from nearer.problems.points import FactoredProblem, InMemory
-from nearer.solvers import Factored, Outcome, solve
+from nearer.solvers import Factored, Solution, solve
 
 
-def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> tuple[FloatArray, Outcome]:
-    """Return the points of all objects of the comparisons, the first of which are given, and how they were found.
+def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> Solution[FloatArray]:
+    """Return the points of all objects of the comparisons, the first of which are given.
 
     Parameters
     ----------
@@ -32,28 +36,26 @@ def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace
 
     Returns
     -------
-    points : ndarray, shape (n + k, p)
-    outcome : Outcome
+    Solution
+        Its value are the points of all, (n + k, p).
 
     Examples
     --------
     >>> from nearer.losses import Hinge
     >>> rows = Comparisons.from_triplets([[3, 2, 0], [3, 1, 0], [2, 3, 1]])
-    >>> placed, _ = place_points(np.array([[0.0], [1.0], [2.0]]), rows, Hinge(), trace=0.01)
-    >>> bool(placed[3, 0] > 1.5)
+    >>> placed = place_points(np.array([[0.0], [1.0], [2.0]]), rows, Hinge(), trace=0.01)
+    >>> bool(placed.value[3, 0] > 1.5)
     True
     """
     n, k = len(points), comparisons.n_objects - len(points)
     everything = np.concatenate([points, np.zeros((k, points.shape[1]))])
     everything[n:] = _near_means(everything, comparisons, n)
     movable = np.arange(n + k) >= n
-    problem = FactoredProblem(InMemory(comparisons), loss, movable=movable)
+    problem = FactoredProblem(InMemory(comparisons), loss, movable=movable, rank=points.shape[1])
     problem = replace(problem, trace=trace / problem.total_weight)
-    solver = Factored(points.shape[1], tol=1e-8, start=everything)
-    solution = solve(problem, solver)
-    assert solution.points is not None
+    solution = solve(problem, Factored(tol=1e-8), everything)
     # The old points come back as they were, to the last bit.
-    return np.concatenate([points, solution.points[n:]]), solution.outcome
+    return replace(solution, value=np.concatenate([points, solution.value[n:]]))
 
 
 def _near_means(everything: FloatArray, comparisons: Comparisons, n: int) -> FloatArray:
@@ -68,3 +70,44 @@ def _near_means(everything: FloatArray, comparisons: Comparisons, n: int) -> Flo
     totals = np.bincount(pairs[:, 0], weights, comparisons.n_objects)
     means: FloatArray = (sums / np.where(totals > 0, totals, 1.0)[:, None])[n:]
     return means
+
+
+def with_new_objects(
+    old: NDArray[Any], X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> Comparisons:
+    """Return comparisons over the objects of a map and those that it lacks, these last."""
+    if not isinstance(X, Comparisons) and are_indices(old):
+        with warnings.catch_warnings():
+            # Comparisons of new objects need not mention the first one.
+            warnings.filterwarnings("ignore", "index 0 never occurs")
+            comparisons = as_comparisons(X, y, sample_weight)
+    elif not isinstance(X, Comparisons) and old.dtype.kind in "iu":
+        # Integers that are labels: without the list of objects they would be read as indices.
+        named = [*old.tolist(), *np.setdiff1d(np.asarray(X), old).tolist()]
+        comparisons = as_comparisons(X, y, sample_weight, objects=named)
+    else:
+        comparisons = as_comparisons(X, y, sample_weight)
+    if are_indices(old) != are_indices(comparisons.objects):
+        raise ValueError(
+            f"the map was fitted to objects such as {show(old[0])}, but these comparisons are about "
+            f"{show(comparisons.objects[0])}; use the same labels, or indices, in both"
+        )
+    known = set(old.tolist())
+    new = [label for label in comparisons.objects.tolist() if label not in known]
+    if not new:
+        return comparisons.over(old)
+    comparisons = comparisons.over([*old.tolist(), *new])
+    if not (comparisons.rows[(comparisons.rows >= len(old)).any(axis=1)] < len(old)).any():
+        raise ValueError(
+            f"no comparison links {show(new[0])} to an object of the map; add some, or fit all comparisons together"
+        )
+    unheard = np.setdiff1d(np.arange(len(old), comparisons.n_objects), comparisons.rows)
+    if len(unheard):
+        raise ValueError(
+            f"object {show(comparisons.objects[unheard[0]])} is not on the map, and no comparison says where it "
+            f"belongs; the map has {len(old)} objects, so new indices go on from {len(old)}"
+            if are_indices(old)
+            else f"object {show(comparisons.objects[unheard[0]])} is neither on the map nor in a comparison; "
+            "leave it out of the objects"
+        )
+    return comparisons

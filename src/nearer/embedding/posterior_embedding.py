@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import chi2
-from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
@@ -19,17 +17,15 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.ckl import CKL
-from nearer.embedding.one_map import one_map
+from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import aligned, ellipses_of
-from nearer.losses import LogRatio, StudentT
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
 from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto, similar_maps
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
 from nearer.posterior.variational import Variational, approximate
-from nearer.problems.penalty import Penalty
-from nearer.solvers import Progress, Solver
+from nearer.solvers import Progress
 from nearer.solvers.driver import Callback
 
 MOST_COMPONENTS = 15
@@ -179,16 +175,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
             raise ValueError(f"n_threads must be an integer >= 1 or None, got {self.n_threads!r}")
 
-    def _loss(self) -> LogRatio:
-        slope = float(np.median(self.draws_.slopes))
-        return StudentT(max(2 * slope - 1, 0.1))
-
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        raise NotImplementedError("a posterior has priors and no penalty")
-
-    def _solver(self, n_objects: int, n_comparisons: int) -> Any:
-        raise NotImplementedError("a posterior is sampled")
-
     def _method(self, model: Model) -> NUTS | Variational:
         if isinstance(self.solver, NUTS | Variational):
             return self.solver
@@ -207,7 +193,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         comparisons: Comparisons | ComparisonsFile,
         callback: Callback | None = None,
         start: FloatArray | None = None,
-    ) -> Self:
+    ) -> None:
         comparisons = self._in_memory(comparisons)
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
@@ -230,7 +216,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
             for progress in self.history_:
                 callback(progress)
         self._diagnose(sampled, isinstance(method, NUTS))
-        return self
 
     def _threads(self) -> int:
         from nearer.kernels import default_threads
@@ -260,7 +245,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self.dimension_evidence_ = dimensions_of(known)
         self.dimension_ = int(self.dimension_evidence_.argmax()) + 1
         wanted = self.n_components or self.dimension_
-        found, interrupted = one_map(self._model, known, wanted, rng, self._threads())
+        found, interrupted = distilled_posterior(self._model, known, wanted, rng, self._threads())
         summary = laid_onto(known, found)
         if onto is not None and onto.shape[1] == wanted:
             summary = laid_onto(known, aligned(summary.embedding, onto[self._seen]))
@@ -300,19 +285,12 @@ class PosteriorEmbedding(OrdinalEmbedding):
                 advice.append(f"{sampled.n_divergent} trajectories diverged")
         if advice:
             self.converged_ = False
-            warnings.warn(
-                f"{type(self).__name__}: {', and '.join(advice)}. The result is usable; for a better one pass "
-                "solver=NUTS(...) of nearer.posterior with more n_warmup and n_draws, or fewer n_components.",
-                ConvergenceWarning,
-                stacklevel=4,
+            self._warn(
+                f"{', and '.join(advice)}. The result is usable; for a better one pass solver=NUTS(...) of "
+                "nearer.posterior with more n_warmup and n_draws, or fewer n_components"
             )
         if sampled.interrupted:
-            warnings.warn(
-                f"{type(self).__name__}: the fit was interrupted; what was drawn so far is on the estimator.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-            raise KeyboardInterrupt
+            self._tell("the fit was interrupted; what was drawn so far is on the estimator", interrupted=True)
 
     def _distances_of_pairs(self) -> list[FloatArray]:
         """Return the logarithms of some distances in each draw."""
@@ -322,6 +300,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
             pairs = self._seen[None, :2]
         points = self.draws_.points
         return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) for a, b in pairs]
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the log-odds that comparisons hold as written, (m,): those of the means over the posterior."""
+        return super().decision_function(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""

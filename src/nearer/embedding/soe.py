@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nearer.common.randomness import RandomState
-from nearer.embedding.classical import RankLimited
+from nearer.embedding.classical import Classical
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.losses import DistanceHinge, Loss
-from nearer.solvers import Solver
+from nearer.solvers.driver import AnySolver
 
 
-class SOE(TakesGraphs, RankLimited):
+class SOE(TakesGraphs, Classical):
     """Soft ordinal embedding (Terada and von Luxburg 2014).
 
     Minimizes max(1 + d(near) - d(far), 0)^2, with distances and not their squares. An unweighted graph is taken as the
@@ -51,7 +49,7 @@ class SOE(TakesGraphs, RankLimited):
         n_components: int = 2,
         *,
         trace: float = 0.0001,
-        solver: str | Solver[Any, Any] = "factored",
+        solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.graph import Graph
-from nearer.embedding.fitting import Fitted
+from nearer.embedding.fitting import Fitted, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs
+from nearer.embedding.loss_based import GramEmbedding
 from nearer.geometry import embedding_from_gram
 from nearer.losses import Hinge
-from nearer.problems.margins import MarginMap
-from nearer.problems.penalty import Penalty
 from nearer.problems.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle, StructureProblem
-from nearer.solvers import Outcome, Solver, solve
-from nearer.solvers.blas import limited_blas
+from nearer.solvers import Outcome, solve
 from nearer.solvers.cutting_planes import CuttingPlanes
 from nearer.solvers.driver import Callback
 
@@ -31,7 +27,7 @@ MOST_OBJECTS_CONVEX = 300
 _USUAL_RANK = 10  # beyond
 
 
-class SPE(TakesGraphs):
+class SPE(TakesGraphs, GramEmbedding):
     """Structure preserving embedding (Shaw and Jebara 2009): a map from which a graph can be read again.
 
     Maximizes <G, A> over Gram matrices G of a given trace, A the adjacency matrix, such that the algorithm that made
@@ -112,94 +108,65 @@ class SPE(TakesGraphs):
                 f"margin={self.margin!r}, slack={self.slack!r}, tol={self.tol!r}"
             )
 
-    def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
-        n = comparisons.n_objects
-        usual = n if n <= MOST_OBJECTS_CONVEX else max(_USUAL_RANK, self.n_components)
-        self._rank_used = max(1, min(usual if self.rank is None else int(self.rank), n))
-
     def _loss(self) -> Hinge:
         return Hinge()
 
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        return Penalty(trace=0.0, ridge=0.0)
-
-    def _rank(self) -> int:
-        return self._rank_used
-
-    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
-        return CuttingPlanes(tol=self.tol)
-
-    def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> Self:
-        self._settle(comparisons)
-        oracle: Oracle = NearestNeighbours(graph) if self.connectivity == "knn" else BMatching(graph)
-        solver = CuttingPlanes(self._rank(), self.tol)
-        with limited_blas("gram", graph.n_objects):
-            fitted = self._structured(oracle, np.arange(graph.n_objects), graph.n_objects, solver, callback)
-        self._keep(fitted, comparisons)
-        self.solver_ = solver
-        self._report(fitted, solver)
-        return self
-
-    def _solved(
-        self, comparisons: Comparisons | ComparisonsFile, solver: Solver[Any, Any], callback: Callback | None
-    ) -> Fitted:
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> None:
         comparisons = self._in_memory(comparisons)
         if self.connectivity != "knn":
             raise ValueError("comparisons say nothing of a b-matching; pass a graph, or connectivity='knn'")
-        assert isinstance(solver, CuttingPlanes)
         kept = comparisons if comparisons.weights is None else comparisons[comparisons.weights > 0]
         seen, rows = np.unique(kept.rows, return_inverse=True)
         among = replace(kept, rows=rows.reshape(kept.rows.shape), objects=comparisons.objects[seen])
-        if solver.start is not None:
-            solver = replace(solver, start=solver.start[seen])
-        return self._structured(GivenComparisons(among), seen, comparisons.n_objects, solver, callback)
+        before = usable_start(start, self._rank(comparisons.n_objects))
+        known = None if before is None else before[seen]
+        self._solve(GivenComparisons(among), seen, comparisons, known, callback, onto=start)
 
-    def _structured(
-        self, oracle: Oracle, seen: NDArray[np.integer], n: int, solver: CuttingPlanes, callback: Callback | None
-    ) -> Fitted:
-        """Solve for the objects that are seen, and put the others at the origin."""
-        problem = StructureProblem(oracle, self.margin, self.slack)
-        solution = solve(problem, solver, stream(self.random_state, "start"), callback)
-        assert solution.points is not None
-        points = np.zeros((n, solution.points.shape[1]))
-        points[seen] = solution.points
+    def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
+        oracle: Oracle = NearestNeighbours(graph) if self.connectivity == "knn" else BMatching(graph)
+        self._solve(oracle, np.arange(graph.n_objects), comparisons, None, callback)
+
+    def _rank(self, n_objects: int) -> int:
+        usual = n_objects if n_objects <= MOST_OBJECTS_CONVEX else max(_USUAL_RANK, self.n_components)
+        return max(1, min(usual if self.rank is None else int(self.rank), n_objects))
+
+    def _solve(
+        self,
+        oracle: Oracle,
+        seen: NDArray[np.integer],
+        comparisons: Comparisons,
+        start: FloatArray | None,
+        callback: Callback | None,
+        onto: FloatArray | None = None,
+    ) -> None:
+        """Solve for the objects that are seen, put the others at the origin, and keep the map."""
+        n, solver = comparisons.n_objects, CuttingPlanes(self.tol)
+        problem = StructureProblem(oracle, self.margin, self.slack, self._rank(n))
+        rng = stream(self.random_state, "start")
+        with self._telling_of_interrupts():
+            solution = solve(problem, solver, start, rng=rng, callback=callback)
+        points = np.zeros((n, solution.value.shape[1]))
+        points[seen] = solution.value
         embedding = embedding_from_gram(points @ points.T, self.n_components)
-        return Fitted(embedding, problem, replace(solution, points=points), np.inf)  # type: ignore[arg-type]
-
-    def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
-        super()._keep(fitted, comparisons)
-        points, state = fitted.solution.points, fitted.solution.state
-        assert points is not None
+        fitted = turned(Fitted(embedding, solution, 0.0, 0.0, 1.0, np.inf), onto)
+        self._keep_fitted(fitted, comparisons, solver)
         self.__dict__.pop("gram_", None)  # of an earlier fit
         if points.shape[1] > self.n_components:
             self.gram_ = points @ points.T
-        self.dual_gap_ = fitted.solution.dual_gap
-        self.shortfall_ = max(state.shortfall, 0.0)
+        self.dual_gap_ = solution.dual_gap
+        self.shortfall_ = max(solution.state.shortfall, 0.0)
+        self._report(fitted)
 
-    def _report(self, fitted: Fitted, solver: Solver[Any, Any]) -> None:
+    def _report(self, fitted: Fitted) -> None:
         if fitted.solution.outcome is Outcome.MAX_ITER:
-            warnings.warn(
-                f"SPE: constraints were added {self.n_iter_} times, and some are still short of the margin by "
-                f"{self.shortfall_:.2g}. The result is usable; for a better one choose a larger tol or rank.",
-                ConvergenceWarning,
-                stacklevel=4,
+            self._warn(
+                f"constraints were added {self.n_iter_} times, and some are still short of the margin by "
+                f"{self.shortfall_:.2g}. The result is usable; for a better one choose a larger tol or rank"
             )
-        elif fitted.solution.outcome is Outcome.INTERRUPTED:
-            super()._report(fitted, solver)
-
-    def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
-        if not hasattr(self, "gram_"):
-            return super()._distances(quadruplets)
-        return MarginMap.from_quadruplets(quadruplets, self.n_objects_).distances(self.gram_)
-
-    def _extend(self, added: Comparisons) -> None:
-        if hasattr(self, "gram_"):
-            # The old objects keep their block of the matrix; new ones get points in the space that it spans.
-            n = self.n_objects_
-            points = self._placed(embedding_from_gram(self.gram_, n), added)
-            gram = points @ points.T
-            gram[:n, :n] = self.gram_
-            super()._extend(added)
-            self.gram_ = gram
-        else:
-            super()._extend(added)
+        elif fitted.solution.interrupted:
+            super()._report(fitted)

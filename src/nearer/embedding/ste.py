@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nearer.common.randomness import RandomState
-from nearer.embedding.classical import RankLimited
+from nearer.embedding.classical import Classical
 from nearer.losses import Logistic, Loss
-from nearer.solvers import Solver
+from nearer.solvers.driver import AnySolver
 
 
-class STE(RankLimited):
+class STE(Classical):
     """Stochastic triplet embedding (van der Maaten and Weinberger 2012).
 
     Maximizes the likelihood P(near) = exp(-d2(near)) / (exp(-d2(near)) + exp(-d2(far))): a logistic loss on margins.
@@ -49,7 +47,7 @@ class STE(RankLimited):
         n_components: int = 2,
         *,
         trace: float = 0.001,
-        solver: str | Solver[Any, Any] = "factored",
+        solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:

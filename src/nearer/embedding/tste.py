@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nearer.common.randomness import RandomState
-from nearer.embedding.classical import RankLimited
+from nearer.embedding.classical import Classical
 from nearer.losses import Loss, StudentT
-from nearer.solvers import Solver
+from nearer.solvers.driver import AnySolver
 
 
-class TSTE(RankLimited):
+class TSTE(Classical):
     """t-distributed stochastic triplet embedding (van der Maaten and Weinberger 2012).
 
     As STE, with the heavy-tailed kernel (1 + d2 / alpha)^(-(alpha + 1) / 2) in place of the Gaussian one.
@@ -54,7 +52,7 @@ class TSTE(RankLimited):
         *,
         alpha: float | None = None,
         trace: float = 0.00001,
-        solver: str | Solver[Any, Any] = "factored",
+        solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:

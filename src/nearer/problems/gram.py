@@ -24,12 +24,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.losses import Loss, ProximableLoss
 from nearer.problems.margins import MarginMap
+
+
+class Gram(NamedTuple):
+    """What the problem is solved for: a Gram matrix, (n, n), and the specificities, (n,), of a problem with them."""
+
+    matrix: FloatArray
+    specificities: FloatArray | None = None
+
+    def among(self, seen: NDArray[np.intp], n_objects: int) -> Gram:
+        """Return the same over all objects, of which those not ``seen`` lie at the origin."""
+        matrix = np.zeros((n_objects, n_objects))
+        matrix[np.ix_(seen, seen)] = self.matrix
+        if self.specificities is None:
+            return Gram(matrix)
+        specificities = np.zeros(n_objects)
+        specificities[seen] = self.specificities
+        return Gram(matrix, specificities)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,6 +63,7 @@ class GraphProblem(FactoredProblem):
 
     Examples
     --------
+    >>> from nearer.losses import DistanceHinge
     >>> path = GraphTriplets(Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
     >>> GraphProblem(path, DistanceHinge()).objective_and_gradient(np.array([[0.0], [1.0], [1.5]]))[0]
     0.125

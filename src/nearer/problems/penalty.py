@@ -74,7 +74,7 @@ class Penalty:
         pairs = zip(fields(self), self._values(), other._values(), strict=True)
         return Penalty(**{field.name: theirs if own is None else own for field, own, theirs in pairs})
 
-    def of(self, problem: Problem) -> Problem:
+    def over_gram_matrices(self, problem: Problem) -> Problem:
         """Return the problem with this penalty, in its own units."""
         trace, ridge, diagonal, specificity = self._settled()
         if problem.margins.diagonal != diagonal:

@@ -98,6 +98,8 @@ class FactoredProblem:
         Which objects may move; all if left out.
     spectrum : Spectrum, optional
         The leading pull of the comparisons, if it is known already; see `nearer.solvers.starts`.
+    rank : int
+        Columns p of X.
     n_threads : int, optional
         Of the compiled loops; as many as the machine allows if left out.
 
@@ -118,6 +120,7 @@ class FactoredProblem:
     held_out: Rows | None = None
     movable: NDArray[np.bool_] | None = None
     spectrum: Spectrum | None = None
+    rank: int = 2
     n_threads: int | None = None
 
     @property

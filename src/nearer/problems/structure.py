@@ -249,7 +249,9 @@ class BMatching:
 
 @dataclass(frozen=True, eq=False)
 class StructureProblem:
-    """An oracle of constraints, the margin that they ask for, and the price of what is missing.
+    """An oracle of constraints, the margin that they ask for, the price of what is missing, and the columns of X.
+
+    As many columns as there are objects make the problem convex.
 
     Examples
     --------
@@ -265,6 +267,7 @@ class StructureProblem:
     oracle: Oracle
     margin: float
     slack: float
+    rank: int = 2
     trace: float = 0.0
     total_weight: float = 1.0
 

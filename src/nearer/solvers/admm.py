@@ -20,12 +20,12 @@ of phi* by construction, so each check of the gap costs one set of eigenvalues.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray
-from nearer.problems.gram import Problem, require_prox, with_specificities
+from nearer.problems.gram import Gram, Problem, require_prox, with_specificities
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.normal import Own, solve_normal_equations
 from nearer.solvers.psd import penalty_prox
@@ -49,7 +49,6 @@ class ADMMState:
     rho: float
     theta: float
     iteration: int
-    points: None = None
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,6 @@ class ADMM:
     relaxation : float in [1, 2)
     check_every : int
         Iterations between two checks of the gap (and two changes of the step).
-    start : ADMMState, optional
-        Where another fit to the same comparisons ended (`Solution.state`): with a penalty nearby it saves most of the
-        way. The solution does not depend on it.
 
     Examples
     --------
@@ -78,7 +74,6 @@ class ADMM:
     max_iter: int = 5000
     relaxation: float = 1.6
     check_every: int = 5
-    start: ADMMState | None = None
     space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
@@ -94,16 +89,20 @@ class ADMM:
             raise ValueError(f"specificity must be above 0 (infinity for none), got {problem.specificity}")
         if not (self.tol > 0 and 1 <= self.relaxation < 2 and self.check_every >= 1):
             raise ValueError(f"ADMM needs tol > 0, 1 <= relaxation < 2 and check_every >= 1, got {self}")
-        if self.start is not None and len(self.start.margins) != len(problem.margins):
-            raise ValueError("start must be the state of a fit to the same comparisons")
 
-    def init(self, problem: Problem, rng: np.random.Generator) -> ADMMState:
-        """Start from G = 0, which is the solution if the trace penalty is large enough, or where another fit ended."""
+    def init(self, problem: Problem, start: Any, rng: np.random.Generator) -> ADMMState:
+        """Start from G = 0, which is the solution if the trace penalty is large enough, or where another fit ended.
+
+        The state of a fit to the same comparisons with a penalty nearby saves most of the way. The solution does not
+        depend on it.
+        """
+        if start is not None and len(start.margins) != len(problem.margins):
+            raise ValueError("start must be the state of a fit to the same comparisons")
         n, m = problem.margins.n_objects, len(problem.margins)
         zero, none = np.zeros((n, n)), np.zeros(m)
         objective = problem.objective(zero)
         bound = -np.inf  # the one at G = 0 costs a set of eigenvalues, and is worth them only there
-        if self.start is None:
+        if start is None:
             bound = problem.dual_bound(require_prox(problem, "solver='admm'").derivative(none))
         specificities = np.zeros(n) if problem.has_specificities else None
         at_zero = ADMMState(
@@ -122,7 +121,7 @@ class ADMM:
             theta=_theta(problem),
             iteration=0,
         )
-        return at_zero if self.start is None else _moved(problem, at_zero, self.start)
+        return at_zero if start is None else _moved(problem, at_zero, start)
 
     def step(self, problem: Problem, state: ADMMState) -> ADMMState:
         """Update both blocks and the multipliers; every few iterations check the gap and adapt rho."""
@@ -157,6 +156,10 @@ class ADMM:
         if not gap <= self.tol * abs(objective) or gap > max(0.1 * gain, 1e-12 * state.reference):
             return None
         return Outcome.CONVERGED if state.gram.any() else Outcome.VANISHED
+
+    def value(self, state: ADMMState) -> Gram:
+        """Return the best feasible point seen so far."""
+        return Gram(state.gram, state.specificities)
 
 
 def _moved(problem: Problem, at_zero: ADMMState, start: ADMMState) -> ADMMState:

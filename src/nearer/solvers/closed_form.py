@@ -12,13 +12,13 @@ semidefinite: it ranks comparisons, and its positive part gives a map.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.losses import TwoSidedHinge
-from nearer.problems.gram import Problem
+from nearer.problems.gram import Gram, Problem
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.normal import solve_normal_equations
 
@@ -30,8 +30,6 @@ class ClosedFormState:
     gram: FloatArray
     progress: Progress
     outcome: Outcome | None
-    points: None = None
-    specificities: None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class ClosedForm:
                 f"got {problem.loss}, trace={problem.trace}, ridge={problem.ridge}; use solver='admm' otherwise"
             )
 
-    def init(self, problem: Problem, rng: np.random.Generator) -> ClosedFormState:
+    def init(self, problem: Problem, start: Any, rng: np.random.Generator) -> ClosedFormState:
         """Start from nothing."""
         zero = np.zeros((problem.margins.n_objects,) * 2)
         return ClosedFormState(zero, Progress(0, problem.objective(zero), float("nan")), None)
@@ -83,3 +81,7 @@ class ClosedForm:
     def done(self, problem: Problem, state: ClosedFormState) -> Outcome | None:
         """Stop after the solve."""
         return state.outcome
+
+    def value(self, state: ClosedFormState) -> Gram:
+        """Return the solution."""
+        return Gram(state.gram)

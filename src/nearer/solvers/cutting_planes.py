@@ -45,8 +45,6 @@ class CuttingState:
     settled: bool  # whether the cuts so far imply all others
     progress: Progress
     stalled: bool = False
-    gram: None = None
-    specificities: None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +53,11 @@ class CuttingPlanes:
 
     Parameters
     ----------
-    rank : int
-        Columns of X; as many as there are objects for the convex problem. An estimator sets it.
     tol : float
         How much of the margin may be missing in the end, and how exact each problem is solved; the mean of the squared
         norms of the points is 1.
     max_iter : int
         The most times that cuts are added.
-    start : ndarray of shape (n, rank), optional
-        A map to go on from.
 
     Examples
     --------
@@ -71,27 +65,27 @@ class CuttingPlanes:
     200
     """
 
-    rank: int = 2
     tol: float = 1e-3
     max_iter: int = 200
-    start: Any = None
     space: ClassVar[Space] = "points"
 
     def check(self, problem: StructureProblem) -> None:
         """Refuse settings that make no sense."""
-        if not (self.tol > 0 and self.max_iter >= 1 and self.rank >= 1):
-            raise ValueError(f"CuttingPlanes needs tol > 0, max_iter >= 1 and rank >= 1, got {self}")
+        if not (self.tol > 0 and self.max_iter >= 1 and problem.rank >= 1):
+            raise ValueError(
+                f"CuttingPlanes needs tol > 0 and max_iter >= 1, got {self}, and rank >= 1, got {problem.rank}"
+            )
 
-    def init(self, problem: StructureProblem, rng: np.random.Generator) -> CuttingState:
+    def init(self, problem: StructureProblem, start: Any, rng: np.random.Generator) -> CuttingState:
         """Start with no cuts, from points whose Gram matrix is nearest to I / 2 + A / |A|, or from a map."""
         n = problem.n_objects
-        if self.start is not None:
-            points = np.asarray(self.start, dtype=np.float64)
+        if start is not None:
+            points = np.asarray(start, dtype=np.float64)
         elif n <= MOST_FOR_BOUND:
             eigenvalues, vectors = np.linalg.eigh(centred(n * problem.similarity.toarray()))
-            points = (vectors * np.sqrt(np.maximum(eigenvalues + 0.5, 0.01)))[:, ::-1][:, : self.rank]
+            points = (vectors * np.sqrt(np.maximum(eigenvalues + 0.5, 0.01)))[:, ::-1][:, : problem.rank]
         else:
-            points = rng.normal(size=(n, self.rank))
+            points = rng.normal(size=(n, problem.rank))
         points = _on_sphere(points)
         cuts, shortfall = problem.oracle.worst(points, problem.margin)
         objective = problem.objective(points)
@@ -107,7 +101,7 @@ class CuttingPlanes:
         gap = bound - value
         settled = shortfall <= missing + 0.5 * self.tol
         cuts = state.cuts if settled else state.cuts.plus(found)
-        if direction is not None and self.rank >= problem.n_objects and gap > problem.slack * self.tol:
+        if direction is not None and problem.rank >= problem.n_objects and gap > problem.slack * self.tol:
             points = _with_direction(points, direction)
         return CuttingState(
             points,
@@ -124,9 +118,13 @@ class CuttingPlanes:
         """Stop when no cut is violated more than those in the problem and, if it is convex, the gap is small."""
         if not state.settled:
             return None
-        if self.rank < problem.n_objects or not state.progress.gap > problem.slack * self.tol:
+        if problem.rank < problem.n_objects or not state.progress.gap > problem.slack * self.tol:
             return Outcome.CONVERGED
         return Outcome.STALLED if state.stalled else None
+
+    def value(self, state: CuttingState) -> FloatArray:
+        """Return the points."""
+        return state.points
 
 
 def _solve(problem: StructureProblem, state: CuttingState, tol: float) -> tuple[FloatArray, FloatArray, float, float]:

@@ -8,14 +8,12 @@ with a `Solution` whose `outcome` is a name and a sentence, not a flag.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
 from nearer.common.progress import progress_bar
 from nearer.solvers.blas import limited_blas
 
@@ -65,15 +63,20 @@ class Restarts(NamedTuple):
 ONE_START = Restarts(1, 1)
 
 
+ProblemT = TypeVar("ProblemT", bound="Sized", contravariant=True)
+StateT = TypeVar("StateT", bound="State")
+ValueT = TypeVar("ValueT")
+ValueT_co = TypeVar("ValueT_co", covariant=True)
+
+
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Generic[ValueT]):
     """What a solver found.
 
     Attributes
     ----------
-    gram : ndarray, shape (n, n), or None for a solver over points
-    points : ndarray, shape (n, p), or None for a solver over Gram matrices
-    specificities : ndarray, shape (n,), or None for a problem without them
+    value : Gram or ndarray of shape (n, p)
+        A Gram matrix, or points: what the solver moves.
     outcome : Outcome
     n_iter : int
     history : list of Progress
@@ -83,48 +86,31 @@ class Solution:
         How many descents it is the best of.
     """
 
-    gram: FloatArray | None
-    points: NDArray[Any] | None
-    specificities: FloatArray | None
+    value: ValueT
     outcome: Outcome
     n_iter: int
     history: list[Progress]
     state: Any = None
     restarts: Restarts = ONE_START
 
-    def among(self, seen: NDArray[np.intp], n_objects: int) -> Solution:
-        """Return the same solution with objects that were left out, at the origin; ``seen`` are those that were not."""
-        gram = np.zeros((n_objects, n_objects))
-        gram[np.ix_(seen, seen)] = self.gram
-        specificities = self.specificities
-        if specificities is not None:
-            specificities = np.zeros(n_objects)
-            specificities[seen] = self.specificities
-        return replace(self, gram=gram, specificities=specificities)
+    @property
+    def objective(self) -> float:
+        """The objective at the end."""
+        return self.history[-1].objective
 
     @property
     def dual_gap(self) -> float:
         """The proven distance of the objective from its minimum; NaN where there is no certificate."""
         return self.history[-1].gap
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.outcome is Outcome.INTERRUPTED
+
 
 class State(Protocol):
     """What the driver reads of a solver's state."""
-
-    @property
-    def gram(self) -> FloatArray | None:
-        """The Gram matrix to return if this state is the last, None for solvers over points."""
-        ...
-
-    @property
-    def points(self) -> NDArray[Any] | None:
-        """The points to return if this state is the last, None for solvers over Gram matrices."""
-        ...
-
-    @property
-    def specificities(self) -> FloatArray | None:
-        """The specificities that go with it, None for solvers without them."""
-        ...
 
     @property
     def progress(self) -> Progress:
@@ -132,8 +118,6 @@ class State(Protocol):
         ...
 
 
-StateT = TypeVar("StateT", bound=State)
-ProblemT = TypeVar("ProblemT", bound="Sized", contravariant=True)
 Callback = Callable[[Progress], None]
 Space: TypeAlias = Literal["gram", "points"]
 
@@ -147,7 +131,7 @@ class Sized(Protocol):
         ...
 
 
-class Solver(Protocol[ProblemT, StateT]):
+class Solver(Protocol[ProblemT, StateT, ValueT_co]):
     """The settings and steps of an algorithm; the modules beside this one hold one each."""
 
     space: ClassVar[Space]  # what it moves through
@@ -161,8 +145,8 @@ class Solver(Protocol[ProblemT, StateT]):
         """Raise ValueError, saying what to change, if the solver cannot handle the problem."""
         ...
 
-    def init(self, problem: ProblemT, rng: np.random.Generator) -> StateT:
-        """Return the state before the first step."""
+    def init(self, problem: ProblemT, start: Any, rng: np.random.Generator) -> StateT:
+        """Return the state before the first step; ``start`` is None where the settings say how to begin."""
         ...
 
     def step(self, problem: ProblemT, state: StateT) -> StateT:
@@ -173,13 +157,22 @@ class Solver(Protocol[ProblemT, StateT]):
         """Return how it ended, or None while it goes on."""
         ...
 
+    def value(self, state: StateT) -> ValueT_co:
+        """Return what has been found if this state is the last."""
+        ...
+
+
+AnySolver: TypeAlias = Solver[Any, Any, Any]
+
 
 def solve(
     problem: ProblemT,
-    solver: Solver[ProblemT, StateT],
+    solver: Solver[ProblemT, StateT, ValueT],
+    start: Any = None,
+    *,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
-) -> Solution:
+) -> Solution[ValueT]:
     """Run a solver on a problem.
 
     An interrupt (Ctrl-C) ends the loop with what it has; the outcome says so.
@@ -189,6 +182,9 @@ def solve(
     problem : Problem or FactoredProblem
         What the solver is made for.
     solver : Solver
+    start : ndarray of shape (n, p), or a state, optional
+        Points to go on from, for a solver over points; for ADMM the `Solution.state` of a fit to the same comparisons.
+        If left out, the settings of the solver say where to begin.
     rng : numpy Generator, optional
         For solvers with a random start.
     callback : callable, optional
@@ -200,7 +196,7 @@ def solve(
     """
     solver.check(problem)
     with limited_blas(solver.space, problem.n_objects), progress_bar("fit", solver.max_iter) as bar:
-        state = solver.init(problem, rng if rng is not None else np.random.default_rng())
+        state = solver.init(problem, start, rng if rng is not None else np.random.default_rng())
         history = [state.progress]
         outcome = solver.done(problem, state)
         n_iter = 0
@@ -218,4 +214,4 @@ def solve(
         except KeyboardInterrupt:
             outcome = Outcome.INTERRUPTED
     outcome = outcome or Outcome.MAX_ITER
-    return Solution(state.gram, state.points, state.specificities, outcome, n_iter, history, state)
+    return Solution(solver.value(state), outcome, n_iter, history, state)

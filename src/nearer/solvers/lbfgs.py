@@ -53,13 +53,6 @@ class FactoredState:
     best: PointArray | None = None  # the iterate of least held-out error
     best_error: float = np.inf
     since_best: int = 0
-    gram: None = None
-    specificities: None = None
-
-    @property
-    def points(self) -> PointArray:
-        """The points to return if this state is the last."""
-        return self.iterate if self.best is None else self.best
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +61,6 @@ class Factored:
 
     Parameters
     ----------
-    rank : int
-        Dimension p of the points; an estimator sets its ``n_components`` here.
     tol : float
         Stop when the objective falls, in five iterations, by less than five times ``tol`` times its value at a point.
     max_iter : int
@@ -95,11 +86,10 @@ class Factored:
 
     Examples
     --------
-    >>> Factored(rank=2).start
+    >>> Factored().start
     'spectral'
     """
 
-    rank: int = 2
     tol: float = 1e-4
     max_iter: int = 1000
     memory: int = 5
@@ -118,7 +108,7 @@ class Factored:
 
     def check(self, problem: FactoredProblem) -> None:
         """Refuse settings that make no sense, and losses without a compiled loop."""
-        check_begin(problem, self.start, self.rank, self.path, self.dtype, self.n_threads)
+        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
         n_init = 1 if self.n_init is None else self.n_init
         check_counts(n_init=n_init, memory=self.memory, max_iter=self.max_iter, patience=self.patience)
         if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
@@ -126,9 +116,9 @@ class Factored:
         if not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
 
-    def init(self, problem: FactoredProblem, rng: np.random.Generator) -> FactoredState:
+    def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> FactoredState:
         """Evaluate the start, at the penalty where the path begins."""
-        points, path = begin(problem, self.start, self.rank, self.path, self.dtype, rng)
+        points, path = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
         value, gradient = problem.objective_and_gradient(points, path[0])
         progress = Progress(0, value, float("nan"))
         return self._judged(problem, FactoredState(points, gradient, progress, (), (value,), path))
@@ -180,6 +170,10 @@ class Factored:
             return Outcome.HELD_OUT
         arrived = len(state.path) == 1
         return Outcome.CONVERGED if arrived and _settled(problem, state, WINDOW, self.tol) else None
+
+    def value(self, state: FactoredState) -> PointArray:
+        """Return the iterate, or that of least held-out error."""
+        return state.iterate if state.best is None else state.best
 
     def _judged(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
         if problem.held_out is None:

@@ -14,13 +14,13 @@ stays behind in every direction that no comparison constrains. It is drawn on re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.losses import TwoSidedHinge
-from nearer.problems.gram import Problem
+from nearer.problems.gram import Gram, Problem
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.normal import solve_normal_equations
 from nearer.solvers.psd import nearest_psd, shrink_spectrum
@@ -41,8 +41,6 @@ class PaperState:
     Z3: FloatArray
     Z4: FloatArray
     mu: float
-    points: None = None
-    specificities: None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Paper:
         if self.start not in ("zero", "random"):
             raise ValueError(f"start must be 'zero' or 'random', got {self.start!r}")
 
-    def init(self, problem: Problem, rng: np.random.Generator) -> PaperState:
+    def init(self, problem: Problem, start: Any, rng: np.random.Generator) -> PaperState:
         """Set every multiplier to 0 and e from G_0."""
         n = problem.margins.n_objects
         points = rng.normal(size=(n, n)) if self.start == "random" else np.zeros((n, n))
@@ -132,6 +130,10 @@ class Paper:
     def done(self, problem: Problem, state: PaperState) -> Outcome | None:
         """Stop when the objective hardly changes between two iterations."""
         return Outcome.CONVERGED if state.objective_change < self.tol else None
+
+    def value(self, state: PaperState) -> Gram:
+        """Return G2, the feasible one."""
+        return Gram(state.gram)
 
 
 def _shrink_positive(points: FloatArray, step: FloatArray, power: float) -> FloatArray:

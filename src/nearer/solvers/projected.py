@@ -14,12 +14,12 @@ one of them, short of a minimum.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray
-from nearer.problems.gram import Problem
+from nearer.problems.gram import Gram, Problem
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.psd import nearest_psd
 
@@ -38,8 +38,6 @@ class ProjectedState:
     step_size: float
     small_changes: int  # consecutive steps that changed the objective by less than tol
     stalled: bool
-    points: None = None
-    specificities: None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class Projected:
                 f"solver='projected' needs trace >= 0 and ridge >= 0, got {problem.trace} and {problem.ridge}"
             )
 
-    def init(self, problem: Problem, rng: np.random.Generator) -> ProjectedState:
+    def init(self, problem: Problem, start: Any, rng: np.random.Generator) -> ProjectedState:
         """Evaluate the start; the first step size takes the typical margin from 0 to about 1."""
         n = problem.margins.n_objects
         points = rng.normal(scale=1e-2, size=(n, self.rank)) if self.start == "random" else np.zeros((n, self.rank))
@@ -124,3 +122,7 @@ class Projected:
         if state.stalled:
             return Outcome.STALLED
         return Outcome.CONVERGED if state.small_changes >= 3 else None
+
+    def value(self, state: ProjectedState) -> Gram:
+        """Return the last iterate."""
+        return Gram(state.gram)

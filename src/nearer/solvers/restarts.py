@@ -12,15 +12,16 @@ How many descents *agree*, ending as low as the best one, tells how far to trust
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from nearer.common.arrays import FloatArray
+from nearer.common.arrays import FloatArray, PointArray
 from nearer.problems.points import FactoredProblem
-from nearer.solvers.driver import Callback, Outcome, Restarts, Solution, solve
+from nearer.solvers.driver import Callback, Outcome, Restarts, Solution, ValueT, solve
 from nearer.solvers.lbfgs import Factored
 from nearer.solvers.starts import at_best_size
 
@@ -32,33 +33,81 @@ _AGREEING = 50  # times what the stopping rule leaves open in an iteration
 _LEAST_AGREEING = 1e-6
 
 
-def several_by_default(problem: FactoredProblem, solver: Any) -> bool:
+def best_of_restarts(
+    descents: Iterator[Solution[ValueT]],
+    agreeing: float,
+    badness: Callable[[Solution[ValueT]], float] = attrgetter("objective"),
+) -> Solution[ValueT]:
+    """Return the best of several descents on one problem, which are worked out one by one.
+
+    An interrupt ends them all with the best so far, whose outcome says so; before there is any, it goes on.
+
+    Parameters
+    ----------
+    descents : iterator of Solution
+    agreeing : float
+        How far from the best one that agrees with it may be.
+    badness : callable, optional
+        What is to be small; the objective if left out.
+    """
+    solutions: list[Solution[ValueT]] = []
+    interrupted = False
+    try:
+        for solution in descents:
+            solutions.append(solution)
+            interrupted = solution.interrupted
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        if not solutions:
+            raise
+        interrupted = True
+    values = [badness(solution) for solution in solutions]
+    best = solutions[int(np.argmin(values))]
+    if len(solutions) > 1:
+        best = replace(best, restarts=Restarts.of(values, agreeing))
+    return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
+
+
+def agreeing_within(tol: float) -> float:
+    """Return how far apart objectives of descents that agree may be, as a share of the objective at a point."""
+    return max(_AGREEING * tol, _LEAST_AGREEING)
+
+
+def several_by_default(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> bool:
     """Whether a solver that leaves the number of descents open gets several: in few dimensions, at a small size."""
     return (
         isinstance(solver, Factored)
         and solver.n_init is None
+        and start is None
         and isinstance(solver.start, str)
         and solver.start == "spectral"
-        and solver.rank <= FEW_DIMENSIONS
-        and len(problem.source) * solver.rank <= MOST_WORK
+        and problem.rank <= FEW_DIMENSIONS
+        and len(problem.source) * problem.rank <= MOST_WORK
     )
 
 
-def dimensions_above(problem: FactoredProblem, solver: Any) -> int:
+def dimensions_above(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> int:
     """Return the most dimensions that a descent of this solver takes place in."""
-    return int(solver.rank) + (max(_EXTRA_DIMENSIONS) if several_by_default(problem, solver) else 0)
+    return problem.rank + (max(_EXTRA_DIMENSIONS) if several_by_default(problem, solver, start) else 0)
 
 
 def solve_from_all_starts(
-    problem: FactoredProblem, solver: Any, rng: np.random.Generator, callback: Callback | None = None
-) -> Solution:
+    problem: FactoredProblem,
+    solver: Any,
+    start: PointArray | None = None,
+    rng: np.random.Generator | None = None,
+    callback: Callback | None = None,
+) -> Solution[PointArray]:
     """Return the best of a solver's descents; its `Restarts` tell how many there were.
 
     Parameters
     ----------
     problem : FactoredProblem
     solver : Factored or SVRG
-    rng : numpy Generator
+    start : ndarray, shape (n, p), optional
+        Points that the first descent goes on from.
+    rng : numpy Generator, optional
         For random starts.
     callback : callable, optional
         Called with each `Progress` of each descent.
@@ -66,60 +115,44 @@ def solve_from_all_starts(
     Returns
     -------
     Solution
-        Of least held-out error, or lowest. An interrupt ends all descents with the best so far.
+        Of least held-out error, or lowest.
     """
-    descents = _from_comparisons if several_by_default(problem, solver) else _one_by_one
-    return best_of(descents(problem, solver, rng, callback), problem, solver.tol)
-
-
-def best_of(descents: Iterator[Solution], problem: FactoredProblem, tol: float) -> Solution:
-    """Return the best of solutions that are worked out one by one, until one of them is interrupted."""
-    solutions: list[Solution] = []
-    interrupted = False
-    try:
-        for solution in descents:
-            solutions.append(solution)
-            if solution.outcome is Outcome.INTERRUPTED:
-                break
-    except KeyboardInterrupt:
-        if not solutions:
-            raise
-        interrupted = True
-    badness = [_badness(problem, solution) for solution in solutions]
-    best = solutions[int(np.argmin(badness))]
-    open_ = max(_AGREEING * tol, _LEAST_AGREEING) * (problem.objective_at_zero if problem.held_out is None else 1.0)
-    best = replace(best, restarts=Restarts.of(badness, open_))
-    interrupted = interrupted or solutions[-1].outcome is Outcome.INTERRUPTED
-    return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
-
-
-def _badness(problem: FactoredProblem, solution: Solution) -> float:
-    if problem.held_out is None or solution.points is None:
-        return solution.history[-1].objective
-    return problem.held_out_error(solution.points)
+    if several_by_default(problem, solver, start):
+        descents = _from_comparisons(problem, solver, rng, callback)
+    else:
+        descents = _one_by_one(problem, solver, start, rng, callback)
+    agreeing = agreeing_within(solver.tol)
+    if problem.held_out is not None:
+        return best_of_restarts(descents, agreeing, lambda solution: problem.held_out_error(solution.value))
+    return best_of_restarts(descents, agreeing * problem.objective_at_zero)
 
 
 def _one_by_one(
-    problem: FactoredProblem, solver: Any, rng: np.random.Generator, callback: Callback | None
-) -> Iterator[Solution]:
-    for descent in solver.descents():
-        yield solve(problem, descent, rng, callback)
+    problem: FactoredProblem,
+    solver: Any,
+    start: PointArray | None,
+    rng: np.random.Generator | None,
+    callback: Callback | None,
+) -> Iterator[Solution[PointArray]]:
+    first, *others = solver.descents()
+    yield solve(problem, first, start, rng=rng, callback=callback)
+    for descent in others:
+        yield solve(problem, descent, rng=rng, callback=callback)
 
 
 def _from_comparisons(
-    problem: FactoredProblem, solver: Factored, rng: np.random.Generator, callback: Callback | None
-) -> Iterator[Solution]:
+    problem: FactoredProblem, solver: Factored, rng: np.random.Generator | None, callback: Callback | None
+) -> Iterator[Solution[PointArray]]:
     """Yield where the spectral start leads, with and without a path, and what comes from maps of more dimensions."""
-    yield solve(problem, solver, rng, callback)
-    yield solve(problem, replace(solver, path=()), rng, callback)
+    yield solve(problem, solver, rng=rng, callback=callback)
+    yield solve(problem, replace(solver, path=()), rng=rng, callback=callback)
     for extra in _EXTRA_DIMENSIONS:
-        wide = replace(solver, rank=solver.rank + extra, tol=max(solver.tol, _START_TOL))
-        above = solve(problem, wide, rng, callback)
-        if above.outcome is Outcome.INTERRUPTED:
+        wide, rough = replace(problem, rank=problem.rank + extra), replace(solver, tol=max(solver.tol, _START_TOL))
+        above = solve(wide, rough, rng=rng, callback=callback)
+        if above.interrupted:
             raise KeyboardInterrupt
-        assert above.points is not None
-        for flat in _flattened(np.asarray(above.points, np.float64), problem.mentions > 0, solver.rank):
-            yield solve(problem, replace(solver, start=at_best_size(problem, flat)), rng, callback)
+        for flat in _flattened(np.asarray(above.value, np.float64), problem.mentions > 0, problem.rank):
+            yield solve(problem, solver, at_best_size(problem, flat), rng=rng, callback=callback)
 
 
 def _flattened(points: FloatArray, seen: Any, rank: int) -> Iterator[FloatArray]:

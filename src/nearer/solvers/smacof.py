@@ -33,8 +33,6 @@ class SmacofState:
     disparities: FloatArray
     progress: Progress
     recent: tuple[float, ...]
-    gram: None = None
-    specificities: None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,6 @@ class Smacof:
 
     Parameters
     ----------
-    start : ndarray, shape (n, p)
     tol : float
         Stop when the stress falls by less than this in an iteration, over ten of them.
     max_iter : int
@@ -54,20 +51,18 @@ class Smacof:
     3000
     """
 
-    start: FloatArray | None = None
     tol: float = 1e-6
     max_iter: int = 3000
     space: ClassVar[Space] = "points"
 
     def check(self, problem: StressProblem) -> None:
-        """Refuse a start that does not fit."""
-        if self.start is None or len(self.start) != problem.n_objects:
-            raise ValueError(f"start must have one row for each of {problem.n_objects} objects")
+        """Any problem will do."""
 
-    def init(self, problem: StressProblem, rng: np.random.Generator) -> SmacofState:
+    def init(self, problem: StressProblem, start: FloatArray | None, rng: np.random.Generator) -> SmacofState:
         """Return the start with its stress."""
-        assert self.start is not None
-        return _state(problem, self.start, 0)
+        if start is None or len(start) != problem.n_objects:
+            raise ValueError(f"start must have one row for each of {problem.n_objects} objects")
+        return _state(problem, start, 0)
 
     def step(self, problem: StressProblem, state: SmacofState) -> SmacofState:
         """One Guttman transform, taken twice as far where that is better."""
@@ -86,6 +81,10 @@ class Smacof:
             return Outcome.CONVERGED
         settled = len(state.recent) > WINDOW and state.recent[0] - state.recent[-1] <= WINDOW * self.tol
         return Outcome.CONVERGED if settled else None
+
+    def value(self, state: SmacofState) -> FloatArray:
+        """Return the points."""
+        return state.points
 
 
 def _state(problem: StressProblem, points: FloatArray, iteration: int) -> SmacofState:

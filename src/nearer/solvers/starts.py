@@ -28,8 +28,9 @@ _SAMPLE = 20_000
 _SMALLEST_SIZE = 0.01  # of a dimension, against the largest eigenvalue
 
 
-def spectral_start(problem: FactoredProblem, rank: int) -> PointArray:
+def spectral_start(problem: FactoredProblem) -> PointArray:
     """Return the points of the leading pull, (n, p), as large as suits the loss best."""
+    rank = problem.rank
     eigenvalues, vectors = leading_pull(problem, rank)
     points = np.zeros((problem.n_objects, rank))
     kept = min(rank, len(eigenvalues))
@@ -53,7 +54,6 @@ class Beginning(NamedTuple):
 def begin(
     problem: FactoredProblem,
     start: Start,
-    rank: int,
     path: Sequence[float],
     dtype: str,
     rng: np.random.Generator,
@@ -63,42 +63,47 @@ def begin(
     A map to go on from is not taken apart: no path leads there.
     """
     penalties: tuple[float, ...] = (problem.trace,)
+    _check_start(problem, start)
     if not isinstance(start, str):
         points = np.array(start)
     else:
-        spectrum = leading_pull(problem, rank)
+        spectrum = leading_pull(problem, problem.rank)
         vanishing = problem.loss.pull_of_zero * float(spectrum.eigenvalues[0])
         penalties = (*(share * vanishing for share in path if share * vanishing > problem.trace), *penalties)
         problem = replace(problem, spectrum=spectrum)
-        points = spectral_start(problem, rank) if start == "spectral" else random_start(problem, rank, rng)
+        points = spectral_start(problem) if start == "spectral" else random_start(problem, rng)
     return Beginning(np.ascontiguousarray(points, dtype), penalties)
 
 
 def check_begin(
-    problem: FactoredProblem, start: Start, rank: int, path: Sequence[float], dtype: str, n_threads: int | None
+    problem: FactoredProblem, start: Start, path: Sequence[float], dtype: str, n_threads: int | None
 ) -> None:
     """Refuse what no descent can begin with, and losses without a compiled loop."""
     if not isinstance(problem, FactoredProblem):
         raise ValueError("this solver moves points and works on a FactoredProblem; see nearer.problems.points")
-    check_counts(rank=rank, n_threads=1 if n_threads is None else n_threads)
+    check_counts(rank=problem.rank, n_threads=1 if n_threads is None else n_threads)
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
     if not all(0 <= share < np.inf for share in path):
         raise ValueError(f"path must hold finite numbers >= 0, got {path!r}")
     if isinstance(start, str) and start not in ("spectral", "random"):
         raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {start!r}")
-    if not isinstance(start, str) and np.shape(start) != (problem.n_objects, rank):
-        raise ValueError(
-            f"start must have shape {(problem.n_objects, rank)}, one row for each object, got {np.shape(start)}"
-        )
-    if not isinstance(start, str) and not np.isfinite(start).all():
-        raise ValueError("start holds NaN or infinity; pass finite points")
+    _check_start(problem, start)
     _ = problem.loss.compiled
 
 
-def random_start(problem: FactoredProblem, rank: int, rng: np.random.Generator) -> PointArray:
+def _check_start(problem: FactoredProblem, start: Start) -> None:
+    if not isinstance(start, str) and np.shape(start) != (problem.n_objects, problem.rank):
+        raise ValueError(
+            f"start must have shape {(problem.n_objects, problem.rank)}, one row for each object, got {np.shape(start)}"
+        )
+    if not isinstance(start, str) and not np.isfinite(start).all():
+        raise ValueError("start holds NaN or infinity; pass finite points")
+
+
+def random_start(problem: FactoredProblem, rng: np.random.Generator) -> PointArray:
     """Return Gaussian points, (n, p), as large as suits the loss best; objects in no comparison at the origin."""
-    points = rng.normal(size=(problem.n_objects, rank))
+    points = rng.normal(size=(problem.n_objects, problem.rank))
     points[problem.mentions == 0] = 0
     return at_best_size(problem, points)
 

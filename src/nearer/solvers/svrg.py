@@ -64,8 +64,6 @@ class SVRGState:
     path: tuple[float, ...]  # the trace penalties from the present one to the one asked for
     sample: FactoredProblem | None = None  # the problem of some comparisons, while these are enough
     rejected: int = 0  # epochs in a row that ended higher than they began
-    gram: None = None
-    specificities: None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +72,6 @@ class SVRG:
 
     Parameters
     ----------
-    rank : int
-        Dimension p of the points; an estimator sets its ``n_components`` here.
     tol : float
         Stop when three epochs lower the objective by less than ``tol`` times its value at a point.
     max_iter : int
@@ -104,7 +100,6 @@ class SVRG:
     True
     """
 
-    rank: int = 2
     tol: float = 1e-3
     max_iter: int = 200
     batch_size: int | None = None
@@ -121,16 +116,16 @@ class SVRG:
 
     def check(self, problem: FactoredProblem) -> None:
         """Refuse settings that make no sense, and losses without a compiled loop."""
-        check_begin(problem, self.start, self.rank, self.path, self.dtype, self.n_threads)
+        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
         check_counts(max_iter=self.max_iter, batch_size=1 if self.batch_size is None else self.batch_size)
         if not 0 < self.epsilon < np.inf:
             raise ValueError(f"epsilon must be a finite number > 0, got {self.epsilon!r}")
         if not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
 
-    def init(self, problem: FactoredProblem, rng: np.random.Generator) -> SVRGState:
+    def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> SVRGState:
         """Evaluate the start, at the penalty where the path begins, and find a first step."""
-        points, path = begin(problem, self.start, self.rank, self.path, self.dtype, rng)
+        points, path = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
         sample = None if len(path) == 1 else sampled(problem, ROWS_PER_COORDINATE * points.size, rng)
         value, gradient = (sample or problem).objective_and_gradient(points, path[0])
         curvature = _curvature(problem, points, gradient, path[0])
@@ -174,6 +169,10 @@ class SVRG:
             return Outcome.STALLED
         arrived = len(state.path) == 1 and state.sample is None
         return Outcome.CONVERGED if arrived and _settled(problem, state, WINDOW, self.tol) else None
+
+    def value(self, state: SVRGState) -> PointArray:
+        """Return the last snapshot."""
+        return state.points
 
     def _pass(self, problem: FactoredProblem, state: SVRGState) -> PointArray:
         """Return the points after one move for each batch."""

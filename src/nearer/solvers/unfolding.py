@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
-from nearer.common.arrays import FloatArray
+from nearer.common.arrays import FloatArray, PointArray
 from nearer.common.randomness import stream
 from nearer.data.graph import Graph
 from nearer.geometry import centred, embedding_from_gram, principal
 from nearer.problems.graph import GraphProblem
-from nearer.solvers import Factored, Outcome, Solution, solve
+from nearer.solvers import Factored, Solution, solve
 from nearer.solvers.driver import Callback
 
 _LANDMARKS = 300
@@ -24,25 +24,25 @@ _PRESSURES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # on the extra di
 _UNFOLDING_STEPS = 200  # at each of them
 
 
-def descend(problem: GraphProblem, solver: Factored, rng: np.random.Generator, callback: Callback | None) -> Solution:
+def descend(
+    problem: GraphProblem, solver: Factored, rng: np.random.Generator, callback: Callback | None
+) -> Solution[PointArray]:
     """Return where a descent ends; one that starts with the graph begins with an extra dimension."""
     if not isinstance(solver.start, str) or solver.start == "random":
-        return solve(problem, solver, rng, callback)
-    rank, n_iter = solver.rank, 0
+        return solve(problem, solver, rng=rng, callback=callback)
+    rank, n_iter = problem.rank, 0
     points = steps_map(problem.graph, rank + 1)
     everything = np.ones(len(points), dtype=bool)
+    short = replace(solver, max_iter=_UNFOLDING_STEPS)
     for pressure in _PRESSURES:
-        pressed = replace(problem, pressure=pressure / (problem.n_objects * problem.others), flat=rank)
-        unfolding = replace(
-            solver, rank=rank + 1, start=scaled(problem, principal(points, everything)), max_iter=_UNFOLDING_STEPS
-        )
-        solution = solve(pressed, unfolding, rng, callback)
-        assert solution.points is not None
-        points, n_iter = np.asarray(solution.points, np.float64), n_iter + solution.n_iter
-        if solution.outcome is Outcome.INTERRUPTED:
-            return replace(solution, points=principal(points, everything)[:, :rank], n_iter=n_iter)
+        pressed = replace(problem, rank=rank + 1, pressure=pressure / (problem.n_objects * problem.others), flat=rank)
+        start = scaled(problem, principal(points, everything))
+        solution = solve(pressed, short, start, rng=rng, callback=callback)
+        points, n_iter = np.asarray(solution.value, np.float64), n_iter + solution.n_iter
+        if solution.interrupted:
+            return replace(solution, value=principal(points, everything)[:, :rank], n_iter=n_iter)
     flat = scaled(problem, principal(points, everything)[:, :rank])
-    solution = solve(problem, replace(solver, start=flat), rng, callback)
+    solution = solve(problem, solver, flat, rng=rng, callback=callback)
     return replace(solution, n_iter=n_iter + solution.n_iter)
 
 

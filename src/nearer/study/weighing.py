@@ -8,7 +8,6 @@ is better than chance against a map of the others, all count alike.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
@@ -43,7 +42,7 @@ class Weighed(BestOf):
         comparisons: Comparisons | ComparisonsFile,
         callback: Callback | None = None,
         start: FloatArray | None = None,
-    ) -> Self:
+    ) -> None:
         assert isinstance(comparisons, Comparisons)
         quick = CKL(self.n_components, random_state=0)
         found = annotator_reliability(quick, comparisons, random_state=0)
@@ -52,4 +51,4 @@ class Weighed(BestOf):
             self.weighs_ = True
         except ValueError:  # nobody is better than chance
             self.weighs_ = False
-        return super()._fit(comparisons, callback, start)
+        super()._fit(comparisons, callback, start)

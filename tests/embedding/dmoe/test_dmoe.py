@@ -76,9 +76,9 @@ def test_the_seed_of_a_random_start_is_not_the_seed_of_the_data():
     drawn = []
 
     class Spy(Paper):
-        def init(self, problem, rng):
-            drawn.append(super().init(problem, rng).gram)
-            return super().init(problem, rng)
+        def init(self, problem, start, rng):
+            drawn.append(super().init(problem, start, rng).gram)
+            return super().init(problem, start, rng)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

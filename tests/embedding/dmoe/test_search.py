@@ -12,7 +12,7 @@ from nearer.embedding import DMOE
 from nearer.embedding.dmoe import search as tuning
 from nearer.embedding.dmoe.candidates import Given, paths
 from nearer.embedding.dmoe.paths import along
-from nearer.embedding.dmoe.search import search, worth_tuning
+from nearer.embedding.dmoe.search import CrossValidation, worth_tuning
 from nearer.problems.distances import error_from_margins
 from nearer.solvers import ADMM
 from nearer.streaming import ComparisonsFile
@@ -28,7 +28,7 @@ PATHS = paths(Given(Penalty.open()), 2, "auto")
 
 
 def found(comparisons, **more):
-    return search(comparisons, PATHS, np.random.default_rng(0), **more)
+    return CrossValidation(PATHS, **more).run(comparisons, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)

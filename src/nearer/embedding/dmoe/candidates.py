@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from nearer.losses import TwoSidedHinge
 from nearer.problems.penalty import Penalty
 
 Rank: TypeAlias = int | Literal["full"]
@@ -36,6 +37,11 @@ class Candidate:
     nu: float
     power: float
     rank: Rank
+
+    @property
+    def loss(self) -> TwoSidedHinge:
+        """The two-sided hinge with these settings."""
+        return TwoSidedHinge(self.nu, self.power)
 
     def params(self) -> dict[str, Any]:
         """Return the arguments of DMOE that ask for this setting."""

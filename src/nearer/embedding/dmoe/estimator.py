@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import clone
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.units import counted
-from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.distillation import distilled_gram
 from nearer.embedding.dmoe.candidates import Candidate, Given, Rank, paths
-from nearer.embedding.dmoe.search import Search, average, per_object, search, worth_tuning
-from nearer.embedding.fitting import OF_RANK, Fitted, refined, with_points
-from nearer.embedding.gram_map import gram_map
+from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
+from nearer.embedding.fitting import Fitted, Recipe, fit, refined, turned, with_points
+from nearer.embedding.loss_based import GramEmbedding
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.probability import Calibration, spread_of_points
-from nearer.geometry import embedding_from_gram
 from nearer.losses import TwoSidedHinge
-from nearer.problems.margins import MarginMap
 from nearer.problems.penalty import Penalty
-from nearer.solvers import ADMM, ClosedForm, Factored, Outcome, Paper, Solver
-from nearer.solvers.driver import Callback
+from nearer.solvers import ADMM, ClosedForm, Factored, Paper
+from nearer.solvers.blas import limited_blas
+from nearer.solvers.driver import AnySolver, Callback
 
-_SOLVERS: dict[str, Solver[Any, Any]] = {
+Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
+_SOLVERS: dict[str, AnySolver] = {
     "admm": ADMM(),
     "paper": Paper(),
     "closed": ClosedForm(),
@@ -36,11 +36,14 @@ _SOLVERS: dict[str, Solver[Any, Any]] = {
 _FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "factored": Penalty(0.01, ridge=0.0)}
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
 MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
+# The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
+# It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
+OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
 FEW_COMPARISONS = 15  # for each object
 _BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
-class DMOE(OrdinalEmbedding):
+class DMOE(GramEmbedding):
     r"""Distributional margin based ordinal embedding, which chooses its settings from the comparisons.
 
     Learns a Gram matrix whose margins have a high mean and a small spread, by the convex problem
@@ -127,12 +130,11 @@ class DMOE(OrdinalEmbedding):
     True
     """
 
-    gram_: FloatArray
-    specificities_: FloatArray
     cv_results_: dict[str, Any]
     best_index_: int
     _choice: Candidate
-    _search: Search | None
+    _search: SearchResult | None
+    _given_search: SearchResult | None = None
     _calibration: Calibration | None
 
     def __init__(
@@ -143,7 +145,7 @@ class DMOE(OrdinalEmbedding):
         nu: float | None = None,
         power: float | None = None,
         rank: Rank | None = None,
-        solver: str | Solver[Any, Any] = "auto",
+        solver: str | AnySolver = "auto",
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -166,28 +168,50 @@ class DMOE(OrdinalEmbedding):
         if whole and self.solver != "auto":
             raise ValueError(f"rank={self.rank} needs solver='auto', got {self.solver!r}; for maps, set n_components")
 
-    def _settle(self, comparisons: Comparisons | ComparisonsFile) -> None:
+    def _fit(
+        self,
+        comparisons: Comparisons | ComparisonsFile,
+        callback: Callback | None = None,
+        start: FloatArray | None = None,
+    ) -> None:
         kind = self._kind(comparisons.n_objects, len(comparisons))
-        rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
-        if rank is not None and kind == "factored":
-            raise ValueError(
-                f"rank={rank!r} is that of a Gram matrix, which there is for up to {MOST_OBJECTS_CONVEX} objects and "
-                f"{MOST_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
-            )
-        given = Given(self.penalty or Penalty.open(), self.nu, self.power, rank)
-        self._search = None
-        if given.penalty.is_open and kind != "other" and worth_tuning(comparisons):
-            assert isinstance(comparisons, Comparisons)
-            tried = paths(given, self.n_components, kind, per_object(comparisons))
-            if tried:
-                rng = stream(0 if self.random_state is None else self.random_state, "folds")
-                self._search = search(comparisons, tried, rng, closed=kind == "closed")
-        if self._search is not None and self._search.has_best:
-            self._choice = self._search.best
-        else:
-            self._choice = self._fixed(given, kind, comparisons)
+        with self._telling_of_interrupts():
+            self._search = self._searched(comparisons, kind)
+            known = self._search is not None and self._search.has_best
+            self._choice = self._search.best if self._search and known else self._fixed(comparisons, kind)
+            recipe = self._recipe(kind)
+            with limited_blas(recipe.solver.space, comparisons.n_objects):
+                fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
+                fitted = self._with_map(fitted, comparisons, kind)
+                fitted = self._averaged(fitted, comparisons, kind)
+        if self._search is not None and self._search.interrupted:
+            fitted = fitted.interrupted()
+        self._keep_fitted(turned(fitted, start), comparisons, recipe.solver)
+        self._report(fitted)
 
-    def _kind(self, n_objects: int, n_comparisons: int) -> Literal["auto", "admm", "closed", "factored", "other"]:
+    def _searched(self, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> SearchResult | None:
+        """Return what cross-validation says of the settings that are open; None where there is nothing to choose."""
+        if self._given_search is not None:
+            return self._given_search
+        given = self._given()
+        if given.rank is not None and kind == "factored":
+            raise ValueError(
+                f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {MOST_OBJECTS_CONVEX} objects "
+                f"and {MOST_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
+            )
+        if not given.penalty.is_open or kind == "other" or not isinstance(comparisons, Comparisons):
+            return None
+        if not worth_tuning(comparisons):
+            return None
+        tried = paths(given, self.n_components, kind, per_object(comparisons))
+        rng = stream(0 if self.random_state is None else self.random_state, "folds")
+        return CrossValidation(tried, closed=kind == "closed").run(comparisons, rng) if tried else None
+
+    def _given(self) -> Given:
+        rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
+        return Given(self.penalty or Penalty.open(), self.nu, self.power, rank)
+
+    def _kind(self, n_objects: int, n_comparisons: int) -> Kind:
         """Return which settings the solver leaves to choose from."""
         if isinstance(self.solver, str) and self.solver not in ("auto", *_SOLVERS):
             raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
@@ -200,8 +224,9 @@ class DMOE(OrdinalEmbedding):
             return "closed"
         return "factored" if self.solver == "factored" or isinstance(self.solver, Factored) else "other"
 
-    def _fixed(self, given: Given, kind: str, comparisons: Comparisons | ComparisonsFile) -> Candidate:
+    def _fixed(self, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Candidate:
         """Return the settings without a search."""
+        given = self._given()
         paper = self.solver == "paper" or isinstance(self.solver, Paper)
         over_points = isinstance(given.rank, int) or kind == "factored"
         usual = _FIXED_PENALTIES.get("paper" if paper else "factored" if over_points else kind, Penalty())
@@ -211,79 +236,82 @@ class DMOE(OrdinalEmbedding):
         return given.fill(Candidate(usual, float(few), 2, rank))
 
     def _loss(self) -> TwoSidedHinge:
-        return TwoSidedHinge(self._choice.nu, self._choice.power)
+        return self._choice.loss
 
-    def _rank(self) -> int:
-        return self.n_components if self._choice.rank == "full" else self._choice.rank
+    def _recipe(self, kind: Kind) -> Recipe:
+        choice, solver = self._choice, self._solver(kind)
+        specificity = choice.penalty.specificity
+        if specificity is not None and specificity < np.inf and not isinstance(solver, ADMM):
+            raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")
+        over_points = getattr(solver, "space", None) == "points" and choice.rank != "full"
+        return Recipe(choice.loss, choice.penalty, solver, int(choice.rank) if over_points else self.n_components)
 
-    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
+    def _solver(self, kind: Kind) -> AnySolver:
         if not isinstance(self.solver, str):
             return self.solver
-        if self.solver == "auto":
-            if self._choice.rank == "full":
-                return _SOLVERS["admm"]
-            return OF_RANK if self._kind(n_objects, n_comparisons) == "auto" else _SOLVERS["factored"]
-        return _SOLVERS[self.solver]
+        if self.solver != "auto":
+            return _SOLVERS[self.solver]
+        if self._choice.rank == "full":
+            return _SOLVERS["admm"]
+        return OF_RANK if kind == "auto" else _SOLVERS["factored"]
 
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        penalty = self._choice.penalty
-        if penalty.specificity is not None and penalty.specificity < np.inf and not isinstance(solver, ADMM):
-            raise ValueError(f"specificity={penalty.specificity} needs solver='admm', got {self.solver!r}")
-        return penalty
-
-    def _solved(
-        self, comparisons: Comparisons | ComparisonsFile, solver: Solver[Any, Any], callback: Callback | None
-    ) -> Fitted:
-        fitted = super()._solved(comparisons, solver, callback)
-        if self._kind(comparisons.n_objects, len(comparisons)) in ("auto", "admm"):
-            assert isinstance(comparisons, Comparisons)
-            fitted = self._with_map(fitted, comparisons)
-            if self._shared(fitted):
-                fitted = self._averaged(fitted, comparisons)
-        return _interrupted(fitted) if self._search is not None and self._search.interrupted else fitted
-
-    def _with_map(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
+    def _with_map(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Fitted:
         """Return a fit whose map is the best of its dimension, where the search knows it, and whose matrix predicts."""
+        if not isinstance(comparisons, Comparisons):
+            return fitted
         choice, p = self._choice, self.n_components
+        best = None if self._search is None else self._search.best_of_rank(p)
+        if fitted.predictor is not None and best is None:
+            fitted = refined(fitted, comparisons, self._loss())
+        if kind not in ("auto", "admm"):
+            return fitted
         if choice.rank != "full":
             fitted = replace(fitted, predictor=Predictor.of(fitted.embedding @ fitted.embedding.T))
-        best = None if self._search is None else self._search.best_of_rank(p)
         if choice.rank == p or (choice.rank == "full" and best is None):
             return fitted
         best = best or choice
-        return with_points(fitted, comparisons, TwoSidedHinge(best.nu, best.power), best.penalty, p)
+        return with_points(fitted, comparisons, Recipe(best.loss, best.penalty, OF_RANK, p))
 
-    def _shared(self, fitted: Fitted) -> bool:
-        """Whether all settings with a share have a part in the result; not if a rank was asked for."""
-        found = self._search
-        whole = found is not None and found.has_best and not found.interrupted
-        return whole and fitted.solution.outcome.ok and self.rank in (None, "full")
+    def _averaged(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Fitted:
+        """Return a fit whose matrix is the average of all settings that share in it, and whose map answers as it does.
 
-    def _averaged(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
-        """Return a fit whose matrix is the average of all that have a share, and whose map answers as that does."""
-        assert self._search is not None
-        assert fitted.predictor is not None
-        calibration = self._search.calibration
-        assert calibration is not None
+        Not if a rank was asked for, nor after an interrupt.
+        """
+        found, predictor = self._search, fitted.predictor
+        if found is None or found.calibration is None or found.interrupted or not found.has_best:
+            return fitted
+        if kind not in ("auto", "admm") or self.rank not in (None, "full") or not fitted.solution.outcome.ok:
+            return fitted
+        if predictor is None or not isinstance(comparisons, Comparisons):
+            return fitted
         rng = stream(0 if self.random_state is None else self.random_state, "questions")
         try:
-            fitted = replace(fitted, predictor=average(self._search, comparisons, fitted.predictor))
-            assert fitted.predictor is not None
-            points, interrupted = gram_map(counted(comparisons), fitted.predictor, calibration, fitted.embedding, rng)
+            predictor = average(found, comparisons, predictor)
+            fitted = replace(fitted, predictor=predictor)
+            points, interrupted = distilled_gram(
+                counted(comparisons), predictor, found.calibration, fitted.embedding, rng
+            )
         except KeyboardInterrupt:
-            return _interrupted(fitted)
+            return fitted.interrupted()
         fitted = replace(fitted, embedding=points)
-        return _interrupted(fitted) if interrupted else fitted
+        return fitted.interrupted() if interrupted else fitted
 
-    def _finished(self, fitted: Fitted, comparisons: Comparisons) -> Fitted:
-        searched = self._search is not None and self._search.best_of_rank(self.n_components) is not None
-        return fitted if searched else refined(fitted, comparisons, self._loss())
-
-    def with_chosen_settings(self) -> OrdinalEmbedding:
+    def with_chosen_settings(self) -> DMOE:
         """Return a DMOE, not yet fitted, that takes over the settings, their shares and the calibration of this fit."""
-        from nearer.embedding.dmoe.refit import settled
+        same: DMOE = clone(self)
+        if self._search is not None and self._search.has_best and not self._search.interrupted:
+            same._given_search = self._search
+            return same
+        # Without a Gram matrix there is no rank to ask for.
+        rank = self.rank_ if self.solver == "auto" and hasattr(self, "gram_") else self.rank
+        same.set_params(penalty=self.penalty_, nu=self.nu_, power=self.power_, rank=rank)
+        return same
 
-        return settled(self)
+    def __sklearn_clone__(self) -> Self:
+        copy: Self = super().__sklearn_clone__()
+        if self._given_search is not None:
+            copy._given_search = self._given_search
+        return copy
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
@@ -297,49 +325,23 @@ class DMOE(OrdinalEmbedding):
         holds = self._calibration.probability(margins / self._spread if self._spread > 0 else margins)
         return np.column_stack([1 - holds, holds])
 
-    def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
-        if not hasattr(self, "gram_"):
-            return super()._distances(quadruplets)
-        return MarginMap.from_quadruplets(quadruplets, self.n_objects_).distances(self.gram_)
-
-    def _extend(self, added: Comparisons) -> None:
-        if hasattr(self, "gram_"):
-            # The old objects keep their block of the matrix; new ones get points in the space that it spans. A
-            # constant on the diagonal changes no margin; this one brings the matrix of the closed form into the cone.
-            n = self.n_objects_
-            lift = max(0.0, -float(np.linalg.eigvalsh(self.gram_)[0]))
-            points = self._placed(embedding_from_gram(self.gram_ + lift * np.eye(n), n), added)
-            gram = points @ points.T - lift * np.eye(len(points))
-            gram[:n, :n] = self.gram_
-            super()._extend(added)
-            self.gram_, self.specificities_ = gram, np.pad(self.specificities_, (0, len(points) - n))
-        else:
-            super()._extend(added)
-
-    def _keep(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile) -> None:
-        super()._keep(fitted, comparisons)
-        solution, problem = fitted.solution, fitted.problem
+    def _keep_fitted(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, solver: AnySolver) -> None:
+        super()._keep_fitted(fitted, comparisons, solver)
         for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.dual_gap_ = solution.dual_gap
-        self.ridge_ = problem.ridge
+        self.dual_gap_, self.ridge_ = fitted.solution.dual_gap, fitted.ridge
         self.penalty_, self.nu_, self.power_, self.rank_ = self._choice.params().values()
         if self._search is not None and self._search.has_best:
             self.cv_results_, self.best_index_ = self._search.results(), self._search.best_index
         if fitted.predictor is not None:
             self.gram_, self.specificities_ = fitted.predictor
         self._calibration = None if self._search is None else self._search.calibration
-        if self._calibration is not None:
-            assert isinstance(comparisons, Comparisons)
+        if self._calibration is not None and isinstance(comparisons, Comparisons):
             seen = np.unique(counted(comparisons).rows)
             if fitted.predictor is not None:
                 self._spread = fitted.predictor.spread(seen)
             else:
                 self._spread = spread_of_points(self.embedding_[seen])
-
-
-def _interrupted(fitted: Fitted) -> Fitted:
-    return replace(fitted, solution=replace(fitted.solution, outcome=Outcome.INTERRUPTED))
 
 
 def _compared(comparisons: Comparisons | ComparisonsFile) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +17,13 @@ from nearer.data.comparisons import Comparisons
 from nearer.embedding.dmoe.candidates import Candidate
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.probability import spread_of_points
-from nearer.losses import TwoSidedHinge
 from nearer.problems.distances import clear_ties
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
 from nearer.problems.points import FactoredProblem, InMemory, rows_of
 from nearer.problems.spectrum import leading_pull
-from nearer.solvers import ADMM, ClosedForm, Factored, Outcome, Solution, solve
+from nearer.solvers import ADMM, ClosedForm, Factored, Solution, solve
+from nearer.solvers.driver import AnySolver, ValueT
 
 _ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
 _POINTS = Factored(tol=3e-4, max_iter=200, path=())
@@ -77,19 +76,19 @@ def along(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> 
 def _gram_matrices(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> Iterator[Predictor]:
     margins, weights = MarginMap.from_quadruplets(train.oriented, train.n_objects).merged(train.sample_weight)
     margins, seen = margins.over_seen_objects()
-    problem = Problem(margins, _loss(candidates[0]), weights)
-    solution: Solution | None = None
+    problem = Problem(margins, candidates[0].loss, weights)
+    solver: AnySolver = ClosedForm() if closed else _ADMM
+    state = None
     for candidate in candidates:
         diagonal = candidate.penalty.diagonal
         assert diagonal is not None
-        if problem.margins.diagonal != diagonal or problem.loss != _loss(candidate):
+        if problem.margins.diagonal != diagonal or problem.loss != candidate.loss:
             # One problem serves all candidates that differ in their weights alone: its pull is worked out once.
-            problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=_loss(candidate))
-        solver: Any = ClosedForm() if closed else replace(_ADMM, start=None if solution is None else solution.state)
-        solution = _uninterrupted(solve(candidate.penalty.of(problem), solver))
-        everywhere = solution.among(seen, train.n_objects)
-        assert everywhere.gram is not None
-        yield Predictor.of(everywhere.gram, everywhere.specificities, diagonal)
+            problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=candidate.loss)
+        solution = _uninterrupted(solve(candidate.penalty.over_gram_matrices(problem), solver, state))
+        state = None if closed else solution.state
+        everywhere = solution.value.among(seen, train.n_objects)
+        yield Predictor.of(everywhere.matrix, everywhere.specificities, diagonal)
 
 
 def _points(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[Points]:
@@ -100,27 +99,20 @@ def _points(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[Poi
     seen[train.rows] = True
     if not seen.all():
         train = replace(train, rows=(np.cumsum(seen) - 1)[train.rows], objects=train.objects[seen])
-    problem = FactoredProblem(InMemory(train), _loss(candidates[0]))
-    problem = replace(problem, spectrum=leading_pull(problem, rank))
-    assert problem.spectrum is not None
-    largest = float(problem.spectrum.eigenvalues[0])
-    start: Any = "spectral"
+    problem = FactoredProblem(InMemory(train), candidates[0].loss, rank=rank)
+    spectrum = leading_pull(problem, rank)
+    problem, start = replace(problem, spectrum=spectrum), None
     for candidate in candidates:
-        penalized = candidate.penalty.over_points(replace(problem, loss=_loss(candidate)), largest)
-        solution = _uninterrupted(solve(penalized, replace(_POINTS, rank=rank, start=start)))
-        assert solution.points is not None
+        penalized = candidate.penalty.over_points(replace(problem, loss=candidate.loss), float(spectrum.eigenvalues[0]))
+        points = _uninterrupted(solve(penalized, _POINTS, start)).value
         # One point has no gradient out of it: nothing to go on from.
-        start = solution.points if np.ptp(solution.points, axis=0).any() else "spectral"
+        start = points if np.ptp(points, axis=0).any() else None
         placed = np.zeros((len(seen), rank))
-        placed[seen] = solution.points - solution.points.mean(axis=0)
+        placed[seen] = points - points.mean(axis=0)
         yield Points(placed)
 
 
-def _uninterrupted(solution: Solution) -> Solution:
-    if solution.outcome is Outcome.INTERRUPTED:
+def _uninterrupted(solution: Solution[ValueT]) -> Solution[ValueT]:
+    if solution.interrupted:
         raise KeyboardInterrupt
     return solution
-
-
-def _loss(candidate: Candidate) -> TwoSidedHinge:
-    return TwoSidedHinge(candidate.nu, candidate.power)

@@ -76,7 +76,7 @@ def n_folds(n_comparisons: float) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SearchResult:
     """What a search found.
 
     Attributes
@@ -152,15 +152,13 @@ class Search:
         return columns
 
 
-def search(comparisons: Comparisons, paths: list[Path], rng: np.random.Generator, closed: bool = False) -> Search:
-    """Judge the candidates of all paths; an interrupt ends it with the folds that are complete.
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """The search for settings: candidates in paths, judged by held-out comparisons, fold by fold.
 
     Parameters
     ----------
-    comparisons : Comparisons
     paths : list of Path
-    rng : numpy Generator
-        Deals out the folds.
     closed : bool
         Whether the full matrices are those of the closed form.
 
@@ -170,35 +168,48 @@ def search(comparisons: Comparisons, paths: list[Path], rng: np.random.Generator
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> from nearer.embedding.dmoe.candidates import Given, paths
     >>> train = sample_triplets(make_gaussian(20, 2, random_state=0), 800, random_state=0)
-    >>> found = search(train, paths(Given(Penalty.open()), 2, "auto"), np.random.default_rng(0))
+    >>> found = CrossValidation(paths(Given(Penalty.open()), 2, "auto")).run(train, np.random.default_rng(0))
     >>> found.best == found.candidates[found.best_index], round(float(found.shares.sum()), 6)
     (True, 1.0)
     """
-    comparisons = counted(comparisons)
-    units = whole_units(comparisons)
-    n_split, n_held_out = n_folds(comparisons.sample_weight.sum())
-    folds = fold_of_each(units, n_split, rng)
-    race = _Race(comparisons, units, paths, closed)
-    interrupted = False
-    with limited_blas("gram", comparisons.n_objects), progress_bar("tune", n_held_out) as bar:
-        try:
-            for fold in range(n_held_out):
-                most = max(MOST_SHARES, len(race.behind) * (n_split - fold - 1) // n_split)
-                race.run(folds == fold, most)
-                bar.update()
-                if np.isfinite(race.behind).sum() == 1:
-                    break
-        except KeyboardInterrupt:
-            interrupted = True
-    return Search(paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
+
+    paths: list[Path]
+    closed: bool = False
+
+    def run(self, comparisons: Comparisons, rng: np.random.Generator) -> SearchResult:
+        """Judge the candidates of all paths; an interrupt ends it with the folds that are complete.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+        rng : numpy Generator
+            Deals out the folds.
+        """
+        comparisons = counted(comparisons)
+        units = whole_units(comparisons)
+        n_split, n_held_out = n_folds(comparisons.sample_weight.sum())
+        folds = fold_of_each(units, n_split, rng)
+        race = _Race(comparisons, units, self.paths, self.closed)
+        interrupted = False
+        with limited_blas("gram", comparisons.n_objects), progress_bar("tune", n_held_out) as bar:
+            try:
+                for fold in range(n_held_out):
+                    most = max(MOST_SHARES, len(race.behind) * (n_split - fold - 1) // n_split)
+                    race.run(folds == fold, most)
+                    bar.update()
+                    if np.isfinite(race.behind).sum() == 1:
+                        break
+            except KeyboardInterrupt:
+                interrupted = True
+        return SearchResult(self.paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
 
 
-def average(found: Search, comparisons: Comparisons, chosen: Predictor) -> Predictor:
+def average(found: SearchResult, comparisons: Comparisons, chosen: Predictor) -> Predictor:
     """Return the matrices of all candidates with a share, fitted to all comparisons and averaged.
 
     Parameters
     ----------
-    found : Search
+    found : SearchResult
     comparisons : Comparisons
     chosen : Predictor
         That of the best candidate, which is known already; the others are brought to its scale.

@@ -6,14 +6,13 @@ the other. No single map holds such answers. `MVTE` fits several, and finds out 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
@@ -23,13 +22,13 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
-from nearer.embedding.mvte.search import NOT_STARTED, Search, Views, likeliest, place_views
+from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
 from nearer.geometry import aligned
 from nearer.losses import StudentT
 from nearer.problems.distances import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
 from nearer.problems.views import Answers, Mixture, judge
-from nearer.solvers import Factored, Outcome, Solver
+from nearer.solvers import Factored
 from nearer.solvers.blas import limited_blas
 from nearer.solvers.driver import Callback
 
@@ -131,7 +130,7 @@ class MVTE(OrdinalEmbedding):
         check_is_fitted(self)
         assert isinstance(self.comparisons_, Comparisons)
         answers = Answers(self.comparisons_)
-        shares = judge(self.views_, self._views().mixture, answers, self._loss()).shares
+        shares = judge(self.views_, self._views().mixture, answers, StudentT(self.alpha_)).shares
         return np.ascontiguousarray(answers.acts.spread(shares).T)
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -156,23 +155,17 @@ class MVTE(OrdinalEmbedding):
         comparisons: Comparisons | ComparisonsFile,
         callback: Callback | None = None,
         start: FloatArray | None = None,
-    ) -> Self:
+    ) -> None:
         comparisons = self._in_memory(comparisons)
         known = self._known() if start is not None else None
-        with limited_blas("points", comparisons.n_objects):
-            try:
-                views = (
-                    self._found(comparisons, callback) if known is None else self._gone_on(comparisons, known, callback)
-                )
-            except KeyboardInterrupt:
-                message = "the fit was interrupted before there were any views; there is no new map"
-                warnings.warn(f"MVTE: {message}.", ConvergenceWarning, stacklevel=3)
-                raise
-        self._keep_views(views, comparisons)
-        self._say(views)
-        return self
+        with self._telling_of_interrupts(), limited_blas("points", comparisons.n_objects):
+            search = self._found if known is None else partial(self._gone_on, known)
+            found = search(comparisons, callback)
+        self._keep_views(found.value, comparisons)
+        self._keep_run(found, self._search().solver)
+        self._say(found)
 
-    def _found(self, comparisons: Comparisons, callback: Callback | None) -> Views:
+    def _found(self, comparisons: Comparisons, callback: Callback | None) -> Found:
         seed = 0 if self.random_state is None else self.random_state
         choice = Choice(self.n_views or 1, None, None)
         if self.n_views is None:
@@ -180,13 +173,13 @@ class MVTE(OrdinalEmbedding):
         self.cv_results_ = choice.results
         return likeliest(self._search().run(comparisons, choice.n_views, stream(seed, "start"), callback), choice.alpha)
 
-    def _gone_on(self, comparisons: Comparisons, known: Views, callback: Callback | None) -> Views:
-        views = self._search().go_on(comparisons, known, callback)
-        turned = [aligned(new, old) for new, old in zip(views.points, known.points, strict=True)]
-        return replace(views, points=np.stack(turned))
+    def _gone_on(self, known: Views, comparisons: Comparisons, callback: Callback | None) -> Found:
+        found = self._search().go_on(comparisons, known, callback)
+        turned = [aligned(new, old) for new, old in zip(found.value.points, known.points, strict=True)]
+        return replace(found, value=replace(found.value, points=np.stack(turned)))
 
-    def _search(self) -> Search:
-        return Search(self.n_components, self.alpha, self.trace, self.n_init, Factored(self.n_components, tol=1e-5))
+    def _search(self) -> ViewSearch:
+        return ViewSearch(self.n_components, self.alpha, self.trace, self.n_init, Factored(tol=1e-5))
 
     def _known(self) -> Views | None:
         """Return the present views, if they are what the settings ask for: `partial_fit` goes on from them."""
@@ -196,28 +189,21 @@ class MVTE(OrdinalEmbedding):
         return self._views()
 
     def _views(self) -> Views:
-        return Views(self.views_, Mixture(self.weights_, self.lapse_), self.alpha_, self.trace_, NOT_STARTED)
+        return Views(self.views_, Mixture(self.weights_, self.lapse_), self.alpha_, self.trace_)
 
     def _keep_views(self, views: Views, comparisons: Comparisons) -> None:
+        self._keep_map(views.points[0].copy(), comparisons)
         self.views_, self.alpha_ = views.points, float(views.alpha)
         self.weights_, self.lapse_ = views.mixture
         self.n_views_ = len(self.weights_)
-        self.embedding_ = views.points[0].copy()
-        self.comparisons_ = comparisons
-        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
-        self.classes_ = np.array([-1, 1])
-        self.n_iter_, self.history_ = views.solution.n_iter, views.solution.history
-        self.converged_ = views.solution.outcome.ok
-        self.restarts_ = views.solution.restarts
-        self.solver_ = self._search().solver
         self.trace_ = float(views.trace)
 
     def _vanished(self, points: FloatArray) -> bool:
         return bool(np.abs(points).max() < _VANISHED * np.sqrt(self.alpha_))
 
-    def _say(self, views: Views) -> None:
-        outcome = views.solution.outcome
-        if views.interrupted:
+    def _say(self, found: Found) -> None:
+        outcome = found.outcome
+        if found.interrupted:
             advice = f"{outcome.value} after {self.n_iter_} iterations; the best views so far are on the estimator"
         elif not outcome.ok:
             advice = f"{outcome.value}. The result is usable; raise trace for a better one"
@@ -225,18 +211,14 @@ class MVTE(OrdinalEmbedding):
             advice = "all views are single points: choose a trace well below 1, or check for answers that cancel out"
         else:
             return
-        try:
-            warnings.warn(f"MVTE: {advice}.", ConvergenceWarning, stacklevel=4)
-        finally:
-            if views.interrupted:
-                raise KeyboardInterrupt
+        self._tell(advice, found.interrupted)
 
     def _extend(self, added: Comparisons) -> None:
         """Place the objects that the maps lack, in all of them."""
-        placed, outcome = place_views(self._views(), added)
-        if outcome is Outcome.INTERRUPTED:
+        solution = place_views(self._views(), added)
+        if solution.interrupted:
             raise KeyboardInterrupt
-        self.views_, self.embedding_ = placed, placed[0].copy()
+        self.views_, self.embedding_ = solution.value, solution.value[0].copy()
         self.objects_, self.n_objects_ = added.objects, added.n_objects
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
@@ -245,17 +227,8 @@ class MVTE(OrdinalEmbedding):
         odds = []
         for points in self.views_:
             near, far = pair_distances(points, i, j), pair_distances(points, l, k)
-            odds.append(np.where(clear_ties(near, far) == 0, 0.0, self._loss().log_odds(near, far)))
+            odds.append(np.where(clear_ties(near, far) == 0, 0.0, StudentT(self.alpha_).log_odds(near, far)))
         weights = self.weights_[:, None]
         holds, fails = ((1 - self.lapse_) * expit(sign * np.stack(odds)) + self.lapse_ / 2 for sign in (1, -1))
         margins: FloatArray = np.log((weights * holds).sum(axis=0)) - np.log((weights * fails).sum(axis=0))
         return margins
-
-    def _loss(self) -> StudentT:
-        return StudentT(self.alpha_)
-
-    def _penalty(self, solver: Solver[Any, Any]) -> Penalty:
-        return Penalty(trace=self.trace, ridge=0.0)
-
-    def _solver(self, n_objects: int, n_comparisons: int) -> Solver[Any, Any]:
-        return self._search().solver

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import fold_of_each, whole_units
-from nearer.embedding.mvte.search import Search
+from nearer.embedding.mvte.search import ViewSearch
 from nearer.losses import StudentT
 from nearer.problems.views import Answers, judge
 
@@ -28,7 +28,7 @@ class Choice(NamedTuple):
     results: dict[str, Any] | None
 
 
-def choose_number(comparisons: Comparisons, search: Search, rng: np.random.Generator) -> Choice:
+def choose_number(comparisons: Comparisons, search: ViewSearch, rng: np.random.Generator) -> Choice:
     """Return the number of views and the degrees of freedom that held-out answers speak for.
 
     Views are added one by one, as long as each raises the log-likelihood of held-out answers by more than one standard
@@ -38,7 +38,7 @@ def choose_number(comparisons: Comparisons, search: Search, rng: np.random.Gener
     Parameters
     ----------
     comparisons : Comparisons
-    search : Search
+    search : ViewSearch
         How views are found in each fold.
     rng : numpy Generator
 
@@ -50,7 +50,7 @@ def choose_number(comparisons: Comparisons, search: Search, rng: np.random.Gener
     Examples
     --------
     >>> from nearer.solvers import Factored
-    >>> search = Search(2, alpha=1.0, trace=0.001, n_init=2, solver=Factored(2))
+    >>> search = ViewSearch(2, alpha=1.0, trace=0.001, n_init=2, solver=Factored())
     >>> choose_number(Comparisons.from_triplets([[0, 1, 2]]), search, np.random.default_rng(0))
     Choice(n_views=1, alpha=None, results=None)
     """
@@ -93,7 +93,7 @@ def _held_out(
     units: NDArray[np.intp],
     folds: NDArray[np.intp],
     n_views: int,
-    search: Search,
+    search: ViewSearch,
     seed: int,
 ) -> _HeldOut:
     from tqdm import tqdm
@@ -108,7 +108,7 @@ def _held_out(
         acts = answers.acts
         unit_of_act = np.zeros(len(acts.counts), np.intp)
         unit_of_act[slice(None) if acts.members is None else acts.members] = units[folds == fold]
-        for views in found:
+        for views in (each.value for each in found):
             judged = judge(views.points, views.mixture, answers, StudentT(views.alpha))
             total = totals.setdefault(views.alpha, np.zeros(int(units.max()) + 1))
             total += np.bincount(unit_of_act, acts.counts * judged.likelihoods, len(total))

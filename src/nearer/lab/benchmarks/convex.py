@@ -100,7 +100,7 @@ def default_problem(train: Comparisons) -> Problem:
     """
     margins, weights = MarginMap.from_quadruplets(train.oriented, train.n_objects).merged(train.sample_weight)
     margins, _ = margins.over_seen_objects()
-    return Penalty().of(Problem(margins, TwoSidedHinge(), weights))
+    return Penalty().over_gram_matrices(Problem(margins, TwoSidedHinge(), weights))
 
 
 def compare_with_scs(size: Size = SCS_SIZE, repeats: int = 5) -> ScsComparison:
@@ -141,8 +141,7 @@ def _reached(problem: Problem, solver: ADMM) -> float:
     solution = solve(problem, solver)
     if not solution.outcome.ok:
         raise ValueError(f"{solver} did not meet its stopping rule: {_NO_FIGURE}")
-    assert solution.gram is not None  # ADMM works on Gram matrices
-    return problem.objective(solution.gram)
+    return problem.objective(solution.value.matrix)
 
 
 def _scs(problem: Problem, form: str, minimum: float, our_seconds: float, repeats: int) -> ScsRow:
