@@ -9,7 +9,7 @@ HEAVY = ["numba", "matplotlib", "pooch", "torch", "pandas", "polars", "narwhals"
 @pytest.mark.parametrize(
     "module",
     [
-        "nearer", "nearer.embedding", "nearer.datasets", "nearer.metrics", "nearer.cli", "nearer.plotting",
+        "nearer", "nearer.embedding", "nearer.datasets", "nearer.metrics", "nearer.cli.main", "nearer.plotting",
         "nearer.formats", "nearer.report", "nearer.checking", "nearer.planning", "nearer.storage", "nearer.runs",
         "nearer.graphs",
     ],

@@ -56,7 +56,7 @@ def rewritten(page: str, run: Callable[[str], str]) -> str:
 
 def run_command(command: str, folder: Path) -> str:
     """Run a command in a folder and return what it printed; `nearer` is that of this Python."""
-    program = re.sub(r"^nearer ", lambda _: f'"{sys.executable}" -m nearer.cli ', command)
+    program = re.sub(r"^nearer ", lambda _: f'"{sys.executable}" -m nearer.cli.main ', command)
     start = time.perf_counter()
     done = subprocess.run(program, shell=True, cwd=folder, capture_output=True, text=True, check=False)
     sys.stderr.write(f"{time.perf_counter() - start:6.1f} s  {command}\n")

@@ -20,7 +20,7 @@ def on_a_terminal(folder, *arguments):
         os.chdir(folder)
         for stream in (1, 2):
             os.dup2(theirs, stream)
-        os.execv(sys.executable, [sys.executable, "-m", "nearer.cli", *arguments])
+        os.execv(sys.executable, [sys.executable, "-m", "nearer.cli.main", *arguments])
     os.close(theirs)
     said = b""
     try:

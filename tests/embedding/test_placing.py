@@ -1,5 +1,7 @@
 """New objects on an old map, and comparisons that come in portions."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -42,12 +44,22 @@ def model(request):
     return clone(MODELS[request.param])
 
 
+FITTED = {}
+
+
+def fitted(estimator):
+    """Return a copy of the estimator fitted to FIT: what most tests begin with, and change."""
+    if repr(estimator) not in FITTED:
+        FITTED[repr(estimator)] = clone(estimator).fit(FIT)
+    return copy.deepcopy(FITTED[repr(estimator)])
+
+
 def gram(model):
     return model.gram_ if hasattr(model, "gram_") else model.embedding_ @ model.embedding_.T
 
 
 def test_new_objects_land_where_they_belong_and_old_ones_stay(model):
-    model.fit(FIT)
+    model = fitted(model)
     old, old_gram, margins = model.embedding_.copy(), gram(model).copy(), model.decision_function(OLD)
     placed = model.place(PLACE)
     assert placed.shape == (N_NEW, 2)
@@ -63,7 +75,7 @@ def test_new_objects_land_where_they_belong_and_old_ones_stay(model):
 
 
 def test_a_gram_matrix_grows_around_the_old_block():
-    model = DMOE().fit(FIT)
+    model = fitted(DMOE())
     before = model.gram_
     model.place(PLACE)
     np.testing.assert_array_equal(model.gram_[:N_OLD, :N_OLD], before)
@@ -77,7 +89,7 @@ def test_a_gram_matrix_grows_around_the_old_block():
 
 def test_placed_at_a_minimum_of_the_comparisons_that_mention_them():
     """Moving a new object a little in any direction lowers nothing."""
-    model = STE().fit(FIT)
+    model = fitted(STE())
     model.place(PLACE)
     judgments = Comparisons.from_triplets(PLACE, n_objects=N)
     trace = model.trace_ * len(FIT)
@@ -95,9 +107,9 @@ def test_placed_at_a_minimum_of_the_comparisons_that_mention_them():
 
 
 def test_one_after_the_other_is_nearly_all_at_once(model):
-    at_once = clone(model).fit(FIT)
+    at_once = fitted(model)
     at_once.place(PLACE)
-    model.fit(FIT)
+    model = fitted(model)
     for new in range(N_OLD, N):
         own = PLACE[np.isin(PLACE, new).any(axis=1) & (PLACE.max(axis=1) <= new)]
         assert model.place(own).shape == (1, 2)
@@ -107,7 +119,7 @@ def test_one_after_the_other_is_nearly_all_at_once(model):
 
 def test_labels(model):
     model.fit(NAMES[FIT])
-    plain = clone(model).fit(FIT)
+    plain = fitted(model)
     model.place(NAMES[PLACE])
     plain.place(PLACE)
     np.testing.assert_array_equal(model.objects_, NAMES)
@@ -127,7 +139,7 @@ def test_labels_that_sort_before_the_old_ones_become_the_last_rows():
 
 def test_comparisons_in_another_order_of_objects(model):
     model.fit(Comparisons.from_triplets(NAMES[FIT]))
-    plain = clone(model).fit(FIT)
+    plain = fitted(model)
     model.place(Comparisons.from_triplets(NAMES[PLACE], objects=[*NAMES[:N_OLD][::-1], *NAMES[N_OLD:]]))
     plain.place(PLACE)
     np.testing.assert_array_equal(model.objects_, NAMES)
@@ -135,8 +147,7 @@ def test_comparisons_in_another_order_of_objects(model):
 
 
 def test_answers_and_weights_count(model):
-    model.fit(FIT)
-    models = [clone(model).fit(FIT) for _ in range(3)]
+    models = [fitted(model) for _ in range(3)]
     models[0].place(PLACE)
     flip = np.random.default_rng(2).random(len(PLACE)) < 0.5
     turned = np.where(flip[:, None], PLACE[:, [0, 2, 1]], PLACE)
@@ -148,10 +159,10 @@ def test_answers_and_weights_count(model):
 
 
 def test_quadruplets_place_too():
-    model = GNMDS().fit(FIT)
+    model = fitted(GNMDS())
     quadruplets = PLACE[:, [0, 1, 0, 2]]
     model.place(quadruplets)
-    plain = GNMDS().fit(FIT)
+    plain = fitted(GNMDS())
     plain.place(PLACE)
     np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-8)
 
@@ -159,7 +170,7 @@ def test_quadruplets_place_too():
 def test_placing_needs_a_map_and_something_new(model):
     with pytest.raises(NotFittedError):
         model.place(PLACE)
-    model.fit(FIT)
+    model = fitted(model)
     with pytest.raises(ValueError, match="partial_fit"):
         model.place(OLD[:10])
     with pytest.raises(ValueError, match="same labels"):
@@ -211,7 +222,7 @@ def test_placing_recovers_the_truth_on_a_true_map(loss):
 
 
 def test_partial_fit_begins_with_a_fit(model):
-    first, plain = clone(model).partial_fit(FIT), clone(model).fit(FIT)
+    first, plain = clone(model).partial_fit(FIT), fitted(model)
     np.testing.assert_array_equal(first.embedding_, plain.embedding_)
     assert len(first.comparisons_) == len(FIT)
 
@@ -229,17 +240,17 @@ def test_partial_fit_is_as_good_as_a_fit_to_everything(model):
 
 
 def test_partial_fit_goes_on_from_the_present_map():
-    model = STE().fit(FIT)
+    model = fitted(STE())
     before = model.embedding_.copy()
     model.partial_fit(FIT[:3])
     np.testing.assert_allclose(model.embedding_, before, atol=0.1 * np.abs(before).max())
     np.testing.assert_array_equal(model.solver_.start, before)
-    assert model.n_iter_ < STE().fit(FIT).n_iter_
+    assert model.n_iter_ < fitted(STE()).n_iter_
 
 
 @pytest.mark.parametrize("estimator", [STE(), DMOE()], ids=["points", "gram"])
 def test_a_partial_fit_neither_turns_nor_mirrors_the_map(estimator):
-    model = clone(estimator).fit(FIT)
+    model = fitted(estimator)
     mirrored = model.embedding_ * [-1, 1] @ np.array([[0.6, 0.8], [-0.8, 0.6]])
     model.embedding_ = mirrored
     model.partial_fit(FIT[:3])
@@ -247,7 +258,7 @@ def test_a_partial_fit_neither_turns_nor_mirrors_the_map(estimator):
 
 
 def test_new_objects_join_a_partial_fit(model):
-    model.fit(FIT)
+    model = fitted(model)
     model.partial_fit(PLACE)
     assert model.n_objects_ == N
     np.testing.assert_array_equal(model.objects_, np.arange(N))
@@ -257,11 +268,11 @@ def test_new_objects_join_a_partial_fit(model):
 
 
 def test_answers_and_weights_count_in_a_partial_fit(model):
-    plain = clone(model).fit(FIT).partial_fit(PLACE)
+    plain = fitted(model).partial_fit(PLACE)
     answered = clone(model).fit(FIT[:, [0, 2, 1]], -np.ones(len(FIT), int)).partial_fit(PLACE)
     nonsense = np.concatenate([PLACE, PLACE[:, [0, 2, 1]]])
-    weighted = clone(model).fit(FIT).partial_fit(nonsense, sample_weight=np.repeat([1.0, 0.0], len(PLACE)))
-    turned = clone(model).fit(FIT).partial_fit(PLACE[:, [0, 2, 1]], -np.ones(len(PLACE), int))
+    weighted = fitted(model).partial_fit(nonsense, sample_weight=np.repeat([1.0, 0.0], len(PLACE)))
+    turned = fitted(model).partial_fit(PLACE[:, [0, 2, 1]], -np.ones(len(PLACE), int))
     for other in (answered, weighted, turned):
         np.testing.assert_allclose(gram(other), gram(plain), atol=1e-5 * np.abs(gram(plain)).max())
 
@@ -276,13 +287,13 @@ def test_partial_fit_takes_comparisons_in_another_order_of_objects(model):
 
 
 def test_triplets_and_quadruplets_go_together():
-    model = GNMDS().fit(FIT).partial_fit(PLACE[:, [0, 1, 0, 2]])
-    plain = GNMDS().fit(FIT).partial_fit(PLACE)
+    model = fitted(GNMDS()).partial_fit(PLACE[:, [0, 1, 0, 2]])
+    plain = fitted(GNMDS()).partial_fit(PLACE)
     np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-6)
 
 
 def test_placed_objects_keep_their_place_in_a_partial_fit(model):
-    model.fit(FIT)
+    model = fitted(model)
     model.place(PLACE)
     before = model.score(UNSEEN)
     model.partial_fit(OLD[:20])
@@ -291,7 +302,7 @@ def test_placed_objects_keep_their_place_in_a_partial_fit(model):
 
 
 def test_place_then_partial_fit_about_the_new_objects(model):
-    model.fit(FIT)
+    model = fitted(model)
     model.place(PLACE[:100])
     model.partial_fit(PLACE[100:])
     assert model.n_objects_ == N
@@ -301,7 +312,7 @@ def test_place_then_partial_fit_about_the_new_objects(model):
 
 def test_what_places_an_object_also_predicts_it():
     """Comparisons that placed the objects hold for the points found: they must for the Gram matrix too."""
-    model = DMOE(solver="closed", nu=1.0).fit(FIT)
+    model = fitted(DMOE(solver="closed", nu=1.0))
     model.place(PLACE)
     assert model.score(PLACE) > 0.9
 
@@ -323,7 +334,7 @@ def test_a_flat_beginning_does_not_flatten_the_map_for_good():
 
 
 def test_a_partial_fit_that_fails_changes_nothing():
-    model = GNMDS().fit(FIT)
+    model = fitted(GNMDS())
     with pytest.raises(ValueError, match="no comparison links"):
         model.partial_fit([[N_OLD, N_OLD + 1, N_OLD + 2]])
     assert model.n_objects_ == N_OLD
@@ -338,7 +349,7 @@ def test_new_comparisons_need_not_say_who_answered_in_which_trial():
 
 
 def test_an_interrupted_partial_fit_keeps_what_placed_the_new_objects(monkeypatch):
-    model = STE().fit(FIT)
+    model = fitted(STE())
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt

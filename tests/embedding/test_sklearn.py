@@ -139,7 +139,9 @@ def excluded(estimator):
 
 @parametrize_with_checks(CLASSES, expected_failed_checks=excluded)
 def test_estimator_checks(estimator, check):
+    before = repr(estimator.get_params())
     check(estimator)
+    assert repr(estimator.get_params()) == before
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -150,7 +152,9 @@ def test_estimator_checks(estimator, check):
     ),
 )
 def test_estimator_checks_on_the_adapter(estimator, check):
+    before = repr(estimator.get_params())
     check(estimator)
+    assert repr(estimator.get_params()) == before
 
 
 class WithoutMap:

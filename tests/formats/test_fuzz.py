@@ -13,7 +13,8 @@ from helpers import fuzz
 @settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(fuzz.files, st.sampled_from(fuzz.NAMES), fuzz.options)
 def test_any_file_gives_answers_or_a_sentence(file, name, reading):
-    fuzz.check(file, name, reading)
+    answers = fuzz.check(file, name, reading)
+    assert answers is None or len(answers) > 0
 
 
 fitting = st.one_of(fuzz.text_files(), fuzz.json_files(), fuzz.parquet_files())
@@ -22,7 +23,8 @@ fitting = st.one_of(fuzz.text_files(), fuzz.json_files(), fuzz.parquet_files())
 @settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(fitting, fuzz.options)
 def test_every_row_is_read_or_counted(file, reading):
-    fuzz.check(file, "answers", reading | {"skip_bad": True})
+    answers = fuzz.check(file, "answers", reading | {"skip_bad": True})
+    assert answers is None or answers.n_bad == len(answers.bad_rows)
 
 
 @pytest.mark.skipif("NEARER_FUZZ_SECONDS" not in os.environ, reason="NEARER_FUZZ_SECONDS is not set")

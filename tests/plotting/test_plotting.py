@@ -81,7 +81,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 def test_importing_loads_no_matplotlib_and_drawing_no_pyplot():
     code = (
-        "import sys, nearer, nearer.cli, nearer.plotting\n"
+        "import sys, nearer, nearer.cli.main, nearer.plotting\n"
         "assert 'matplotlib' not in sys.modules\n"
         "nearer.plotting.plot_loss()\n"
         "assert 'matplotlib.pyplot' not in sys.modules"

@@ -298,7 +298,7 @@ def test_a_normal_fit_is_silent():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for estimator in (GNMDS(), STE(), TSTE(), DMOE(solver="factored")):
-            estimator.fit(easy())
+            assert estimator.fit(easy()).converged_
 
 
 @pytest.mark.parametrize("loss", [Hinge(2), Logistic()], ids=str)

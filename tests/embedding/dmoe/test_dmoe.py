@@ -122,7 +122,8 @@ def test_running_out_of_iterations_warns_and_leaves_a_result():
 def test_a_normal_fit_is_silent():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        DMOE().fit(TRAIN)
+        model = DMOE().fit(TRAIN)
+    assert model.converged_
 
 
 @pytest.mark.parametrize(

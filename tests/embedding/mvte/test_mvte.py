@@ -42,7 +42,11 @@ def in_trials(which, size):
 
 
 ROWS, WHICH, DISAGREE = planted(4000)
-MODEL = MVTE(n_views=2, n_init=6, random_state=0).fit(ROWS[:3200])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return MVTE(n_views=2, n_init=6, random_state=0).fit(ROWS[:3200])
 
 
 def problem(trials=None, softness=1.0):
@@ -94,23 +98,23 @@ def test_no_weights_or_lapse_rate_are_more_likely_than_the_best():
             assert judge(views, other, answers, StudentT(1.0)).likelihoods.sum() <= highest + 1e-2
 
 
-def test_two_planted_views_are_recovered_and_predict_better_than_one_map():
-    views = MODEL.responsibilities_.argmax(axis=1)
+def test_two_planted_views_are_recovered_and_predict_better_than_one_map(model):
+    views = model.responsibilities_.argmax(axis=1)
     assert adjusted_rand_score(WHICH[:3200][DISAGREE[:3200]], views[DISAGREE[:3200]]) > 0.9
-    np.testing.assert_allclose(MODEL.weights_, 0.5, atol=0.05)
-    assert MODEL.score(ROWS[3200:]) > TSTE(2).fit(ROWS[:3200]).score(ROWS[3200:]) + 0.02
+    np.testing.assert_allclose(model.weights_, 0.5, atol=0.05)
+    assert model.score(ROWS[3200:]) > TSTE(2).fit(ROWS[:3200]).score(ROWS[3200:]) + 0.02
 
 
-def test_predictions_are_those_of_the_mixture_and_assignments_add_up():
+def test_predictions_are_those_of_the_mixture_and_assignments_add_up(model):
     i, j, k = ROWS[3200:].T
     expected = 0.0
-    for weight, points in zip(MODEL.weights_, MODEL.views_, strict=True):
-        odds = StudentT(MODEL.alpha_).log_odds(pair_distances(points, i, j), pair_distances(points, i, k))
-        expected = expected + weight * ((1 - MODEL.lapse_) * expit(odds) + MODEL.lapse_ / 2)
-    np.testing.assert_allclose(MODEL.predict_proba(ROWS[3200:])[:, 1], expected, rtol=1e-9)
-    np.testing.assert_allclose(MODEL.responsibilities_.sum(axis=1), 1)
-    assert MODEL.responsibilities_.shape == (3200, 2)
-    np.testing.assert_array_equal(MODEL.embedding_, MODEL.views_[0])
+    for weight, points in zip(model.weights_, model.views_, strict=True):
+        odds = StudentT(model.alpha_).log_odds(pair_distances(points, i, j), pair_distances(points, i, k))
+        expected = expected + weight * ((1 - model.lapse_) * expit(odds) + model.lapse_ / 2)
+    np.testing.assert_allclose(model.predict_proba(ROWS[3200:])[:, 1], expected, rtol=1e-9)
+    np.testing.assert_allclose(model.responsibilities_.sum(axis=1), 1)
+    assert model.responsibilities_.shape == (3200, 2)
+    np.testing.assert_array_equal(model.embedding_, model.views_[0])
 
 
 def test_unequal_views_come_in_the_order_of_their_weights():

@@ -31,14 +31,20 @@ def test_the_model_answers_as_the_truth_does(slope, flipped):
     np.testing.assert_allclose(found[clear], expected[clear], atol=0.01)
 
 
-def test_the_vote_is_better_than_the_answers_it_learned_from(monkeypatch):
+@pytest.fixture
+def few_draws(monkeypatch):
     monkeypatch.setattr(limit, "_SAMPLER", NUTS(n_chains=2, n_warmup=100, n_draws=200, thin=4))
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_the_vote_is_better_than_the_answers_it_learned_from():
     drawn = Variant(60, 2, flipped=0.2)(seed=0, trial=0, size=1200)
     predictions = posterior_vote(drawn)
     assert error_from_margins(predictions.decision) < 0.18  # one answer in five was wrong
     assert predictions.embedding is None
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_objects_that_nobody_asked_about_are_where_the_prior_has_them():
     """One that is known to be near is nearer than one of which nothing is known, and that more often than not."""
     right = []
