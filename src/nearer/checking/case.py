@@ -184,12 +184,6 @@ class Case:
         return None if self._people is None else self._people[1]
 
     @cached_property
-    def trials(self) -> NDArray[np.intp]:
-        """Which act of judgment each comparison is part of, shape (m,): a trial, or an answer where none are told."""
-        trials = self.comparisons.trials
-        return self.answers.answer_of if trials is None else factorize(trials)[1]
-
-    @cached_property
     def questions_seen(self) -> IntArray:
         """In how many different questions each object is, shape (n,)."""
         first = np.unique(self.questions, return_index=True)[1]

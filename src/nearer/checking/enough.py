@@ -82,7 +82,7 @@ def _rule(title: str, counts: Mapping[str, Any], *, settled: bool) -> Finding:
 
 def _worth(case: Case) -> tuple[float, float]:
     """Return what all comparisons are worth, and one more answer to other questions; "can't tell" is worth nothing."""
-    trials, asked = case.trials[case.decided], case.votes.sum(axis=1)[case.questions[case.decided]]
+    trials, asked = case.answers.trial_of[case.decided], case.votes.sum(axis=1)[case.questions[case.decided]]
     if len(trials) == 0:
         return 0.0, 1.0
     each = np.bincount(trials)[trials] ** (_WORTH - 1)

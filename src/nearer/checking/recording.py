@@ -56,7 +56,7 @@ def _same_trial(case: Case) -> IntArray:
     if case.people is None or case.comparisons.trials is None:
         return np.empty((0, 2), dtype=np.int64)
     trials = np.empty(len(case.answers), dtype=np.int64)
-    trials[case.answers.answer_of] = case.trials
+    trials[case.answers.answer_of] = case.answers.trial_of
     order = np.lexsort((case.signatures, trials, case.people))
     same = (np.diff(case.people[order]) == 0) & (np.diff(trials[order]) == 0)
     doubled = np.flatnonzero(same & (case.signatures[order][1:] == case.signatures[order][:-1]))

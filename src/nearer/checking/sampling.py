@@ -22,7 +22,7 @@ def check_counts(case: Case) -> Outcome:
     """Count everything, and say what was left out."""
     answers = case.answers
     n_people = None if case.names is None else len(case.names)
-    n_trials = int(case.trials.max()) + 1
+    n_trials = int(case.answers.trial_of.max()) + 1
     counts: dict[str, Any] = {
         "n_objects": case.n_objects,
         "n_answers": len(answers),

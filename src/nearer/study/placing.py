@@ -30,7 +30,6 @@ from nearer.common.json_files import plain_values
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
-from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.resampling import mean_squares
 from nearer.formats import Answers
@@ -96,7 +95,7 @@ def place_objects(
     labels = [str(label) for label in model.objects_[before:].tolist()]
     rows = comparisons.over(model.objects_).rows
     n_answers = len(np.unique(answers.answer_of[(rows >= before).any(axis=1)]))
-    trials = answers.answer_of if comparisons.trials is None else factorize(comparisons.trials)[1]
+    trials = answers.trial_of
     heard = np.array([len(np.unique(trials[(rows == new).any(axis=1)])) for new in range(before, model.n_objects_)])
     unsure = heard < _FEWEST_TRIALS
     n_unsure = int(unsure.sum())
