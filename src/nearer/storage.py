@@ -26,7 +26,7 @@ from nearer.common.json_files import read_json
 from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.formats.arrays import read_arrays
+from nearer.formats.numpy_files import read_arrays
 
 __all__ = ["load_model", "save_model"]
 
