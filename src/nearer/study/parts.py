@@ -17,6 +17,7 @@ from sklearn.base import clone
 from nearer.checking import Findings, check
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
+from nearer.data.units import seen_objects
 from nearer.embedding import SOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability, annotator_reliability
@@ -73,7 +74,7 @@ def seed_of(settings: RunSettings, number: int) -> int:
 
 def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[DimensionChoice | None, str]:
     """Return the dimension that maps of a quick method predict best in, or why there is no choice."""
-    seen = len(np.unique(comparisons.rows))
+    seen = int(seen_objects(comparisons).sum())
     candidates = [dimension for dimension in _DIMENSIONS if dimension <= seen - 2]
     if len(candidates) < 2:
         return None, f"two dimensions, as {seen} objects leave no choice"

@@ -14,6 +14,7 @@ import numpy as np
 from nearer.common.json_files import plain_values
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
+from nearer.data.units import kept_whole
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.bootstrap import LEVEL
@@ -101,9 +102,8 @@ def _regions(study: Study) -> dict[str, Any] | None:
         return None
     if study.is_distribution:
         return {"kind": "credible", "n_resamples": None, "unit": None}
-    settings, no_trials = study.settings, study.answers.comparisons.trials is None
-    unit = "comparisons" if settings.by == "trials" and no_trials else settings.by
-    return {"kind": "confidence", "n_resamples": settings.n_resamples, "unit": unit}
+    unit = kept_whole(study.answers.comparisons, study.settings.by)
+    return {"kind": "confidence", "n_resamples": study.settings.n_resamples, "unit": unit}
 
 
 def _scales(study: Study) -> list[float] | None:
