@@ -30,7 +30,9 @@ def main():
 
     def rehearse():
         program(arguments)
-        os.write(writing, json.dumps(list(sys.modules)).encode() + b"\n")
+        # Compiled modules put some there that cannot be imported: they have no spec.
+        names = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None)]
+        os.write(writing, json.dumps(names).encode() + b"\n")
         os._exit(0)
 
     rehearsal = forked(rehearse)
