@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-HEAVY = ["numba", "matplotlib", "pooch", "torch", "pandas", "polars", "narwhals", "pyarrow", "sphinx"]
+HEAVY = ["numba", "matplotlib", "pooch", "torch", "pandas", "polars", "narwhals", "pyarrow", "sphinx", "jinja2"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The architecture: a folder imports only from those above it in the list, and folders form no cycle."""
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,46 @@ def upward(source, part):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_downward(path):
     assert upward(path.read_text(encoding="utf-8"), path.relative_to(ROOT).parts[0].removesuffix(".py")) == []
+
+
+def modules(source):
+    """Return the modules of the package that a module imports, as parts of their dotted names without the first."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found += [f"{node.module}.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Import):
+            found += [name.name for name in node.names]
+    return [tuple(name.split(".")[1:]) for name in found if name.startswith("nearer.")]
+
+
+def neighbours(sources, folder):
+    """Return, for each folder within a folder, the others in it that its files import; files are (parts, source)."""
+    depth, graph = len(folder), {}
+    for parts, source in sources:
+        if parts[:depth] != folder or len(parts) < depth + 2:
+            continue
+        inside = {module[depth] for module in modules(source) if module[:depth] == folder and len(module) > depth}
+        graph.setdefault(parts[depth], set()).update(inside - {parts[depth]})
+    return {name: others & graph.keys() for name, others in graph.items()}
+
+
+SOURCES = [(path.relative_to(ROOT).parts, path.read_text(encoding="utf-8")) for path in FILES]
+FOLDERS = sorted({parts[:depth] for parts, _ in SOURCES for depth in range(len(parts) - 1)})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: "/".join(("nearer", *folder)))
+def test_folders_form_no_cycle(folder):
+    list(TopologicalSorter(neighbours(SOURCES, folder)).static_order())
+
+
+def test_a_cycle_is_seen():
+    there, back = "from nearer.lab.paper import runner", "def late():\n    import nearer.lab.accuracy.run"
+    sources = [(("lab", "accuracy", "run.py"), there), (("lab", "paper", "runner.py"), "")]
+    assert neighbours(sources, ("lab",)) == {"accuracy": {"paper"}, "paper": set()}
+    sources[1] = (("lab", "paper", "runner.py"), back)
+    with pytest.raises(CycleError):
+        list(TopologicalSorter(neighbours(sources, ("lab",))).static_order())
 
 
 def test_an_upward_import_is_seen():

@@ -14,20 +14,21 @@ from helpers.damage import attempt, damaged, generator
 from nearer import Comparisons
 from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, BestOf
+from nearer.lab.accuracy import jobs, summary
 from nearer.lab.accuracy import run as accuracy
-from nearer.lab.accuracy import summary, units
 from nearer.lab.accuracy.calibration_table import N_BINS
 from nearer.lab.accuracy.datasets import DATA_SETS
 from nearer.lab.accuracy.real import load
 from nearer.lab.benchmarks import coverage
-from nearer.lab.benchmarks.data import Size
-from nearer.lab.benchmarks.measure import Program, Task
+from nearer.lab.benchmarks.measure import Task
 from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.triplets import Size
+from nearer.lab.common.programs import Program
+from nearer.lab.common.records import append_record, read_records
 from nearer.lab.paper import Experiment, Run, table_rows, table_text
-from nearer.lab.paper.store import append_record, read_records
-from nearer.report.results import KEYS
 from nearer.runs import read_results
 from nearer.storage import load_model, save_model
+from nearer.study.schema import KEYS
 
 N_DAMAGES = 120
 ANSWERS = sample_triplets(make_gaussian(10, 2, random_state=0), 60, random_state=0)
@@ -148,7 +149,7 @@ def test_damaged_accuracy(tmp_path):
     counts = [[10.0] * N_BINS, [7.0] * N_BINS, [6.0] * N_BINS]
     for unit in work.units():
         figures = {"error": 0.2, "error_map": None, "error_given": 0.3, "log_loss": 0.5, "ece": 0.1}
-        identity = {**unit._asdict(), "seed": 0, "fingerprint": units.fingerprint(DATA_SETS["flips"], 200, "STE")}
+        identity = {**unit._asdict(), "seed": 0, "fingerprint": jobs.fingerprint(DATA_SETS["flips"], 200, "STE")}
         more = {"reliability": counts, "settings": "", "n_warnings": 0, "seconds": 1.0}
         append_record(tmp_path / "own.jsonl", {**identity, **figures, **more})
     assert len(work.on_file()) == 3
@@ -176,7 +177,7 @@ def test_damaged_models(name, file, tmp_path):
 def test_damaged_results(tmp_path):
     """What `nearer report` and `nearer place` read."""
     points = np.random.default_rng(0).normal(size=(4, 2)).tolist()
-    results = dict.fromkeys(KEYS) | {"format": 1, "title": "four", "objects": ["a", "b", "c", "d"], "embedding": points}
+    results = dict.fromkeys(KEYS) | {"format": 2, "title": "four", "objects": ["a", "b", "c", "d"], "embedding": points}
     results |= {"attributes": {"size": [1, 2, 3, None]}, "summary": {"n_objects": 4}, "notes": ["n"], "seed": 0}
     (tmp_path / "results.json").write_text(json.dumps(results))
     for found in read_damaged(tmp_path / "results.json", lambda: read_results(tmp_path)):

@@ -8,13 +8,11 @@ On the command line: `nearer plan --objects 20 --dimensions 2 --noise 0.1 --targ
 """
 
 from nearer.embedding import CKL
-from nearer.planning import plan, plot_plan
+from nearer.planning import Design, plan, plot_plan
 from nearer.plotting import save_figure
 
 found = plan(
-    20,
-    2,
-    noise=0.1,
+    Design(n_objects=20, n_components=2, noise=0.1),
     target_error=0.18,
     price=0.04,
     estimator=CKL(n_components=2, trace=0.01),  # left out: DMOE, which tunes itself and takes longer

@@ -1,4 +1,8 @@
-"""How alike two configurations of points are, up to what comparisons cannot fix: place, turn and scale."""
+"""Maps up to what comparisons cannot fix, place, turn and scale: alignment, principal axes, ellipses, Gram matrices.
+
+With A and B two centred configurations and A^T B = U S V^T, the orthogonal Q that brings A Q nearest to B is U V^T, and
+the best scale is tr(S) / |A|^2 (Procrustes analysis).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,89 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh, orthogonal_procrustes
+from scipy.linalg import eigh
 
 from nearer.common.arrays import FloatArray, PointArray, checked_points
+
+__all__ = ["align"]
+
+
+def align(
+    points: ArrayLike, onto: ArrayLike, *, scaling: bool = True, moving: bool = True, seen: ArrayLike | None = None
+) -> FloatArray:
+    """Return points turned, mirrored, moved and scaled to lie on others as well as they can, by least squares.
+
+    Comparisons fix neither place nor turn nor scale of a map: two maps can be compared only once one is laid onto the
+    other.
+
+    Parameters
+    ----------
+    points : array-like, shape (n, p) or (k, n, p)
+        A map, or several, each of which is aligned by itself.
+    onto : array-like, shape (n, q)
+    scaling : bool
+        Whether to scale. By how much is judged in the columns in which ``onto`` varies.
+    moving : bool
+        Whether to move. The others are taken as centred if not.
+    seen : array-like of bool, shape (n,), or of int, optional
+        The objects that the alignment is chosen by; the rest moves along. All if left out.
+
+    Returns
+    -------
+    ndarray, shape (n, q) or (k, n, q)
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
+    >>> align(turned, square).round(6).tolist()
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
+    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> align(line, [[0.0, 2.0], [0.0, -2.0]], scaling=False).round(6).tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    maps, target = np.asarray(points, dtype=np.float64), checked_points(onto, "onto")
+    if maps.ndim not in (2, 3) or (seen is None and maps.shape[-2] != len(target)):
+        raise ValueError(f"points must have one row for each of the {len(target)} of onto, got shape {maps.shape}")
+    chosen = np.arange(len(target)) if seen is None else np.asarray(seen)
+    goal = target[chosen]
+    centre = goal.mean(axis=0)
+    if moving:
+        maps = maps - maps[..., chosen, :].mean(axis=-2, keepdims=True)
+    turn, closeness = rotation(maps[..., chosen, :], goal - centre)
+    turned: FloatArray = maps @ turn
+    if scaling:
+        along = turned[..., chosen, :][..., np.ptp(goal, axis=0) > 0]  # further columns are beside the others
+        sizes = np.einsum("...ip,...ip->...", along, along)
+        factors = np.divide(closeness, sizes, out=np.ones(np.shape(sizes)), where=sizes > 0)
+        turned *= factors[..., None, None]
+    turned += centre if moving else 0.0  # adding 0 leaves no -0.0
+    return turned
+
+
+def rotation(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the orthogonal matrix, (..., p, q), that turns points onto others best, and the nuclear norm of A^T B."""
+    left, closeness, right = np.linalg.svd(np.swapaxes(points, -1, -2) @ onto, full_matrices=False)
+    return left @ right, closeness.sum(axis=-1)
+
+
+def same_size(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]:
+    """Return points turned onto a centred map and as large as it, centred; and the correlation of both.
+
+    Examples
+    --------
+    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> turned, correlation = same_size(np.array([[0.0, 5.0], [0.0, 1.0]]), line)
+    >>> turned.round(6).tolist(), round(correlation, 6)
+    ([[1.0, 0.0], [-1.0, 0.0]], 1.0)
+    """
+    centred = points - points.mean(axis=0)
+    sizes = float(np.linalg.norm(centred)), float(np.linalg.norm(onto))
+    if sizes[0] == 0 or sizes[1] == 0:  # a map that is a point is right about nothing
+        return np.zeros_like(onto), 0.0
+    turn, closeness = rotation(centred, onto)
+    turned: FloatArray = centred @ turn * (sizes[1] / sizes[0]) + 0.0
+    return turned, float(closeness / (sizes[0] * sizes[1]))
 
 
 def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = True) -> float:
@@ -53,11 +137,9 @@ def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = 
     size_first, size_second = np.linalg.norm(first), np.linalg.norm(second)
     if scaling:
         first, second = first / size_first, second / size_second
-        nuclear_norm = orthogonal_procrustes(first, second)[1]
-        error = 1 - nuclear_norm**2
+        error = 1 - rotation(first, second)[1] ** 2
     else:
-        nuclear_norm = orthogonal_procrustes(first, second)[1]
-        error = 1 - 2 * nuclear_norm / (size_first**2 + size_second**2)
+        error = 1 - 2 * rotation(first, second)[1] / (size_first**2 + size_second**2)
     # Rounding can leave the true range by an ulp.
     return float(np.clip(error, 0.0, 1.0))
 
@@ -115,20 +197,6 @@ def principal(points: PointArray, seen: Any) -> FloatArray:
     moved[~seen] = 0
     _, axes = np.linalg.eigh(moved.T @ moved)
     return with_fixed_signs(moved @ axes[:, ::-1]) + 0.0
-
-
-def aligned(points: FloatArray, onto: FloatArray) -> FloatArray:
-    """Return points turned and mirrored, but neither moved nor scaled, to lie on others as well as they can.
-
-    Examples
-    --------
-    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    >>> aligned(line, onto=np.array([[0.0, 2.0], [0.0, -2.0]])).round(6).tolist()
-    [[0.0, 1.0], [0.0, -1.0]]
-    """
-    rotation, _ = orthogonal_procrustes(points, onto - onto.mean(axis=0))
-    turned: FloatArray = points @ rotation + 0.0
-    return turned
 
 
 def leading_spectrum(matrix: FloatArray, max_rank: int | None = None) -> tuple[FloatArray, FloatArray]:

@@ -26,8 +26,7 @@ from nearer.common.json_files import read_json
 from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.probability import Calibration
-from nearer.formats.arrays import read_arrays
+from nearer.formats.numpy_files import read_arrays
 
 __all__ = ["load_model", "save_model"]
 
@@ -42,9 +41,17 @@ _KNOWN = {
     "Calibration": "nearer.embedding.probability",
     "CuttingPlanes": "nearer.solvers.cutting_planes",
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.candidates"),
-    "Search": "nearer.embedding.dmoe.search",
+    "SearchResult": "nearer.embedding.dmoe.search",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
+}
+# Fields of earlier versions that are arguments of `solve` now, or the problem's.
+_FORMER = {
+    "ADMM": {"start"},
+    "CuttingPlanes": {"rank", "start"},
+    "Factored": {"rank"},
+    "SVRG": {"rank"},
+    "Smacof": {"start"},
 }
 _LONGEST = 300
 
@@ -126,7 +133,7 @@ def load_model(folder: str | PathLike[str]) -> Any:
             raise ValueError(f"its format is {name(what['format'])}, and this version of nearer reads {FORMAT}")
         stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)
         model = _estimator(what, [stored[str(k)] for k in range(len(stored))])
-        _check(model.__dict__)
+        model.check_consistency()
         _try_out(model)
     except Exception as error:  # settings and figures of any kind have gone into code that trusts them
         reason = f"{name(error.args[0])} is missing" if isinstance(error, KeyError) else str(error)
@@ -139,7 +146,6 @@ def load_model(folder: str | PathLike[str]) -> Any:
 
 def _try_out(model: OrdinalEmbedding) -> None:
     """Use a model once: what is wrong with it shows now, and not in the middle of something."""
-    model._check_settings()
     asked = model.comparisons_[np.arange(1)]  # type: ignore[index]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -196,7 +202,8 @@ def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
         if name not in _KNOWN:
             raise ValueError(f"the class {name!r} is not one that a model is made of")
         found = getattr(import_module(_KNOWN[name]), name)
-        return found(**{key: _read(item, arrays) for key, item in value["fields"].items()})
+        former = _FORMER.get(name, set())
+        return found(**{key: _read(item, arrays) for key, item in value["fields"].items() if key not in former})
     (kind, content), *_ = value.items()
     if kind == "number" and content in ("nan", "inf", "-inf"):
         return float(content)
@@ -228,7 +235,6 @@ def _estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbed
         if shadows:
             raise ValueError(f"{shadows[0]} is no value of a fit")
         model.__dict__.update(state)
-        _check(state)
     return model
 
 
@@ -241,39 +247,3 @@ def _comparisons(parts: dict[str, Any]) -> Comparisons:
     make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
     checked = make(rows, parts["answers"], **extras, n_objects=len(objects))
     return replace(checked, objects=objects)
-
-
-def _check(state: dict[str, Any]) -> None:
-    """Refuse fitted values that do not belong together."""
-    comparisons, embedding, n = state["comparisons_"], state["embedding_"], state["n_objects_"]
-    if not isinstance(comparisons, Comparisons) or not isinstance(embedding, np.ndarray) or embedding.ndim != 2:
-        raise ValueError("it has no map or no comparisons")
-    if embedding.dtype != np.float64 or not np.isfinite(embedding).all():
-        raise ValueError("its map holds something else than finite numbers")
-    if "best_" in state and getattr(state["best_"], "n_objects_", None) != n:
-        raise ValueError(f"the method that was chosen is not about {n} objects")
-    sizes = {"embedding_": len(embedding), "objects_": len(state["objects_"]), "comparisons_": comparisons.n_objects}
-    for part, size in sizes.items():
-        if size != n:
-            raise ValueError(f"{part} is about {size} objects, and the model about {n}")
-    labels = state["objects_"].tolist()
-    if labels != comparisons.objects.tolist() or len(set(labels)) < n:
-        raise ValueError("the labels of its map are not those of its comparisons, each once")
-    for part in ("_model", "_larger"):
-        if part in state:
-            rows = state[part].objects
-            if rows.size and not 0 <= rows.min() <= rows.max() < state[part].n_objects:
-                raise ValueError(f"the rows of {part} are no positions in its list of objects")
-    calibration = state.get("_calibration")
-    if calibration is not None and not (
-        isinstance(calibration, Calibration) and 0 < calibration.slope < np.inf and 0 <= calibration.lapse <= 1
-    ):
-        raise ValueError(f"_calibration is no slope and lapse rate: {calibration!r}")
-    if "_seen" in state and state["_seen"].size and not 0 <= state["_seen"].min() <= state["_seen"].max() < n:
-        raise ValueError("_seen has positions that are not in its list of objects")
-    if "draws_" in state and state["draws_"].points.shape[1] != n:
-        raise ValueError(f"its draws are not about {n} objects")
-    if "views_" in state and state["views_"].shape != (len(state["weights_"]), n, embedding.shape[1]):
-        raise ValueError(f"views_ has shape {state['views_'].shape}, and there are {n} objects")
-    if "gram_" in state and state["gram_"].shape != (n, n):
-        raise ValueError(f"gram_ has shape {state['gram_'].shape}, and there are {n} objects")

@@ -8,9 +8,9 @@ from helpers.planted_coins import is_coin, named, people_who_vary, real_answers,
 from helpers.studies import simulate
 
 from nearer.checking import check
+from nearer.checking.case import Case
 from nearer.checking.chance import Usual, Verdicts
 from nearer.checking.coins import check_chance
-from nearer.checking.context import Study
 
 
 def counts(rng, errors, answers):
@@ -105,7 +105,7 @@ def test_coins_who_gave_most_of_the_answers_do_not_spoil_the_map_they_are_judged
 
 def test_the_finding_says_how_many_answers_it_takes():
     answers = with_coins(people_who_vary(seed=1, n_people=12, per_person=200), 2, 300, seed=1)
-    (finding,) = check_chance(Study(answers, 2, np.random.default_rng(0))).findings
+    (finding,) = check_chance(Case(answers, 2, np.random.default_rng(0))).findings
     assert (finding.level, finding.code, finding.title) == ("warning", "at-chance", "2 people answer at chance")
     assert finding.people == {"coin 0": "answers at chance", "coin 1": "answers at chance"}
     assert re.search(r"From about \d+ answers on nine of ten coins .* and they gave as many\.$", finding.text)
@@ -113,7 +113,7 @@ def test_the_finding_says_how_many_answers_it_takes():
 
 def test_hard_questions_leave_nobody_to_be_told():
     answers = with_coins(simulate(4, n_people=12, per_person=150, slope=0.1).answers(), 2, 150, seed=4)
-    outcome = check_chance(Study(answers, 2, np.random.default_rng(0)))
+    outcome = check_chance(Case(answers, 2, np.random.default_rng(0)))
     assert outcome.counts["n_at_chance"] == 0
     assert {finding.code for finding in outcome.findings} <= {"maybe-at-chance"}
     assert all(finding.level == "note" for finding in outcome.findings)

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -232,12 +233,13 @@ def test_a_folder_without_a_map_ends_with_a_sentence(command, fitted, tmp_path, 
 
 
 def test_ctrl_c_keeps_the_map(tmp_path, monkeypatch, capsys):
-    from nearer.study import pipeline as study
+    from nearer.study import pipeline
 
-    def interrupt(_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(study._PARTS, "findings", interrupt)
+    parts = [replace(part, find=interrupt) if part.name == "findings" else part for part in pipeline.PARTS]
+    monkeypatch.setattr(pipeline, "PARTS", parts)
     file = write_answers(tmp_path / "answers.csv")
     status, out, _ = run(["fit", file, "-o", tmp_path / "map", "--method", "STE", "--dimensions", "2"], capsys)
     assert status == 130

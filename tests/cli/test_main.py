@@ -103,6 +103,19 @@ def test_help_loads_nothing_heavy():
     assert "trials.jsonl" in done.stdout
 
 
+def test_only_the_command_that_is_asked_for_is_loaded():
+    code = (
+        "import sys\n"
+        "from nearer.cli.main import main\n"
+        "try: main(['fit', '--help'])\n"
+        "except SystemExit: print('modules', *(name for name in sys.modules if name.startswith('nearer.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    commands = {"fit", "interrupts", "main", "parsing", "values", "warned"}
+    expected = {"nearer.cli", "nearer.common", "nearer.common.words", *(f"nearer.cli.{name}" for name in commands)}
+    assert set(done.stdout.splitlines()[-1].split()[1:]) == expected
+
+
 def test_version(capsys):
     status, out, _ = run(["--version"], capsys)
     assert status == 0

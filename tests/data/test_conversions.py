@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from nearer import graphs
 from nearer.data.graph import Graph
 from nearer.graphs import comparisons_from_distances, comparisons_from_graph, count_triplets, graph_from_embedding
 from nearer.losses import DistanceHinge
@@ -77,7 +76,7 @@ def test_a_graph_with_more_triplets_than_memory_is_sampled():
 def test_blocks_of_triplets_join_to_all(monkeypatch):
     adjacency = random_graph(9, seed=2)
     monkeypatch.setattr("nearer.data.graph.BLOCK", 50)
-    monkeypatch.setattr(graphs, "BLOCK", 50)
+    monkeypatch.setattr("nearer.data.conversions.BLOCK", 50)
     assert as_set(comparisons_from_graph(adjacency)) == written_out(adjacency)
 
 
@@ -197,5 +196,5 @@ def test_the_graph_of_a_map_holds_on_the_map():
 
 @pytest.mark.parametrize("n_neighbors", [0, 3, 1.5, True])
 def test_impossible_numbers_of_neighbours_are_refused(n_neighbors):
-    with pytest.raises(ValueError, match="n_neighbors must be a whole number from 1 to 2"):
+    with pytest.raises(ValueError, match="n_neighbors must be an integer >= 1 and at most 2"):
         graph_from_embedding([[0.0], [1.0], [2.0]], n_neighbors)

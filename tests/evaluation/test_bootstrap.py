@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, PosteriorEmbedding
-from nearer.evaluation.parametric import Imitation, imitate, turned_onto
-from nearer.evaluation.resampling import aligned, squared_distances
+from nearer.evaluation.parametric import Imitation, imitate
+from nearer.evaluation.resampling import squared_distances
+from nearer.geometry import align
 from nearer.metrics import procrustes_error
 from nearer.posterior import NUTS
 from nearer.uncertainty import Bootstrap, bootstrap
@@ -116,25 +117,34 @@ def test_more_answers_give_smaller_ellipses(points):
     assert sizes[1] < 0.8 * sizes[0]
 
 
+def tripled(answers):
+    """Three rows of each, as trials of their own and as one trial."""
+    rows = np.repeat(answers.rows, 3, axis=0)
+    each, three = np.arange(len(rows)), np.repeat(np.arange(len(answers)), 3)
+    return Comparisons.from_triplets(rows, trials=each), Comparisons.from_triplets(rows, trials=three)
+
+
 def test_rows_of_a_trial_are_resampled_together(answers):
-    tripled = Comparisons.from_triplets(np.repeat(answers.rows, 3, axis=0))
-    together = replace(tripled, trials=np.repeat(np.arange(len(answers)), 3))
-    apart, whole = (np.median(quick(STE(2), each).std ** 2) for each in (tripled, together))
+    apart, together = tripled(answers)
+    apart, whole = (np.median(quick(STE(2), each).std ** 2) for each in (apart, together))
     assert 2 < whole / apart < 12
 
 
 def test_questions_join_the_rows_that_ask_the_same(answers):
-    tripled = Comparisons.from_triplets(np.repeat(answers.rows, 3, axis=0))
-    together = replace(tripled, trials=np.repeat(np.arange(len(answers)), 3))
-    assert np.allclose(quick(STE(2), tripled, by="questions").std, quick(STE(2), together).std, rtol=1.0)
-    assert np.mean(quick(STE(2), tripled, by="questions").std) > 1.4 * np.mean(quick(STE(2), tripled).std)
+    apart, together = tripled(answers)
+    assert np.allclose(quick(STE(2), apart, by="questions").std, quick(STE(2), together).std, rtol=1.0)
+    assert np.mean(quick(STE(2), apart, by="questions").std) > 1.4 * np.mean(quick(STE(2), apart).std)
+
+
+def test_without_trials_questions_are_resampled_as_folds_keep_them_whole(answers):
+    repeated = replace(tripled(answers)[0], trials=None)
+    by_default, by_questions = quick(STE(2), repeated), quick(STE(2), repeated, by="questions")
+    np.testing.assert_array_equal(by_default.maps, by_questions.maps)
 
 
 def test_calibration_does_not_undo_what_trials_have_in_common(answers):
-    tripled = Comparisons.from_triplets(np.repeat(answers.rows, 3, axis=0))
-    together = replace(tripled, trials=np.repeat(np.arange(len(answers)), 3))
     apart, whole = (
-        bootstrap(STE(2), each, n_resamples=20, n_simulations=8, random_state=0) for each in (tripled, together)
+        bootstrap(STE(2), each, n_resamples=20, n_simulations=8, random_state=0) for each in tripled(answers)
     )
     assert np.mean(whole.std) > 1.3 * np.mean(apart.std)
 
@@ -183,7 +193,7 @@ def test_the_bootstrap_of_dmoe_shows_its_map(answers):
 )
 def test_settled_dmoe_for_every_kind_of_solver(model, answers):
     fitted = model.fit(answers)
-    assert turned_onto(fitted.with_chosen_settings().fit(answers).embedding_, fitted.embedding_)[1] > 1 - 1e-6
+    assert procrustes_error(fitted.with_chosen_settings().fit(answers).embedding_, fitted.embedding_) < 1e-6
 
 
 def test_settling_leaves_the_results_of_the_search_alone(answers):
@@ -250,8 +260,7 @@ def test_misses_are_what_a_fitted_map_lacks(points):
 
 
 def test_a_vanished_map_lies_at_the_centre(points):
-    everything = np.ones(15, dtype=bool)
-    assert np.allclose(aligned(np.zeros((15, 2)), points, everything), points.mean(axis=0))
+    assert np.allclose(align(np.zeros((15, 2)), points), points.mean(axis=0))
 
 
 def test_squared_distances_survive_an_object_that_never_moves():
@@ -267,7 +276,7 @@ def test_squared_distances_survive_an_object_that_never_moves():
         ({"n_resamples": 3}, "n_resamples must be an integer >= 10"),
         ({"n_simulations": -1}, "n_simulations must be an integer >= 0"),
         ({"by": "annotators"}, "do not say who answered"),
-        ({"by": "people"}, "by must be"),
+        ({"by": "people"}, "by='people' is not known"),
     ],
 )
 def test_bad_settings_are_refused(settings, message, answers):

@@ -3,7 +3,6 @@ import pytest
 from scipy.spatial import procrustes
 from scipy.stats import ortho_group
 
-from nearer import metrics
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.metrics import (
@@ -128,7 +127,7 @@ def test_table_and_row_gathers_agree(monkeypatch):
     points = rng.normal(size=(20, 4)) + 1e3
     first, second = rng.integers(20, size=(2, 1000))
     by_table = pair_distances(points, first, second)
-    monkeypatch.setattr(metrics, "_BLOCK", 7)
+    monkeypatch.setattr("nearer.problems.distances._BLOCK", 7)
     by_rows = np.concatenate(
         [pair_distances(points, first[part], second[part]) for part in np.split(np.arange(1000), 10)]
     )

@@ -5,9 +5,9 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from nearer import Comparisons
+from nearer.data.folds import deal_out
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
-from nearer.evaluation.folds import deal_out
 from nearer.evaluation.intervals import clustered_variance, error_interval, wilson
 from nearer.metrics import comparison_error, margins
 from nearer.model_selection import WholeKFold, choose_dimension, held_out_error, learning_curve

@@ -30,8 +30,8 @@ def main():
 
     def rehearse():
         program(arguments)
-        # Compiled modules put some there that cannot be imported: they have no spec.
-        names = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None)]
+        # Compiled modules also leave some that have no file and cannot be imported.
+        names = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None) is not None]
         os.write(writing, json.dumps(names).encode() + b"\n")
         os._exit(0)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from helpers.studies import simulate
 from nearer import Comparisons
+from nearer.checking.case import Case
 from nearer.checking.coins import check_chance
-from nearer.checking.context import Study
 from nearer.formats.answers import Answers
 
 SIMULATED = {"simulated": {}, "simulated, uneven": {"uneven": True}}
@@ -81,7 +81,7 @@ def with_coins(answers, n_coins, per_coin, seed):
 
 def named(answers, seed=0):
     """Return who is said to answer at chance or the wrong way round, and what else the check says."""
-    outcome = check_chance(Study(answers, 2, np.random.default_rng([seed, 3])))
+    outcome = check_chance(Case(answers, 2, np.random.default_rng([seed, 3])))
     people = {finding.code: set(finding.people) for finding in outcome.findings}
     return people.get("at-chance", set()), people.get("reversed", set()), outcome.counts
 

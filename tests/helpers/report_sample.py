@@ -49,7 +49,7 @@ def results_of(points, labels, attributes):
     counts, edges = np.histogram(margins, bins=np.arange(-2, 4.01, 0.2).round(10))
     sizes = [500, 1000, 2000, 3000, 4000]
     return {
-        "format": 1,
+        "format": 2,
         "title": "colours",
         "source": {
             "file": "colours.csv", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -63,6 +63,7 @@ def results_of(points, labels, attributes):
         "covariances": (roots @ roots.transpose(0, 2, 1)).tolist(),
         "level": 0.95,
         "scales": [float(np.sqrt(chi2.ppf(0.95, k))) for k in (1, 2, 3)],
+        "regions": {"kind": "confidence", "n_resamples": 100, "unit": "trials"},
         "ellipse_size": 0.12,
         "reproducibility": {
             "half": 0.88, "reliability": 0.936, "low": 0.92, "high": 0.95, "n_splits": 5, "n_objects": n,
@@ -77,6 +78,7 @@ def results_of(points, labels, attributes):
             {"n_comparisons": size, "error": error, "low": error - 0.01, "high": error + 0.012}
             for size, error in zip(sizes, [0.31, 0.22, 0.16, 0.135, 0.124], strict=True)
         ],
+        "trend": {"kind": "falls", "sentence": "More answers would still make predictions better."},
         "dimension": {
             "candidates": [1, 2, 3, 4, 5], "errors": [0.26, 0.124, 0.119, 0.12, 0.122],
             "standard_errors": [0.008, 0.006, 0.006, 0.006, 0.006], "chosen": 2, "rule": "one standard error",
@@ -108,6 +110,10 @@ def results_of(points, labels, attributes):
             "method": "DMOE", "parameters": {"n_components": p, "power": 2, "random_state": 0},
             "chosen": {"trace": 0.0123456789, "ridge": None},
         },
+        "notes": [],
+        "missing": [],
+        "interrupted": False,
+        "placed": None,
         "versions": {"nearer": "0.1.0", "numpy": "2.4.6", "python": "3.11.9"},
         "seed": 20261115,
         "command": "nearer fit colours.csv -o colours --seed 20261115",

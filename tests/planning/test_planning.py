@@ -1,20 +1,21 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from nearer import Comparisons
 from nearer.common.words import digits
+from nearer.data.units import trials_of
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import TSTE
 from nearer.lab.accuracy.real import find_file
-from nearer.planning import Study, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
+from nearer.planning import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling
-from nearer.planning.simulation import capped_rates, distinct, make_world, units
+from nearer.planning.simulation import capped_rates, distinct, make_world
 from nearer.problems.distances import pair_distances
 
 KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
@@ -22,13 +23,14 @@ QUICK = TSTE(n_components=2, trace=0.02)
 
 
 def world_of(**settings):
-    study = Study(**{"n_objects": 25, "n_components": 3, "noise": 0.12, **settings})
-    return make_world(study, np.random.default_rng(0))
+    design = Design(**{"n_objects": 25, "n_components": 3, "noise": 0.12, **settings})
+    return make_world(design, np.random.default_rng(0))
 
 
 def quick_plan(**settings):
     settings = {"target_error": 0.2, "estimator": QUICK, "n_replications": 3, "random_state": 0, **settings}
-    return plan(20, 2, **settings)
+    described = {field.name: settings.pop(field.name) for field in fields(Design) if field.name in settings}
+    return plan(Design(20, 2, **described), **settings)
 
 
 class TestTheorem:
@@ -67,7 +69,7 @@ class TestAnswers:
         i, j, l, k = asked.rows.T  # noqa: E741
         assert (pair_distances(world.points, i, j) < pair_distances(world.points, l, k)).all()
         assert asked.right.all()
-        assert len(asked.rows) == 300 * world.study.comparisons_per_answer
+        assert len(asked.rows) == 300 * world.design.comparisons_per_answer
 
     @pytest.mark.parametrize("n_annotators", [None, 8])
     @pytest.mark.parametrize("noise_model", ["close-calls", "guesses"])
@@ -81,8 +83,8 @@ class TestAnswers:
     @pytest.mark.parametrize("n_annotators", [2, 8, 30])
     def test_noise_of_guesses_is_reached_though_nobody_guesses_more_than_always(self, n_annotators, noise):
         for seed in range(10):
-            study = Study(25, 2, noise, noise_model="guesses", n_annotators=n_annotators)
-            world = make_world(study, np.random.default_rng(seed))
+            design = Design(25, 2, noise, noise_model="guesses", n_annotators=n_annotators)
+            world = make_world(design, np.random.default_rng(seed))
             asked = world.ask(20_000, np.random.default_rng(seed))
             assert 1 - asked.right.mean() == pytest.approx(noise, abs=0.015)
 
@@ -145,9 +147,9 @@ class TestAnswers:
     def test_a_pair_is_felt_once_within_an_answer(self):
         trial = [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
         for noise_model in ("close-calls", "guesses"):
-            study = Study(3, 2, 0.4, noise_model=noise_model)
+            design = Design(3, 2, 0.4, noise_model=noise_model)
             questions = Comparisons.from_triplets(trial * 200, trials=np.repeat(np.arange(200), 3))
-            asked = make_world(study, np.random.default_rng(0), questions).ask_again(
+            asked = make_world(design, np.random.default_rng(0), questions).ask_again(
                 questions, np.random.default_rng(1)
             )
             for rows in asked.rows.reshape(200, 3, 4):
@@ -162,7 +164,7 @@ class TestAnswers:
             assert share == pytest.approx(np.full(n_objects, 1 / n_objects), abs=0.01)
 
 
-class TestStudy:
+class TestDesign:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
@@ -180,7 +182,7 @@ class TestStudy:
     )
     def test_says_what_is_wrong(self, settings, message):
         with pytest.raises(ValueError, match=message):
-            Study(**{"n_objects": 10, "n_components": 2, **settings})
+            Design(**{"n_objects": 10, "n_components": 2, **settings})
 
 
 class TestSearch:
@@ -196,9 +198,9 @@ class TestSearch:
         assert crossing(sizes, errors, 0.2) == pytest.approx(1000)
 
     def test_answers_of_a_small_size_are_the_first_of_a_larger_one(self):
-        study = Study(12, 2)
+        design = Design(12, 2)
         (rng,) = generators(0, 1)
-        grown = Replication.start(study, rng)
+        grown = Replication.start(design, rng)
         small = grown._split(50)[0].rows
         assert (grown._split(9000)[0].rows[:50] == small).all()
         assert (grown._split(50)[0].rows == small).all()
@@ -212,14 +214,17 @@ class TestPredictedError:
             train = sample_triplets(points, 600, flipped=0.1, random_state=seed)
             test = sample_triplets(points, 4000, flipped=0.1, random_state=seed + 1000)
             reached.append(1 - TSTE(3, trace=0.02, n_objects=40).fit(train).score(test))
-        settings = {"noise_model": "guesses", "decay": 0.0, "estimator": TSTE(3, trace=0.02), "random_state": 0}
-        predicted = predict_error(40, 3, 600, 0.1, **settings)
+        design = Design(40, 3, noise=0.1, noise_model="guesses", decay=0.0)
+        settings = {"estimator": TSTE(3, trace=0.02), "random_state": 0}
+        predicted = predict_error(design, 600, **settings)
         assert predicted.error == pytest.approx(np.mean(reached), rel=0.07)
         assert predicted.low <= predicted.error <= predicted.high
 
     def test_error_against_answers_has_the_noise_as_its_floor(self):
         against = {
-            side: predict_error(15, 2, 3000, 0.15, against=side, estimator=QUICK, n_replications=3, random_state=0)
+            side: predict_error(
+                Design(15, 2, 0.15), 3000, against=side, estimator=QUICK, n_replications=3, random_state=0
+            )
             for side in ("answers", "truth")
         }
         assert against["truth"].floor == 0 < against["truth"].error < 0.12
@@ -228,15 +233,18 @@ class TestPredictedError:
     def test_says_what_is_wrong(self):
         questions = Comparisons.from_triplets([[0, 1, 2]] * 150)
         with pytest.raises(ValueError, match="only 150 questions"):
-            predict_error(3, 2, 100, questions=questions)
+            predict_error(Design(3, 2), 100, questions=questions)
         with pytest.raises(ValueError, match="are about 3 objects"):
-            predict_error(5, 2, 10, questions=questions)
+            predict_error(Design(5, 2), 10, questions=questions)
         with pytest.raises(ValueError, match="points has 2 rows"):
-            predict_error(5, 2, 10, points=[[0.0], [1.0]])
+            predict_error(Design(5, 2), 10, points=[[0.0], [1.0]])
         with pytest.raises(ValueError, match="neither 'answers' nor 'truth'"):
-            predict_error(5, 2, 10, against="people")
+            predict_error(Design(5, 2), 10, against="people")
         with pytest.raises(ValueError, match="estimator must be one of"):
-            predict_error(5, 2, 10, estimator="DMOE")
+            predict_error(Design(5, 2), 10, estimator="DMOE")
+        for function in (plan, predict_error):
+            with pytest.raises(ValueError, match=r"design must be a Design, .* got 20"):
+                function(20, 2)
 
 
 class TestPlan:
@@ -251,7 +259,7 @@ class TestPlan:
 
     def test_its_number_reaches_the_target(self):
         found = quick_plan(n_replications=8)
-        reached = predict_error(20, 2, found.n_answers, estimator=QUICK, n_replications=12, random_state=99)
+        reached = predict_error(Design(20, 2), found.n_answers, estimator=QUICK, n_replications=12, random_state=99)
         assert reached.error == pytest.approx(0.2, abs=0.025)
 
     def test_an_answer_that_says_more_is_needed_less_often(self):
@@ -317,19 +325,19 @@ class TestPlan:
 class TestNoise:
     @pytest.mark.parametrize("noise", [0.1, 0.25])
     def test_is_found_without_repeated_questions(self, noise):
-        asked = make_world(Study(40, 2, noise), np.random.default_rng(0)).ask(2500, np.random.default_rng(1))
+        asked = make_world(Design(40, 2, noise), np.random.default_rng(0)).ask(2500, np.random.default_rng(1))
         estimate = estimate_noise(asked.comparisons, 2, n_replications=3, random_state=0)
         assert estimate.noise == pytest.approx(noise, abs=0.04)
         assert estimate.low <= estimate.noise <= estimate.high
         assert estimate.simulated == pytest.approx(estimate.errors, abs=0.06)
 
     def test_keeps_trials_whole(self):
-        asked = make_world(Study(25, 2, 0.15, "odd-one-out"), np.random.default_rng(0)).ask(
+        asked = make_world(Design(25, 2, 0.15, "odd-one-out"), np.random.default_rng(0)).ask(
             800, np.random.default_rng(1)
         )
         estimate = estimate_noise(asked.comparisons, 2, n_replications=2, random_state=0)
         assert estimate.sizes.tolist() == [100, 200, 400]
-        assert units(asked.comparisons).max() == 799
+        assert trials_of(asked.comparisons).max() == 799
 
     def test_needs_answers(self):
         with pytest.raises(ValueError, match="told from 10 answers"):
@@ -344,6 +352,6 @@ class TestNoise:
             train, test = music.split(4090, random_state=seed)
             known = estimate_noise(train, 9, n_replications=2, random_state=seed)
             settings = {"questions": music, "points": known.points, "estimator": quick, "random_state": seed}
-            predicted.append(predict_error(400, 9, 5000, known.noise, n_replications=4, **settings).error)
+            predicted.append(predict_error(Design(400, 9, known.noise), 5000, n_replications=4, **settings).error)
             reached.append(1 - quick.fit(train).score(test))
         assert np.mean(predicted) == pytest.approx(np.mean(reached), rel=0.15)

@@ -6,10 +6,10 @@ import re
 import pytest
 from helpers.report_sample import results_of
 
-from nearer.report.checks import plain
 from nearer.report.page import assemble
-from nearer.report.results import KEYS, checked
-from nearer.report.schema import LATER
+from nearer.study.checked import checked
+from nearer.study.schema import KEYS
+from nearer.study.schema_checks import plain
 
 JUNK = [
     None, True, 0, 5, -1, 0.5, 1e300, 10**400, float("nan"), float("inf"), "", "x", [], {}, [None], [5], ["x"], [[]],
@@ -20,7 +20,16 @@ JUNK = [
 def results():
     made = results_of([[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]], ["a", "b", "c"], {"size": [1, 2, None]})
     later = {"objects": ["c"], "n_answers": 20, "n_unsure": 1, "title": "t", "commands": ["nearer place"]}
-    return made | {"notes": ["n"], "placed": later}
+    for part in (made["dimension"], made["settings"]["chosen"]):
+        part["method"] = {"name": "SOE", "parameters": {"trace": 0.01}}
+    return made | {"notes": ["n"], "missing": ["curve"], "placed": later}
+
+
+def of_format_1():
+    made = results()
+    made["dimension"]["method"] = made["settings"]["chosen"]["method"] = "SOE(trace=0.01)"
+    later = ("missing", "interrupted", "regions", "trend")
+    return {key: value for key, value in made.items() if key not in later} | {"format": 1}
 
 
 def places(value, path=()):
@@ -35,8 +44,7 @@ def places(value, path=()):
             yield from places(item, (*path, index))
 
 
-def changed(path, junk):
-    made = results()
+def changed(path, junk, made):
     inner = made
     for step in path[:-1]:
         inner = inner[step]
@@ -44,8 +52,7 @@ def changed(path, junk):
     return made
 
 
-def without(path):
-    made = results()
+def without(path, made):
     inner = made
     for step in path[:-1]:
         inner = inner[step]
@@ -67,15 +74,27 @@ def outcome(damaged, key):
     return "sentence"
 
 
-@pytest.mark.parametrize("key", [*KEYS, *LATER])
+@pytest.mark.parametrize("key", KEYS)
 def test_every_place_may_hold_junk(key):
-    outcomes = [outcome(changed(path, junk), key) for path in places(results()) if path[0] == key for junk in JUNK]
+    outcomes = [
+        outcome(changed(path, junk, results()), key) for path in places(results()) if path[0] == key for junk in JUNK
+    ]
     assert "sentence" in outcomes
 
 
-def test_every_place_may_be_missing():
-    for path in places(results()):
-        outcome(without(path), path[0])
+@pytest.mark.parametrize("key", ["notes", "dimension", "settings"])
+def test_what_is_read_from_an_older_format_may_hold_junk(key):
+    made = of_format_1()
+    outcomes = [
+        outcome(changed(path, junk, of_format_1()), key) for path in places(made) if path[0] == key for junk in JUNK
+    ]
+    assert {"page", "sentence"} <= set(outcomes)
+
+
+@pytest.mark.parametrize("made", [results, of_format_1])
+def test_every_place_may_be_missing(made):
+    for path in places(made()):
+        outcome(without(path, made()), path[0])
 
 
 @pytest.mark.parametrize(
@@ -119,7 +138,7 @@ def test_nesting_beyond_reason_is_refused():
 
 
 def test_a_person_of_whom_little_is_known_has_nulls_in_the_page():
-    from nearer.report.results import payload
+    from nearer.report.payload import payload
 
     (person,) = payload(checked(results() | {"annotators": [{"name": "A"}]}), {})["annotators"]
     assert person.pop("name") == "A"

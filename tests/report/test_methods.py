@@ -1,27 +1,24 @@
 """The paragraph for a paper says what the results say, and nothing that they do not."""
 
-import re
-from html import unescape
-
 import pytest
 from helpers.report_sample import color_results, empty_results
 
 from nearer.report.methods import methods
-from nearer.report.results import checked
+from nearer.report.page import assemble
+from nearer.study.checked import checked
 
 
 def words(results):
     found = methods(checked(results))
-    return found and unescape(re.search(r"<pre.*?</pre>", found, flags=re.DOTALL).group(0)).replace("\n", "")
+    return found and " ".join(found["lines"])
 
 
 def said(**changes):
-    return re.sub("<[^>]*>", "", words(color_results(**changes)))
+    return words(color_results(**changes))
 
 
 def test_data_method_dimension_error_and_regions_are_told():
-    run = {"n_resamples": 100, "by": "annotators"}
-    told = said(settings={"method": "DMOE", "run": run})
+    told = said(regions={"kind": "confidence", "n_resamples": 100, "unit": "annotators"})
     assert told.startswith(
         "The 4000 answers of 12 people about 68 objects (triplet) were read as 4000 comparisons of distances, "
         "without 12 undecided answers."
@@ -39,8 +36,12 @@ def test_data_method_dimension_error_and_regions_are_told():
     assert told.endswith("95% confidence regions of the positions, from 100 bootstrap resamples of annotators.")
 
 
-def test_a_method_that_was_chosen_among_several_is_named():
-    told = said(settings={"method": "BestOf", "chosen": {"method": "TSTE(trace=0.03)"}})
+CHOSEN = {"name": "TSTE", "parameters": {"trace": 0.03}}
+
+
+@pytest.mark.parametrize(("version", "chosen"), [(2, CHOSEN), (1, "TSTE(trace=0.03)")])
+def test_a_method_that_was_chosen_among_several_is_named(version, chosen):
+    told = said(format=version, regions=None, settings={"method": "BestOf", "chosen": {"method": chosen}})
     assert (
         "by t-distributed stochastic triplet embedding (TSTE) with trace 0.03, which predicted held-out answers best "
         "among several methods." in told
@@ -48,9 +49,12 @@ def test_a_method_that_was_chosen_among_several_is_named():
     assert "bootstrap" not in told
 
 
-def test_a_posterior_has_credible_regions():
-    told = said(settings={"method": "PosteriorEmbedding", "run": {"n_resamples": 100, "by": "trials"}})
-    assert told.endswith("95% credible regions of the positions.")
+POSTERIOR = {"method": "PosteriorEmbedding", "run": {"n_resamples": 100, "by": "trials"}}
+
+
+@pytest.mark.parametrize("changes", [{"regions": {"kind": "credible"}}, {"format": 1, "settings": POSTERIOR}])
+def test_a_posterior_has_credible_regions(changes):
+    assert said(**changes).endswith("95% credible regions of the positions.")
 
 
 @pytest.mark.parametrize(
@@ -67,13 +71,14 @@ def test_without_a_method_there_is_no_paragraph():
 
 
 def test_a_name_is_no_markup():
-    found = methods(checked(color_results(settings={"method": "<b>DMOE</b>"})))
+    page = assemble(checked(color_results(settings={"method": "<b>DMOE</b>"})), {})
+    found = page[page.index('<section id="methods"') :].partition("</section>")[0]
     assert "<b>" not in found
     assert "&lt;b&gt;DMOE" in found
 
 
 def test_the_method_that_dimensions_were_chosen_by_is_named():
-    how = {"rule": "one standard error", "method": "SOE()"}
+    how = {"rule": "one standard error", "method": {"name": "SOE"}}
     told = said(dimension={"candidates": [1, 2, 4], "errors": [0.3, 0.1, 0.1], "chosen": 2} | how)
     assert (
         "Of 1, 2 and 4 dimensions, 2 is the smallest number in which the held-out error of maps by soft ordinal "
@@ -84,14 +89,23 @@ def test_the_method_that_dimensions_were_chosen_by_is_named():
 @pytest.mark.parametrize(("n_trials", "by", "of"), [(None, "trials", "comparisons"), (900, "trials", "trials")])
 def test_without_trials_rows_were_resampled(n_trials, by, of):
     summary = color_results()["summary"] | {"n_trials": n_trials}
-    told = said(summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
+    told = said(format=1, summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
     assert told.endswith(f"from 1000 bootstrap resamples of {of}.")
+    regions = {"kind": "confidence", "n_resamples": 1000, "unit": of}
+    assert said(regions=regions).endswith(f"from 1000 bootstrap resamples of {of}.")
 
 
 @pytest.mark.parametrize("weighed", [True, False])
 def test_weights_of_people_are_told(weighed):
     told = said(settings={"method": "CKL", "run": {"weigh_annotators": weighed}})
     assert ("counted less" in told) == weighed
+
+
+def test_where_all_people_count_alike_nobody_is_said_to_count_less():
+    run, alike = {"weigh_annotators": True}, "nobody answers better than chance against a map of the others, so that"
+    assert "counted less" not in said(settings={"method": "CKL", "run": run, "weighed": False})
+    assert "counted less" in said(settings={"method": "CKL", "run": run, "weighed": True})
+    assert "counted less" not in said(format=1, notes=[alike], settings={"method": "CKL", "run": run})
 
 
 def test_after_placing_the_figures_are_told_to_be_of_the_map_before():

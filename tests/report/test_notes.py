@@ -11,7 +11,7 @@ from nearer.checking.enough import curve_finding
 from nearer.evaluation.attainable import Best
 from nearer.model_selection import LearningCurve
 from nearer.report.page import assemble
-from nearer.report.results import checked
+from nearer.study.checked import checked
 
 STOPPED = "the run was stopped before its end"
 
@@ -46,25 +46,36 @@ def test_the_options_that_leave_something_out_are_named():
         assert "not measured in this run. To have it measured, leave out --quick." in section(page, name)
 
 
-@pytest.mark.parametrize("note", [STOPPED, "no {part}: there are too few answers"])
-@pytest.mark.parametrize(
-    ("name", "key", "part"),
-    [
-        ("map", "covariances", "ellipses"),
-        ("trust", "error", "held-out error"),
-        ("findings", "findings", "findings"),
-        ("learning", "learning_curve", "learning curve"),
-        ("annotators", "annotators", "reliability of annotators"),
-    ],
-)
-def test_where_the_notes_say_why_no_option_is_blamed(note, name, key, part):
-    words = section(page_of(color_results(notes=[note.format(part=part)], **{key: None})), name)
+LEFT_OUT = [
+    ("map", "covariances", "places", "ellipses"),
+    ("trust", "error", "error", "held-out error"),
+    ("trust", "reproducibility", "distances", "reproducibility of distances"),
+    ("findings", "findings", "findings", "findings"),
+    ("learning", "learning_curve", "curve", "learning curve"),
+    ("annotators", "annotators", "annotators", "reliability of annotators"),
+]
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+@pytest.mark.parametrize(("name", "key", "part", "_"), LEFT_OUT)
+def test_where_the_notes_say_why_no_option_is_blamed(stopped, name, key, part, _):
+    told = {"interrupted": True} if stopped else {"missing": [part]}
+    words = section(page_of(color_results(**told, **{key: None})), name)
     assert "The notes on this run say why." in words
     assert "--quick" not in words
 
 
-def test_a_note_on_another_part_explains_nothing():
-    words = section(page_of(color_results(notes=["no ellipses: too few answers"], learning_curve=None)), "learning")
+@pytest.mark.parametrize("note", [STOPPED, "no {part}: there are too few answers"])
+@pytest.mark.parametrize(("name", "key", "_", "part"), LEFT_OUT)
+def test_the_notes_of_older_results_are_understood(note, name, key, _, part):
+    words = section(page_of(color_results(format=1, notes=[note.format(part=part)], **{key: None})), name)
+    assert "The notes on this run say why." in words
+    assert "--quick" not in words
+
+
+@pytest.mark.parametrize("told", [{"missing": ["places"]}, {"format": 1, "notes": ["no ellipses: too few answers"]}])
+def test_a_note_on_another_part_explains_nothing(told):
+    words = section(page_of(color_results(**told, learning_curve=None)), "learning")
     assert "leave out --quick" in words
 
 
@@ -115,7 +126,10 @@ def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
     ]
     finding = curve_finding(curve, "A map", few=False, best=Best(0.074, 0.074, 0.074))
     assert finding.code == "learned"
-    assert finding.text in unescape(section(page_of(color_results(learning_curve=step)), "learning"))
+    older = color_results(format=1, learning_curve=step)
+    assert finding.text in unescape(section(page_of(older), "learning"))
+    told = {"kind": "settled", "sentence": finding.text}
+    assert finding.text in unescape(section(page_of(color_results(learning_curve=step, trend=told)), "learning"))
 
 
 def _columns(curve):
@@ -123,10 +137,12 @@ def _columns(curve):
 
 
 def test_a_ceiling_that_failed_is_not_blamed_on_the_questions():
-    results = color_results(notes=["no noise ceiling: something is wrong"])
+    results = color_results(missing=["ceiling"])
     results["error"]["ceiling"] = None
     assert "is not known. The notes on this run say why." in section(page_of(results), "trust")
-    assert "Too few questions were asked twice" in section(page_of(results | {"notes": []}), "trust")
+    assert "Too few questions were asked twice" in section(page_of(results | {"missing": []}), "trust")
+    older = results | {"format": 1, "notes": ["no noise ceiling: something is wrong"]}
+    assert "is not known. The notes on this run say why." in section(page_of(older), "trust")
 
 
 def test_a_dimension_that_nobody_chose_is_not_called_given():

@@ -186,7 +186,7 @@ def test_settings_are_written_for_people(tmp_path):
     settings = {
         "method": "BestOf",
         "parameters": {"methods": None, "n_components": 2, "n_objects": None, "n_folds": 5},
-        "chosen": {"method": "DMOE(n_components=2)", "penalty": penalty, "power": 2},
+        "chosen": {"method": {"name": "DMOE", "parameters": {}}, "penalty": penalty, "power": 2},
     }
     page = written(tmp_path, color_results(settings=settings))
     made = page[page.index('<section id="settings"') : page.index('<section id="methods"')]

@@ -5,6 +5,7 @@ from helpers.report_sample import color_results, empty_results
 
 from nearer.report.verdict import verdict
 from nearer.report.wording import share_of_way
+from nearer.study.checked import checked
 
 GOOD, FAIR, POOR = 0.08, 0.2, 0.3  # errors of maps, where chance is 0.5 and the ceiling 0.074
 VAGUE = {"ceiling": 0.39, "ceiling_low": 0.177, "ceiling_high": 0.5}
@@ -82,10 +83,10 @@ def test_the_sentence_has_the_figures_of_both_parts():
 
 
 def test_results_of_an_older_version_say_nothing_of_distances():
-    results = color_results(findings=[], annotators=None)
+    results = color_results(findings=[], annotators=None, format=1)
     results["error"]["map"] = results["error"]["map_high"] = GOOD
     del results["reproducibility"], results["ellipse_size"]
-    assert verdict(results).sentence.endswith("whether its distances can is not known.")
+    assert verdict(checked(results)).sentence.endswith("whether its distances can is not known.")
 
 
 def test_after_placing_the_verdict_is_about_the_map_before():

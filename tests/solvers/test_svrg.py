@@ -11,8 +11,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.kernels import evaluate
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
-from nearer.problems.points import FactoredProblem, InMemory
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, InMemory, leading_pull
 from nearer.solvers import SVRG, Factored, Outcome, solve
 from nearer.solvers.batches import batches, default_batch_size, sampled
 from nearer.solvers.svrg import estimate

@@ -1,11 +1,14 @@
 """What a run says that it is doing is what it does."""
 
+from dataclasses import replace
+
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.formats import read_answers
 from nearer.runs import RunSettings, fit_study
-from nearer.study.pipeline import _NAMES, _PARTS
+from nearer.study import pipeline
+from nearer.study.parts import PARTS
 
 
 @pytest.fixture
@@ -23,11 +26,18 @@ def answers(tmp_path):
 @pytest.mark.parametrize("settings", [{"quick": True}, {"n_resamples": 0}, {"n_resamples": 10}])
 def test_only_what_is_done_is_announced(answers, settings, people, monkeypatch):
     done, told = [], []
-    for name in _PARTS:
-        monkeypatch.setitem(_PARTS, name, lambda study, name=name: done.append(_NAMES[name]))
+    parts = [replace(part, find=lambda study, seed, words=part.words: done.append(words)) for part in PARTS]
+    monkeypatch.setattr(pipeline, "PARTS", parts)
     fit_study(answers(people), RunSettings("STE", 2, **settings), tell=told.append)
     assert told == ["map", *done]
     assert done[:3] == ["held-out error", "noise ceiling", "findings"]
     assert ("ellipses" in done) == (settings.get("n_resamples", 100) > 0 and not settings.get("quick"))
     assert ("reliability of annotators" in done) == (people and not settings.get("quick"))
     assert ("learning curve" in done) == (not settings.get("quick"))
+
+
+def test_every_part_has_a_seed_of_its_own_that_never_changes():
+    numbers = {part.name: part.seed_number for part in PARTS}
+    assert numbers == {
+        "error": 2, "ceiling": 3, "findings": 4, "places": 5, "annotators": 6, "curve": 7, "distances": 8,
+    }  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.formats import read_answers
 from nearer.report.page import assemble
-from nearer.report.results import checked
 from nearer.runs import RunSettings, begin_study, end_study, fit_study
 from nearer.storage import load_model
+from nearer.study.checked import checked
 from nearer.study.placing import place_objects, results_for, write_placed
 
 N = 14

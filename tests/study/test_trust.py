@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,13 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.formats import read_answers
 from nearer.model_selection import LearningCurve
 from nearer.report.charts import learning_chart
+from nearer.report.sections import learning
 from nearer.reproducibility import SplitHalf
 from nearer.runs import RunSettings, fit_study
-from nearer.study import pipeline as parts
+from nearer.study import pipeline
+from nearer.study.checked import checked
 from nearer.study.figures import draw_curve
+from nearer.study.parts import PARTS
 from nearer.study.results import results_of
 
 ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
@@ -65,8 +69,8 @@ def test_where_it_cannot_be_told_the_notes_say_why(tmp_path, capsys):
 def test_the_map_s_own_curve_and_halves_replace_those_of_the_quick_map(tmp_path, monkeypatch, errors, code):
     curve = LearningCurve(np.array([200, 400]), np.array(errors), np.array(errors) - 0.01, np.array(errors) + 0.01)
     halves = SplitHalf(0.5, 0.67, 0.6, 0.7, 5, 14, "trials")
-    made = {"curve": lambda study: curve, "distances": lambda study: halves}
-    monkeypatch.setattr(parts, "_PARTS", {name: made.get(name, part) for name, part in parts._PARTS.items()})
+    made = {"curve": lambda study, seed: curve, "distances": lambda study, seed: halves}
+    monkeypatch.setattr(pipeline, "PARTS", [replace(part, find=made.get(part.name, part.find)) for part in PARTS])
     answers = read_answers(file_of(tmp_path / "a.csv", 14, 500, 0.1))
     settings = RunSettings(method="STE", n_components=2, n_resamples=0, parameters={"trace": 0.03})
     study = fit_study(answers, settings)
@@ -81,6 +85,25 @@ def test_the_map_s_own_curve_and_halves_replace_those_of_the_quick_map(tmp_path,
         assert f">{label}</text>" in drawn
     assert ax.get_xscale() == "log"
     _same_places(ax, drawn, curve)
+
+
+def test_page_and_findings_answer_alike_whatever_the_level_of_intervals(monkeypatch):
+    """Whether more answers help hangs on the best possible error, whose interval is of the level that was asked for."""
+    rows = np.repeat(sample_triplets(make_gaussian(10, 2, random_state=0), 60, random_state=1).rows, 6, axis=0)
+    flip = np.random.default_rng(0).random(len(rows)) < 0.15
+    rows[flip] = rows[flip][:, [0, 2, 1]]
+    curve = LearningCurve(*np.array([[150, 300], [0.2, 0.16], [0.19, 0.15], [0.21, 0.17]]))
+    made = {"curve": lambda study, seed: curve}
+    kept = [replace(part, find=made.get(part.name, part.find)) for part in PARTS if part.name != "distances"]
+    monkeypatch.setattr(pipeline, "PARTS", kept)
+    answers = read_answers({"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2]})
+    study = fit_study(answers, RunSettings("CKL", 2, n_resamples=0, level=0.5))
+    (told,) = [finding.text for finding in study.findings if finding.code in CURVE_CODES]
+    results = checked(results_of(study, ABOUT))
+    sentence = results["trend"]["sentence"]
+    assert told.removesuffix(" Distances take more.") == sentence
+    assert learning(results)["paragraphs"][0].startswith(sentence)
+    assert study.ceiling.best.within in sentence
 
 
 def _same_places(ax, drawn, curve):

@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nearer.checking.case import Case, Outcome
 from nearer.checking.chance import Verdicts
-from nearer.checking.context import Outcome, Study
-from nearer.checking.enough import rounded
 from nearer.checking.findings import Finding
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.arrays import FloatArray
-from nearer.common.words import counted, name, percent
+from nearer.common.words import counted, name, percent, rounded
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import Labels, factorize
-from nearer.data.votes import torn
+from nearer.data.labels import factorize
+from nearer.data.refusing import Labels
+from nearer.data.units import torn
 from nearer.evaluation.annotators import acts_of
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.judging import read_counted
+from nearer.evaluation.judging import read_judged
 
 _FEWEST = 10
 _MOST_JUDGED = 2_000_000  # comparisons: each person needs enough of them, and judging is quick
@@ -43,13 +43,13 @@ _MOST_LEARNED = 200_000
 _N_GROUPS = 10
 
 
-def check_chance(study: Study) -> Outcome:
+def check_chance(case: Case) -> Outcome:
     """Find people whose answers the map of the others predicts no better than chance, or gets all the wrong way."""
-    part = read_counted(quick_part(study, _MOST_JUDGED))
+    part = read_judged(quick_part(case, _MOST_JUDGED))
     sure = ~torn(part)  # who cannot tell is not careless
     if part.annotators is None or len(factorize(part.annotators[sure])[0]) < 3:
         return Outcome()
-    people = _judge_twice(study, part[sure], *factorize(part.annotators[sure]))
+    people = _judge_twice(case, part[sure], *factorize(part.annotators[sure]))
     if people is None:
         return Outcome()
     counts = {"typical_error": people.typical, "n_judged": len(people.names), "answers_to_tell": people.enough}
@@ -83,23 +83,23 @@ class _People:
         )
 
 
-def _judge_twice(study: Study, part: Comparisons, names: Labels, person: NDArray[np.intp]) -> _People | None:
+def _judge_twice(case: Case, part: Comparisons, names: Labels, person: NDArray[np.intp]) -> _People | None:
     """Judge people by maps of the others, and again by maps without those who look like coins."""
-    learned = study.rng.random(len(part)) < _MOST_LEARNED / len(part)
-    people = _judge(part, names, person, _agreement(study, part, learned))
+    learned = case.rng.random(len(part)) < _MOST_LEARNED / len(part)
+    people = _judge(part, names, person, _agreement(case, part, learned))
     if people is None or not people.found.doubtful.any():
         return people
     doubtful = np.isin(person, people.numbers[people.found.doubtful])
-    return _judge(part, names, person, _agreement(study, part, learned & ~doubtful))
+    return _judge(part, names, person, _agreement(case, part, learned & ~doubtful))
 
 
-def _agreement(study: Study, part: Comparisons, learned: NDArray[np.bool_]) -> FloatArray:
+def _agreement(case: Case, part: Comparisons, learned: NDArray[np.bool_]) -> FloatArray:
     """Return 2 P - 1 of each answer, shape (m,), on a map of other people's answers among those to be learned from."""
     agreement = np.zeros(len(part))
     answers = 1 if part.answers is None else part.answers
-    for others, own in WholeKFold(_N_GROUPS, by="annotators", random_state=study.rng).split(part):
+    for others, own in WholeKFold(_N_GROUPS, by="annotators", random_state=case.rng).split(part):
         train = others[learned[others]]
-        model = clone(quick_estimator(study)).fit(part[train if len(train) else others])
+        model = clone(quick_estimator(case)).fit(part[train if len(train) else others])
         agreement[own] = 2 * model.predict_proba(part[own])[:, 1] - 1
     return agreement * answers
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.checking.context import IntArray, Outcome, Study
+from nearer.checking.case import Case, IntArray, Outcome
 from nearer.checking.cycles import knots, shortest_cycle, triads
 from nearer.checking.findings import Finding, Level
 from nearer.common.words import counted, digits, percent
@@ -20,16 +20,16 @@ _NEAR_CYCLIC = 0.2  # a share known to be above this leaves little but coin toss
 _CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
 
 
-def check_repeats(study: Study) -> Outcome:
+def check_repeats(case: Case) -> Outcome:
     """Count questions asked more than once, and those answered both ways."""
-    asked = study.votes.sum(axis=1)
+    asked = case.votes.sum(axis=1)
     repeated = asked > 1
-    both = repeated & (study.votes.min(axis=1) > 0)
+    both = repeated & (case.votes.min(axis=1) > 0)
     n_repeated, n_both = int(repeated.sum()), int(both.sum())
     counts: dict[str, Any] = {"n_repeated": n_repeated, "n_contradicted": n_both, "disagreement": None}
     if n_repeated == 0:
         return Outcome(counts=counts)
-    disagreement = _disagreement(study.votes[repeated])
+    disagreement = _disagreement(case.votes[repeated])
     counts["disagreement"] = disagreement
     if n_both == 0:
         title = f"{counted(n_repeated, 'question was', 'questions were')} repeated, none was answered both ways"
@@ -43,7 +43,7 @@ def check_repeats(study: Study) -> Outcome:
         f"{counted(n_both, 'question was', 'questions were')} answered both ways, {percent(n_both / n_repeated)} of "
         f"the {digits(n_repeated)} asked more than once"
     )
-    return Outcome((Finding(level, "contradictions", title, text, _examples(study, both)),), counts)
+    return Outcome((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
 
 
 def _verdict(disagreement: float, n_questions: int) -> tuple[Level, str]:
@@ -60,25 +60,25 @@ def _verdict(disagreement: float, n_questions: int) -> tuple[Level, str]:
     )
 
 
-def _examples(study: Study, chosen: NDArray[np.bool_], most: int = 3) -> tuple[str, ...]:
+def _examples(case: Case, chosen: NDArray[np.bool_], most: int = 3) -> tuple[str, ...]:
     """Write the most evenly split of some questions."""
     questions = np.flatnonzero(chosen)
-    fewer, more = np.sort(study.votes[questions], axis=1).T
+    fewer, more = np.sort(case.votes[questions], axis=1).T
     order = np.argsort(-(fewer**2) / more, kind="stable")[:most]  # many answers, and evenly split
     lines = []
     for question in questions[order]:
-        row = int(np.flatnonzero((study.questions == question) & study.decided)[0])
-        said, other = study.votes[question][:: -1 if study.first_is_near[row] else 1]
-        words = study.comparison_name(int(study.near[row]), int(study.far[row]))
+        row = int(np.flatnonzero((case.questions == question) & case.decided)[0])
+        said, other = case.votes[question][:: -1 if case.first_is_near[row] else 1]
+        words = case.comparison_name(int(case.near[row]), int(case.far[row]))
         lines.append(f"{words}: {counted(int(said), 'answer')}, the other way round: {other}")
     return tuple(lines)
 
 
-def check_self_contradictions(study: Study) -> Outcome:
+def check_self_contradictions(case: Case) -> Outcome:
     """Count the questions that one person answered both ways."""
-    if study.people is None or study.names is None:
+    if case.people is None or case.names is None:
         return Outcome()
-    votes, person, n_different = _own_repeats(study, study.people)
+    votes, person, n_different = _own_repeats(case, case.people)
     both = votes.min(axis=1) > 0
     n_repeated, n_both = len(votes), int(both.sum())
     counts: dict[str, Any] = {"n_self_repeated": n_repeated, "n_self_contradicted": n_both}
@@ -86,10 +86,10 @@ def check_self_contradictions(study: Study) -> Outcome:
         return Outcome(counts=counts)
     disagreement = _disagreement(votes)
     counts["self_disagreement"] = disagreement
-    per_person = np.bincount(person[both], minlength=len(study.names))
-    chances = np.bincount(person, minlength=len(study.names))
+    per_person = np.bincount(person[both], minlength=len(case.names))
+    chances = np.bincount(person, minlength=len(case.names))
     examples = tuple(
-        f"{study.person_name(index)}: {per_person[index]} of {counted(int(chances[index]), 'question')} asked again"
+        f"{case.person_name(index)}: {per_person[index]} of {counted(int(chances[index]), 'question')} asked again"
         for index in np.argsort(-per_person, kind="stable")[:3]
         if per_person[index]
     )
@@ -115,26 +115,26 @@ def _verdict_on_self(disagreement: float, n_questions: int) -> tuple[Level, str]
     return "note", f"{seen}. This is how noisy single answers are; a map weighs them against each other."
 
 
-def _own_repeats(study: Study, people: NDArray[np.intp]) -> tuple[IntArray, IntArray, int]:
+def _own_repeats(case: Case, people: NDArray[np.intp]) -> tuple[IntArray, IntArray, int]:
     """Return for each question that a person answered more than once the votes, (r, 2), and who it was, (r,).
 
     Also how many different questions these are: one hard question asked of all again says little about the others.
     """
-    own = people[study.answers.answer_of].astype(np.int64) * study.n_questions + study.questions
-    codes, positions = np.unique(own[study.decided], return_inverse=True)
-    votes = np.bincount(2 * positions + study.first_is_near[study.decided], minlength=2 * len(codes)).reshape(-1, 2)
+    own = people[case.answers.answer_of].astype(np.int64) * case.n_questions + case.questions
+    codes, positions = np.unique(own[case.decided], return_inverse=True)
+    votes = np.bincount(2 * positions + case.first_is_near[case.decided], minlength=2 * len(codes)).reshape(-1, 2)
     again = votes.sum(axis=1) > 1
-    return votes[again], codes[again] // study.n_questions, len(np.unique(codes[again] % study.n_questions))
+    return votes[again], codes[again] // case.n_questions, len(np.unique(codes[again] % case.n_questions))
 
 
-def check_cycles(study: Study) -> Outcome:
+def check_cycles(case: Case) -> Outcome:
     """Look for answers that go in a circle: one pair nearer than a second, that than a third, that than the first."""
-    near, far = study.majority
+    near, far = case.majority
     if len(near) == 0:
         return Outcome()
-    knot = knots(near, far, study.n_pairs)
+    knot = knots(near, far, case.n_pairs)
     inside = int((knot[near] == knot[far]).sum())
-    found = triads(near, far, study.n_pairs, study.rng)
+    found = triads(near, far, case.n_pairs, case.rng)
     counts: dict[str, Any] = {
         "n_in_cycles": inside,
         "n_knots": len(np.unique(knot[near][knot[near] == knot[far]])),
@@ -142,10 +142,10 @@ def check_cycles(study: Study) -> Outcome:
         "share_cyclic": found.share_cyclic,
     }
     if inside == 0:
-        return Outcome((_no_circle(study, found.n_closed),), counts)
-    cycle = shortest_cycle(near, far, knot, study.n_pairs) if found.example is None else found.example
+        return Outcome((_no_circle(case, found.n_closed),), counts)
+    cycle = shortest_cycle(near, far, knot, case.n_pairs) if found.example is None else found.example
     words = tuple(
-        study.comparison_name(first, second) for first, second in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+        case.comparison_name(first, second) for first, second in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
     )
     n_triads = min(found.n_closed, len(near) // 3)
     if found.share_cyclic is None or n_triads < _FEWEST:
@@ -163,9 +163,9 @@ def check_cycles(study: Study) -> Outcome:
     return Outcome((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
 
 
-def _no_circle(study: Study, n_triads: int) -> Finding:
+def _no_circle(case: Case, n_triads: int) -> Finding:
     """Say that there is no circle, which is a good sign only where many could be and no two answers disagree."""
-    if n_both := int((study.votes.min(axis=1) > 0).sum()):
+    if n_both := int((case.votes.min(axis=1) > 0).sum()):
         title = "What most answers to each question say does not go in a circle"
         differ = counted(n_both, "question was", "questions were")
         text = f"But {differ} answered both ways, so that no order of distances agrees with all answers."

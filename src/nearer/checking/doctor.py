@@ -8,23 +8,23 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
+from nearer.checking.case import Case, Check
 from nearer.checking.coins import check_chance
-from nearer.checking.context import Check, Study
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
-from nearer.checking.distances import check_distances
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
-from nearer.checking.labels import (
+from nearer.checking.people import check_speed
+from nearer.checking.recording import check_blocks, check_columns, check_double
+from nearer.checking.sampling import check_counts, check_groups, check_hardly, check_uneven, check_unseen
+from nearer.checking.screen_places import check_order, check_places, check_runs, check_sides
+from nearer.checking.spelling import (
     check_missing_labels,
     check_misspelt,
     check_numbering,
     check_one_sided,
     check_spellings,
 )
-from nearer.checking.people import check_speed
-from nearer.checking.places import check_order, check_places, check_runs, check_sides
-from nearer.checking.records import check_blocks, check_columns, check_double
-from nearer.checking.structure import check_counts, check_groups, check_hardly, check_uneven, check_unseen
+from nearer.checking.split_half import check_distances
 from nearer.common.randomness import RandomState, stream
 from nearer.formats.answers import Answers
 
@@ -93,7 +93,7 @@ def check(answers: Answers, *, n_components: int = 2, random_state: RandomState 
     """
     if n_components < 1:
         raise ValueError(f"n_components={n_components!r} must be at least 1")
-    return _run(CHECKS, Study(answers, n_components, stream(random_state, "folds")))
+    return _run(CHECKS, Case(answers, n_components, stream(random_state, "folds")))
 
 
 def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
@@ -119,18 +119,18 @@ def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
     >>> [finding.title for finding in check_errors(answers)]
     ['1 object is in no comparison']
     """
-    found = _run(ERRORS, Study(answers, n_components, stream(None, "folds")))
+    found = _run(ERRORS, Case(answers, n_components, stream(None, "folds")))
     return Findings(found.source, tuple(finding for finding in found if finding.level == "error"))
 
 
-def _run(checks: tuple[Check, ...], study: Study) -> Findings:
+def _run(checks: tuple[Check, ...], case: Case) -> Findings:
     findings: list[Finding] = []
-    counts: dict[str, Any] = {"n_components": study.n_components}
+    counts: dict[str, Any] = {"n_components": case.n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the quick maps; nobody sees those
         # Shown at once: a single check can take seconds, and a bar is drawn only after each.
         for each in tqdm(checks, desc="checking", unit="check", leave=False, disable=None):
-            outcome = each(study)
+            outcome = each(case)
             findings += outcome.findings
             counts |= outcome.counts
-    return agreed(Findings(study.answers.source, tuple(findings), counts))
+    return agreed(Findings(case.answers.source, tuple(findings), counts))

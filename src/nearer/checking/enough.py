@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from nearer.checking.context import Outcome, Study
+from nearer.checking.case import Case, Outcome
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.checking.quick import quick_estimator, quick_part
-from nearer.common.words import counted, percent
+from nearer.common.words import counted, percent, rounded, short
+from nearer.data.units import units_of
 from nearer.evaluation.attainable import Best
-from nearer.evaluation.folds import units_of
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
-from nearer.evaluation.trend import Kind, trend
+from nearer.evaluation.trend import Kind, Trend, trend
 
 TOO_FEW, PLENTY = 1.0, 4.0
 # The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior.
@@ -44,19 +44,19 @@ _FEW_QUESTIONS = 0.8  # for each comparison: below, their number is worth tellin
 _FEWEST = 50
 
 
-def check_rule(study: Study) -> Outcome:
+def check_rule(case: Case) -> Outcome:
     """Compare what the comparisons are worth with n p ln n."""
-    n, p = study.n_objects, study.n_components
+    n, p = case.n_objects, case.n_components
     unit = n * p * math.log(n)
     every_question = worth_of_repeats(3) * n * (n - 1) * (n - 2) / 2
     plenty = min(PLENTY * unit, every_question)
-    worth, fresh = _worth(study)
+    worth, fresh = _worth(case)
     missing = 0 if worth >= plenty * (1 - 1e-9) else rounded(math.ceil((plenty - worth) / fresh))
     counts = {"rule_constant": worth / unit, "worth": worth, "rule_unit": unit, "rule_missing": missing}
     counts["rule_all_questions"] = every_question < PLENTY * unit
     title = (
-        f"{counted(len(study.answers), 'answer')}{_repeats(study)} for {counted(n, 'object')} in "
-        f"{counted(p, 'dimension')}: {_short(worth / unit)} n p log n"
+        f"{counted(len(case.answers), 'answer')}{_repeats(case)} for {counted(n, 'object')} in "
+        f"{counted(p, 'dimension')}: {short(worth / unit)} n p log n"
     )
     return Outcome((_rule(title, counts, settled=False),), counts)
 
@@ -80,13 +80,13 @@ def _rule(title: str, counts: Mapping[str, Any], *, settled: bool) -> Finding:
     return Finding("warning", code, title, f"As a rule of thumb, so few leave a map mostly to chance; {more}")
 
 
-def _worth(study: Study) -> tuple[float, float]:
+def _worth(case: Case) -> tuple[float, float]:
     """Return what all comparisons are worth, and one more answer to other questions; "can't tell" is worth nothing."""
-    trials, asked = study.trials[study.decided], study.votes.sum(axis=1)[study.questions[study.decided]]
+    trials, asked = case.answers.trial_of[case.decided], case.votes.sum(axis=1)[case.questions[case.decided]]
     if len(trials) == 0:
         return 0.0, 1.0
     each = np.bincount(trials)[trials] ** (_WORTH - 1)
-    return float(each @ (worth_of_repeats(asked) / asked)), float(each.sum() / (len(study.answers) - study.n_split))
+    return float(each @ (worth_of_repeats(asked) / asked)), float(each.sum() / (len(case.answers) - case.n_split))
 
 
 def worth_of_repeats(times: Any) -> Any:
@@ -100,37 +100,28 @@ def worth_of_repeats(times: Any) -> Any:
     return times * _MOST_REPEATS / (times + _MOST_REPEATS - 1)
 
 
-def _repeats(study: Study) -> str:
+def _repeats(case: Case) -> str:
     """Say how many questions there are where many comparisons repeat one."""
-    asked = study.votes.sum(axis=1)
+    asked = case.votes.sum(axis=1)
     n_asked = int((asked > 0).sum())
     return f" to {counted(n_asked, 'question')}" if n_asked < _FEW_QUESTIONS * asked.sum() else ""
 
 
-def _short(number: float) -> str:
-    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
-
-
-def rounded(number: int) -> int:
-    """Return a number with two digits that count: the rule is no more exact than that."""
-    return int(float(f"{number:.1e}"))
-
-
-def check_curve(study: Study) -> Outcome:
+def check_curve(case: Case) -> Outcome:
     """See whether a map predicts answers that it has not seen, and whether more answers would help."""
-    part = quick_part(study)
+    part = quick_part(case)
     m = len(part)
-    largest = int(np.bincount(units_of(part, "trials")[1]).max())  # kept whole, so that the test part may grow by it
+    largest = int(np.bincount(units_of(part)).max())  # kept whole, so that the test part may grow by it
     most = math.floor(0.8 * m) - largest
     if m < _FEWEST or most < m // 2:
         return Outcome()
-    curve = learning_curve(quick_estimator(study), part, [most // 2, most], random_state=study.rng)
+    curve = learning_curve(quick_estimator(case), part, [most // 2, most], random_state=case.rng)
     (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])
     counts: dict[str, Any] = {"held_out": float(error), "held_out_low": low, "held_out_high": high}
     counts["held_out_half"] = float(half)
-    part_of = "" if m == len(study.comparisons) else f" of {counted(m, 'comparison')}"
-    worth = _worth(study)[0] / (study.n_objects * study.n_components * math.log(study.n_objects))
-    best = None if study.ceiling is None else study.ceiling.best
+    part_of = "" if m == len(case.comparisons) else f" of {counted(m, 'comparison')}"
+    worth = _worth(case)[0] / (case.n_objects * case.n_components * math.log(case.n_objects))
+    best = None if case.ceiling is None else case.ceiling.best
     return Outcome((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW, best=best),), counts)
 
 
@@ -149,20 +140,25 @@ def curve_finding(
     curve: LearningCurve, what: str, *, few: bool, best: Best | None, level: float = 0.95, unit: str = "answers"
 ) -> Finding:
     """Return what a learning curve says: how often maps err, and whether more answers would help."""
+    return _told(curve, what, curve_trend(curve, few=few, best=best, level=level, unit=unit))
+
+
+def curve_trend(curve: LearningCurve, *, few: bool, best: Best | None, level: float, unit: str) -> Trend:
+    """Return where a learning curve leads, by the rule of `nearer.evaluation.trend`."""
     sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
     falls_by = None if curve.falls_by is None else curve.falls_by.tolist()
-    found = trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)
+    return trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)
+
+
+def _told(curve: LearningCurve, what: str, found: Trend) -> Finding:
     title = f"{what} errs in {percent(float(curve.errors[-1]))} of answers it has not seen (chance: 50%)"
     return Finding(*_CURVE[found.kind], title, found.sentence)
 
 
-def with_curve(findings: Findings, curve: LearningCurve, level: float = 0.95, unit: str = "answers") -> Findings:
+def with_curve(findings: Findings, curve: LearningCurve, found: Trend) -> Findings:
     """Return findings in which a learning curve takes the place of that of a quick map, wherever they speak of it."""
-    few = any(finding.code == "too-few" for finding in findings)
-    best = Best.read(findings.counts)
-    told = curve_finding(curve, "A map of fewer answers", few=few, best=best, level=level, unit=unit)
     others = (finding for finding in findings if finding.code not in CURVE_CODES)
-    return agreed(replace(findings, items=(*others, told)))
+    return agreed(replace(findings, items=(*others, _told(curve, "A map of fewer answers", found))))
 
 
 def agreed(findings: Findings) -> Findings:
@@ -186,9 +182,9 @@ def _agreeing(finding: Finding, counts: Mapping[str, Any], *, settled: bool, dis
     return finding
 
 
-def check_ceiling(study: Study) -> Outcome:
+def check_ceiling(case: Case) -> Outcome:
     """Say how well any map could do, from questions asked more than once."""
-    found = study.ceiling
+    found = case.ceiling
     if found is None:
         title = "How well a map could do at best is not known"
         text = "Too few questions were asked more than once; next time ask some of several people."
@@ -202,5 +198,5 @@ def check_ceiling(study: Study) -> Outcome:
     interval = f"({found.best.within})"
     title = f"Judging by repeated questions, no map can err in less than {percent(found.error)} of answers {interval}"
     text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered"
-    text += ", and of what they cannot tell half is wrong in any case." if study.n_split else "."
+    text += ", and of what they cannot tell half is wrong in any case." if case.n_split else "."
     return Outcome((Finding("note", "ceiling", title, text),), counts)

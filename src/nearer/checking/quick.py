@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nearer.checking.context import Study
+from nearer.checking.case import Case
 from nearer.data.comparisons import Comparisons
 from nearer.embedding import STE
 from nearer.solvers import Factored
@@ -17,20 +17,20 @@ _TRACE = 0.03
 _FELT = 1e-12  # of the largest weight
 
 
-def quick_estimator(study: Study) -> STE:
+def quick_estimator(case: Case) -> STE:
     """Return an estimator that is fast and stands noise well; maps of STE fold so seldom that one start will do."""
-    return STE(study.n_components, trace=_TRACE, solver=Factored(n_init=1), random_state=0)
+    return STE(case.n_components, trace=_TRACE, solver=Factored(n_init=1), random_state=0)
 
 
-def quick_part(study: Study, most: int = 50_000) -> Comparisons:
+def quick_part(case: Case, most: int = 50_000) -> Comparisons:
     """Return at most so many comparisons, those of whole answers drawn at random, with trials and annotators."""
-    comparisons, answer_of = study.known, study.answers.answer_of
+    comparisons, answer_of = case.known, case.answers.answer_of
     if len(comparisons) <= most:
         return _weighty(comparisons)
     # The stream is the study's own: each check may see another part, and none depends on the order of the file.
-    order = study.rng.permutation(len(study.answers))
-    sizes = np.bincount(answer_of, minlength=len(study.answers))[order]
-    chosen = np.zeros(len(study.answers), dtype=bool)
+    order = case.rng.permutation(len(case.answers))
+    sizes = np.bincount(answer_of, minlength=len(case.answers))[order]
+    chosen = np.zeros(len(case.answers), dtype=bool)
     chosen[order[np.cumsum(sizes) <= most]] = True
     return _weighty(comparisons[chosen[answer_of]])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from nearer.cli.parsing import Commands, add_command, add_file, read_file, say
-from nearer.cli.values import dimensions, seed
+from nearer.cli.parsing import Commands, add_command, add_file, add_seed, read_file, say
+from nearer.cli.values import dimensions
 
 _ABOUT = """\
 Look for everything that can be wrong with a file of answers before a map is made of it: contradictions and cycles,
@@ -15,18 +15,18 @@ always on one side, and whether there are enough answers. The exit status is 1 i
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "check", "find out what is wrong with a file of answers", _ABOUT, run)
+    parser = add_command(commands, "check", "find out what is wrong with a file of answers", _ABOUT, command=run)
     add_file(parser)
     parser.add_argument(
         "--dimensions", type=dimensions, default=2, metavar="P", help="of the map that they are for (2)"
     )
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of what is drawn from many answers (0)")
+    add_seed(parser, "what is drawn from many answers")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.checking import check
-    from nearer.formats.unused import told_columns
+    from nearer.formats.unused_columns import told_columns
 
     answers = read_file(options, told=False)  # the notes are among the findings
     findings = check(answers, n_components=options.dimensions, random_state=options.seed)

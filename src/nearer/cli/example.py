@@ -16,7 +16,7 @@ README.txt says what is planted. Files that are there already are never written 
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "example", "write the files of a study to try things on", _ABOUT, run)
+    parser = add_command(commands, "example", "write the files of a study to try things on", _ABOUT, command=run)
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder of the files")
 
 

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_file, fail, read_file, say, tell
-from nearer.cli.values import dimensions, pairs, resamples, seed, share
+from nearer.cli.parsing import Commands, add_command, add_file, add_seed, fail, read_file, say, tell
+from nearer.cli.values import dimensions, pairs, resamples, share
 
 if TYPE_CHECKING:
     from nearer.checking import Finding, Findings
     from nearer.report.verdict import Verdict
     from nearer.study import Study
 
-_METHODS = ("auto", "DMOE", "posterior", "GNMDS", "SOE", "STE", "TSTE", "CKL")
+_METHODS = ("auto", "DMOE", "posterior", "GNMDS", "SOE", "STE", "TSTE", "CKL", "MVTE", "NonmetricMDS", "LOE", "SPE")
 _ABOUT = """\
 Learn a map from a file of answers, and find out how far to trust it.
 
@@ -35,7 +35,7 @@ Where `nearer check` would find an error, so that no map of the answers can be r
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "fit", "learn a map from a file of answers", _ABOUT, run)
+    parser = add_command(commands, "fit", "learn a map from a file of answers", _ABOUT, command=run)
     add_file(parser)
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
     group = parser.add_argument_group("what to fit")
@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
         "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
         help="settings of the method, such as trace=0.01",
     )  # fmt: skip
-    group.add_argument("--seed", type=seed, default=0, metavar="N", help="of everything that is drawn (0)")
+    add_seed(group, "everything that is drawn")
     group.add_argument("--title", default=None, help="heading of the report (name of the file)")
     group.add_argument(
         "--weigh-annotators", action="store_true", help="people who disagree with everybody else count less"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.values import pairs
+from nearer.cli.values import pairs, seed
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
@@ -54,15 +54,25 @@ def short(message: str, most: int = 300) -> str:
 
 
 def add_command(
-    commands: Commands, name: str, summary: str, about: str, run: Callable[[argparse.Namespace], int]
+    commands: Commands, name: str, summary: str, about: str, **defaults: Callable[[argparse.Namespace], Any]
 ) -> argparse.ArgumentParser:
-    """Add a command with ``--json``, and return its parser."""
+    """Add a command, or a part of one, with ``--json``, and return its parser; ``command=run`` is what it does."""
     parser = commands.add_parser(
         name, help=summary, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", action="store_true", help="print JSON for programs; progress goes to stderr")
-    parser.set_defaults(command=run)
+    parser.set_defaults(**defaults)
     return parser
+
+
+def add_seed(parser: argparse._ActionsContainer, of: str) -> None:
+    """Add the seed of what is drawn."""
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help=f"of {of} (0)")
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of an earlier run."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +108,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
     """Return the answers in the file that the options name; ``told``: say what was noticed on the way."""
     from nearer.formats import read_answers
-    from nearer.formats.unused import told_columns
+    from nearer.formats.unused_columns import told_columns
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # each is among the notes
@@ -126,7 +136,7 @@ def tell(step: str) -> None:
 
 def say(options: argparse.Namespace, text: str, figures: Any) -> None:
     """Print text for people, or figures for programs."""
-    from nearer.study.results import plain_values
+    from nearer.common.json_files import plain_values
 
     written = json.dumps(plain_values(figures), indent=2, allow_nan=False) if options.json else text.rstrip()
     sys.stdout.write(written + "\n")

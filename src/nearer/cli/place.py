@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from nearer.cli.parsing import Commands, add_command, add_file, read_file, say
+from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
 
 _ABOUT = """\
 Put new objects into a map by answers that compare them with those on it. The old objects stay where they are. OUT gets
@@ -15,8 +15,8 @@ the larger map as embedding.csv, map.png, model.json and model.npz, and results.
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "place", "put new objects into a map", _ABOUT, run)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    parser = add_command(commands, "place", "put new objects into a map", _ABOUT, command=run)
+    add_folder(parser)
     add_file(parser)
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="OUT", help="folder of the larger map")
 

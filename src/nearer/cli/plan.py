@@ -7,12 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.parsing import Commands, add_command, add_reading, read_file, say, tell
-from nearer.cli.values import dimensions, error, noise, positive, price, seed
+from nearer.cli.parsing import Commands, add_command, add_reading, add_seed, read_file, say, tell
+from nearer.cli.values import dimensions, error, noise, positive, price
 
 if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
-    from nearer.planning import NoiseEstimate
+    from nearer.planning import Design, NoiseEstimate
 
 _FEWEST_LEFT = 100
 _ABOUT = """\
@@ -25,7 +25,7 @@ error that M answers asked as in the file will reach is predicted from its quest
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "plan", "find out how many answers a study needs", _ABOUT, run)
+    parser = add_command(commands, "plan", "find out how many answers a study needs", _ABOUT, command=run)
     parser.add_argument(
         "--objects", type=positive, default=None, metavar="N", help="objects to compare (those of FILE)"
     )
@@ -42,7 +42,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--annotators", type=positive, default=None, metavar="N", help="people who will answer")
     parser.add_argument("--price", type=price, default=None, metavar="X", help="of one answer")
     parser.add_argument("--studies", type=positive, default=8, metavar="N", help="studies to simulate (8)")
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of the simulated studies (0)")
+    add_seed(parser, "the simulated studies")
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="FILE", help="picture of the curve (none)")
     parser.add_argument(
         "--like", type=Path, default=None, dest="file", metavar="FILE", help="first answers of the study"
@@ -85,14 +85,10 @@ def _number_of_answers(options: argparse.Namespace) -> tuple[str, dict[str, Any]
     from nearer.plotting import save_figure
 
     found = plan(
-        options.objects,
-        options.dimensions,
-        noise=_noise(options),
-        target_error=options.target,
-        n_annotators=options.annotators,
-        price=options.price,
-        kind=options.kind or "triplet",
+        _design(options, options.annotators),
+        options.target,
         against=options.against,
+        price=options.price,
         n_replications=options.studies,
         random_state=options.seed,
     )
@@ -118,13 +114,9 @@ def _error_at(
         if len(np.unique(pilot.trials) if pilot.trials is not None else pilot) >= options.at + _FEWEST_LEFT:
             alike["questions"] = pilot
     found = predict_error(
-        options.objects,
-        options.dimensions,
+        _design(options, None if "questions" in alike else options.annotators),
         options.at,
-        _noise(options),
         against=options.against,
-        kind=options.kind or "triplet",
-        n_annotators=None if "questions" in alike else options.annotators,
         n_replications=options.studies,
         random_state=options.seed,
         **alike,
@@ -139,5 +131,8 @@ def _error_at(
     return "\n".join(lines), asdict(found) | cost
 
 
-def _noise(options: argparse.Namespace) -> float:
-    return 0.1 if options.noise is None else float(options.noise)
+def _design(options: argparse.Namespace, n_annotators: int | None) -> Design:
+    from nearer.planning import Design
+
+    noise = 0.1 if options.noise is None else float(options.noise)
+    return Design(options.objects, options.dimensions, noise, kind=options.kind or "triplet", n_annotators=n_annotators)

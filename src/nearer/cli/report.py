@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nearer.cli.parsing import Commands, add_command, say
+from nearer.cli.parsing import Commands, add_command, add_folder, say
 
 _ABOUT = """\
 Make one self-contained HTML page of what `nearer fit` found: an interactive map, how far to trust it, the doctor's
@@ -14,8 +14,8 @@ findings, neighbours, margins, learning curve, annotators, and how to cite. It n
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "report", "make a page of a map to look at and to send", _ABOUT, run)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    parser = add_command(commands, "report", "make a page of a map to look at and to send", _ABOUT, command=run)
+    add_folder(parser)
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="FILE", help="the page (DIR/report.html)")
     parser.add_argument("--title", default=None, help="heading of the page")
     parser.add_argument(

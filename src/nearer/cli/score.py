@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.cli.parsing import Commands, add_command, add_file, read_file, say
+from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
 from nearer.cli.values import share
 from nearer.common.words import counted, level_of, listed, percent
 
@@ -25,17 +24,17 @@ _FEW_KNOWN = 0.05  # of the comparisons, which hardly change the error
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "score", "judge a map by new answers", _ABOUT, run)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
+    parser = add_command(commands, "score", "judge a map by new answers", _ABOUT, command=run)
+    add_folder(parser)
     parser.add_argument("--level", type=share, default=0.95, metavar="L", help="of the interval (0.95)")
     add_file(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.evaluation.folds import units_of
+    from nearer.data.units import units_of
     from nearer.evaluation.intervals import error_interval
-    from nearer.evaluation.judging import judge, read_counted
+    from nearer.evaluation.judging import judge, read_judged
     from nearer.formats.answers import matched
     from nearer.storage import load_model
     from nearer.study.results import share_known
@@ -43,8 +42,8 @@ def run(options: argparse.Namespace) -> int:
     model, answers = load_model(options.folder), read_file(options)
     comparisons = matched(answers.comparisons, model.objects_)
     _refuse_new(answers, comparisons, model, options)
-    judged = read_counted(comparisons.over(model.objects_))
-    units = units_of(judged, "trials")[1]
+    judged = read_judged(comparisons.over(model.objects_))
+    units = units_of(judged)
     error, of_map = (
         error_interval(wrong, judged.sample_weight, units, options.level) for wrong in judge(model, judged)
     )

@@ -1,4 +1,4 @@
-"""JSON files that the program wrote and reads again: they may be damaged by then, or somebody else's.
+"""JSON that the program writes and reads again: files may be damaged by then, or somebody else's.
 
 What `json.loads` lets pass and no file of ours holds is refused: numbers that are not finite, a name that an object has
 twice, and nesting so deep that Python gives up.
@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
 from typing import Any, NoReturn
+
+import numpy as np
 
 from nearer.common.words import name
 
@@ -56,3 +60,28 @@ def _finite(text: str) -> float:
 
 def _refuse_number(text: str) -> NoReturn:
     raise ValueError(f"{text[:40]} is no finite number")
+
+
+def plain_values(value: Any) -> Any:
+    """Return a value as JSON has it: lists for arrays, None for what is no number.
+
+    Examples
+    --------
+    >>> plain_values({"a": np.array([1.0, np.nan]), "b": (np.int64(3),)})
+    {'a': [1.0, None], 'b': [3]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain_values(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain_values(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain_values(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"class": type(value).__name__, **plain_values(asdict(value))}
+    return str(value)

@@ -19,6 +19,9 @@ def check_integer(name: str, value: object, least: int, most: int | None = None)
     >>> check_integer("n_splits", True, 2)
     Traceback (most recent call last):
     ValueError: n_splits must be an integer >= 2, got True
+    >>> check_integer("n_answers", 10**14, 1, 10_000)
+    Traceback (most recent call last):
+    ValueError: n_answers must be an integer >= 1 and at most 10 000, got 100000000000000
     """
     number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
     if number is None or number < least or (most is not None and number > most):

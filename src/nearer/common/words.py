@@ -28,6 +28,61 @@ def digits(number: int) -> str:
     return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
 
 
+def rounded(number: int) -> int:
+    """Round to two digits, where more would claim too much.
+
+    Examples
+    --------
+    >>> rounded(12345)
+    12000
+    """
+    return int(float(f"{number:.1e}"))
+
+
+def short(number: float) -> str:
+    """Write a number in two digits, or as an integer from 10 on.
+
+    Examples
+    --------
+    >>> short(0.123), short(123.4)
+    ('0.12', '123')
+    """
+    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def number(value: float) -> str:
+    """Write a number that is no count: at most six digits that matter, thousands apart.
+
+    Examples
+    --------
+    >>> number(0.1), number(1.0), number(1234.5), number(20000.0)
+    ('0.1', '1', '1234.5', '20 000')
+    """
+    return digits(round(value)) if abs(value) >= 10_000 else f"{value:.6g}"
+
+
+def figure(value: float | None) -> str:
+    """Write an error, or another figure between 0 and 1 that is compared with others; a dash if it is not known.
+
+    Examples
+    --------
+    >>> figure(0.12345), figure(None)
+    ('0.123', '-')
+    """
+    return "-" if value is None else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Write the interval of such a figure, or nothing.
+
+    Examples
+    --------
+    >>> interval(0.11, 0.13)
+    '0.110 to 0.130'
+    """
+    return "" if low is None or high is None else f"{figure(low)} to {figure(high)}"
+
+
 def money(amount: float) -> str:
     """Write an amount of money.
 

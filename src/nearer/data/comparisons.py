@@ -8,7 +8,6 @@ Everything is checked here, once, so that the code inside can trust what it gets
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
@@ -19,11 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.randomness import RandomState, stream
-from nearer.data import columns as _columns
-from nearer.data import joining as _joining
+from nearer.data import labels as _labels
+from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
-from nearer.data.rows import Indices, Labels
+from nearer.data.folds import drawn_for_test
+from nearer.data.refusing import Indices, Labels
 from nearer.data.summary import Summary, summarize
+from nearer.data.units import trials_of
 
 __all__ = ["Comparisons", "Summary", "as_comparisons"]
 
@@ -68,7 +69,7 @@ class Comparisons:
     def __post_init__(self) -> None:
         for name, value in self._fields().items():
             if value is not None:
-                object.__setattr__(self, name, _rows.seal(value))
+                object.__setattr__(self, name, _sealed(value))
 
     @classmethod
     def from_triplets(
@@ -191,8 +192,8 @@ class Comparisons:
             rows=indices,
             answers=None if y is None else _columns.read_answers(y, m),
             weights=None if weights is None else _columns.read_weights(weights, m),
-            annotators=None if annotators is None else _rows.read_labels(annotators, "annotators", m),
-            trials=None if trials is None else _rows.read_labels(trials, "trials", m),
+            annotators=None if annotators is None else _labels.read_labels(annotators, "annotators", m),
+            trials=None if trials is None else _labels.read_labels(trials, "trials", m),
             objects=labels,
         )
         return comparisons._drop_degenerate() if drop else comparisons
@@ -232,7 +233,7 @@ class Comparisons:
         sets = list(parts)
         if not sets or not all(isinstance(part, Comparisons) for part in sets):
             raise ValueError(f"concatenate takes one or more Comparisons, got {[type(p).__name__ for p in sets]}")
-        labels = _joining.common_objects([part.objects for part in sets])
+        labels = _labels.common_objects([part.objects for part in sets])
         sets = [part.over(labels) for part in sets]
         mixed = len({part.is_triplets for part in sets}) > 1
         some_answers = any(part.answers is not None for part in sets)
@@ -241,8 +242,8 @@ class Comparisons:
             rows=np.concatenate([part.quadruplets if mixed else part.rows for part in sets]),
             answers=np.concatenate([part._signs() for part in sets]) if some_answers else None,
             weights=np.concatenate([part.sample_weight for part in sets]) if some_weights else None,
-            annotators=_joining.join_labels([part.annotators for part in sets], "annotators"),
-            trials=_joining.join_labels([part.trials for part in sets], "trials"),
+            annotators=_labels.join_labels([part.annotators for part in sets], "annotators"),
+            trials=_labels.join_labels([part.trials for part in sets], "trials"),
             objects=labels,
         )
 
@@ -309,7 +310,7 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2]]).quadruplets
         array([[0, 1, 0, 2]])
         """
-        return _rows.seal(self.rows[:, [0, 1, 0, 2]]) if self.is_triplets else self.rows
+        return _sealed(self.rows[:, [0, 1, 0, 2]]) if self.is_triplets else self.rows
 
     @property
     def oriented(self) -> Indices:
@@ -325,7 +326,7 @@ class Comparisons:
         turned = np.array(self.quadruplets)
         reverse = self.answers < 0
         turned[reverse] = turned[reverse][:, [2, 3, 0, 1]]
-        return _rows.seal(turned)
+        return _sealed(turned)
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
@@ -345,12 +346,12 @@ class Comparisons:
         >>> Comparisons.from_triplets([("b", "c", "d")]).over(["d", "c", "b", "a"]).rows
         array([[2, 1, 0]])
         """
-        if isinstance(objects, np.ndarray) and _rows.same_labels(objects, self.objects):
+        if isinstance(objects, np.ndarray) and _labels.same_labels(objects, self.objects):
             return self
-        labels = _rows.read_objects(objects)
-        if _rows.same_labels(labels, self.objects):
+        labels = _labels.read_objects(objects)
+        if _labels.same_labels(labels, self.objects):
             return self
-        return replace(self, rows=_rows.translate(self.rows, self.objects, labels), objects=labels)
+        return replace(self, rows=_labels.translate(self.rows, self.objects, labels), objects=labels)
 
     def split(self, test_size: float = 0.2, random_state: RandomState = None) -> tuple[Self, Self]:
         """Split into training and test rows, keeping the rows of a trial together and the order of rows.
@@ -372,16 +373,11 @@ class Comparisons:
         >>> len(train), len(test)
         (7, 3)
         """
-        m = len(self)
-        units = np.arange(m) if self.trials is None else _rows.factorize(self.trials)[1]
-        sizes = np.bincount(units)
-        if len(sizes) < 2:
+        units = trials_of(self)
+        if units.max() < 1:
             what = "row" if self.trials is None else "trial, which stays whole"
             raise ValueError(f"cannot split a set of one {what}; both sides need at least one")
-        wanted = _count_of(test_size, m)
-        order = stream(random_state, "split").permutation(len(sizes))
-        n_drawn = min(int(np.searchsorted(np.cumsum(sizes[order]), wanted)) + 1, len(sizes) - 1)
-        in_test = np.isin(units, order[:n_drawn])
+        in_test = drawn_for_test(units, test_size, stream(random_state, "split"))
         return self[~in_test], self[in_test]
 
     def summary(self) -> Summary:
@@ -392,7 +388,7 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [1, 2, 3]]).summary().n_contradicted
         1
         """
-        return summarize(self.rows, self.answers, self.n_objects, self.annotators, self.trials)
+        return summarize(self)
 
 
 _PER_ROW = ("rows", "answers", "weights", "annotators", "trials")
@@ -445,36 +441,12 @@ def as_comparisons(
     return X if n_objects is None else _grown(X, _rows.read_n_objects(n_objects))
 
 
-def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
-    """Return two sets that can be put together though one of them does not say who answered, or in which trial.
-
-    Rows without trials are a trial each; annotators that only one set knows are left out.
-
-    Examples
-    --------
-    >>> first = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], trials=["a", "a"], annotators=["ann", "ann"])
-    >>> both = first.concatenate(alike(first, Comparisons.from_triplets([[0, 2, 1], [2, 0, 1]])))
-    >>> both.trials.tolist(), both.annotators
-    ([0, 0, 1, 2], None)
-    """
-    if (first.annotators is None) != (second.annotators is None):
-        first, second = replace(first, annotators=None), replace(second, annotators=None)
-    if (first.trials is None) != (second.trials is None):
-        numbers, total = [], 0
-        for part in (first, second):
-            own = np.arange(len(part)) if part.trials is None else _rows.factorize(part.trials)[1]
-            numbers.append(own + total)
-            total += int(own.max()) + 1
-        first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])
-    return first, second
-
-
 def _grown(comparisons: Comparisons, n: int) -> Comparisons:
     if n == comparisons.n_objects:
         return comparisons
     if n < comparisons.n_objects:
         raise ValueError(f"n_objects={n}, but the Comparisons has {comparisons.n_objects}; raise it or leave it out")
-    if not _rows.are_indices(comparisons.objects):
+    if not _labels.are_indices(comparisons.objects):
         raise ValueError(
             f"n_objects={n}, but the Comparisons names {comparisons.n_objects} objects; use .over(objects)"
         )
@@ -485,11 +457,8 @@ def _restore(pieces: dict[str, Any]) -> Comparisons:
     return Comparisons(**pieces)
 
 
-def _count_of(test_size: Any, m: int) -> int:
-    """Turn a share or a count of m rows into a count that leaves neither side empty."""
-    whole = isinstance(test_size, int | np.integer) and not isinstance(test_size, bool)
-    if whole and 0 < test_size < m:
-        return int(test_size)
-    if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
-        return min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
-    raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")
+def _sealed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view; the caller's own array keeps its flags."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import checked_points
+from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.graph import BLOCK, Graph
@@ -181,9 +182,7 @@ def graph_from_embedding(embedding: ArrayLike, n_neighbors: int, *, symmetric: b
     from sklearn.neighbors import NearestNeighbors
 
     points = checked_points(embedding, "embedding")
-    whole = isinstance(n_neighbors, int | np.integer) and not isinstance(n_neighbors, bool)
-    if not whole or not 1 <= n_neighbors < len(points):
-        raise ValueError(f"n_neighbors must be a whole number from 1 to {len(points) - 1}, got {n_neighbors!r}")
+    check_integer("n_neighbors", n_neighbors, 1, len(points) - 1)
     graph = sp.csr_array(NearestNeighbors(n_neighbors=n_neighbors).fit(points).kneighbors_graph(), dtype=np.int8)
     graph = sp.csr_array(graph.maximum(graph.T)) if symmetric else graph
     graph.sort_indices()

@@ -1,4 +1,4 @@
-"""Matrices of dissimilarities at the border: checked, and told as comparisons."""
+"""Matrices of dissimilarities at the border: checked, and their order as comparisons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import read_objects
+from nearer.data.labels import read_objects
 
 
 def read_dissimilarities(D: ArrayLike, n_objects: int | None = None) -> FloatArray:

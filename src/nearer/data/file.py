@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data import columns as _columns
+from nearer.common.parameters import check_integer
+from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
-from nearer.data.tables import Block, open_table
+from nearer.data.block_files import Block, open_table
+from nearer.data.packed import Rows
+from nearer.data.refusing import show
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from nearer.data.packed import Rows
 
 __all__ = ["ComparisonsFile"]
 
@@ -80,9 +82,7 @@ class ComparisonsFile:
         columns: Sequence[str] | None = None,
     ) -> None:
         self.path = Path(path)
-        if not isinstance(block_rows, int) or block_rows < 1:
-            raise ValueError(f"block_rows must be an integer >= 1, got {block_rows!r}")
-        self.block_rows = block_rows
+        self.block_rows = check_integer("block_rows", block_rows, 1)
         self._state = _state(self.path)
         self._table = open_table(self.path, columns)
         known = None if n_objects is None else _rows.read_n_objects(n_objects)
@@ -122,8 +122,6 @@ class ComparisonsFile:
         ------
         Rows
         """
-        from nearer.data.packed import Rows
-
         if _state(self.path) != self._state:  # the compiled loops trust the indices
             raise ValueError(f"{self.path} has changed since it was checked; make a new ComparisonsFile")
         for objects, answers, weights in self._table.blocks(self.block_rows, rng):
@@ -185,10 +183,10 @@ class ComparisonsFile:
         )
         if answers is not None and answers.dtype.kind != "b":
             bad = (answers != 1) & (answers != -1)
-            refuse(bad, lambda row: f"answer is {_rows.show(answers[row])}", "answers are +1 and -1, or bools")
+            refuse(bad, lambda row: f"answer is {show(answers[row])}", "answers are +1 and -1, or bools")
         if weights is not None:
             bad = ~(np.isfinite(weights) & (weights >= 0))
-            refuse(bad, lambda row: f"weight is {_rows.show(weights[row])}", "weights are finite and nonnegative")
+            refuse(bad, lambda row: f"weight is {show(weights[row])}", "weights are finite and nonnegative")
 
 
 def _state(path: Path) -> tuple[int, int]:

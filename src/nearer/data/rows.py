@@ -1,51 +1,24 @@
-"""Checks at the border: rows become indices, and answers, weights and labels are read, or refused.
+"""Checks at the border: rows become indices, or are refused.
 
-Every refusal names the first offending row, how many there are in all, and a remedy. The checks are
-whole-array operations with a few one-byte masks alive at a time, so that tens of millions of rows pass in
-about a second.
+The checks are whole-array operations with a few one-byte masks alive at a time, so that tens of millions of rows pass
+in about a second.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.frame_columns import names_of, row_order
-
-Indices: TypeAlias = NDArray[np.integer[Any]]
-Labels: TypeAlias = NDArray[Any]
-Mask: TypeAlias = NDArray[np.bool_]
+from nearer.data.labels import are_indices, factorize, is_bool, missing, read_objects, translate
+from nearer.data.refusing import Indices, Labels, Mask, refuse, show
 
 _LARGEST_N = 2**31  # beyond this an "index" is an identifier, and arange(n) would not fit in memory
-
-
-def refuse(bad: Mask, what: Callable[[int], str], remedy: str) -> None:
-    """Raise ValueError if any row of ``bad``, (m,) or (m, width), is set; ``what`` describes the first."""
-    if not bad.any():
-        return
-    where = np.flatnonzero(bad if bad.ndim == 1 else bad.any(axis=1))
-    more = ""
-    if len(where) > 1:
-        listed = ", ".join(map(str, where[:5])) + (", ..." if len(where) > 5 else "")
-        more = f" ({len(where)} such rows in all: {listed})"
-    raise ValueError(f"row {where[0]}: {what(int(where[0]))}{more}; {remedy}")
-
-
-def seal(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view; the caller's own array keeps its flags."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-def show(label: Any) -> str:
-    """Write a label as people would: 'cat', not np.str_('cat')."""
-    return repr(label.item()) if isinstance(label, np.generic) and label.dtype.kind not in "mM" else repr(label)
 
 
 def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects: Any) -> tuple[Indices, Labels]:
@@ -61,7 +34,7 @@ def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects
         indices, n = _read_indices(table, n)
         return indices, np.arange(n)
     labels, codes = factorize(table)
-    unfit = _missing(labels) | np.array([_is_bool(label) for label in labels])
+    unfit = missing(labels) | np.array([is_bool(label) for label in labels])
     if unfit.any():
         bad = unfit[codes]
         refuse(bad, lambda row: f"{_first(table, bad, row)} is no label", "drop such rows, or name the object")
@@ -119,7 +92,7 @@ def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
     else:
         table = _table_of_sequence(rows)
     _check_shape(table, widths)
-    if table.dtype.kind == "O" and all(isinstance(v, Real) and not _is_bool(v) for v in table.flat):
+    if table.dtype.kind == "O" and all(isinstance(v, Real) and not is_bool(v) for v in table.flat):
         table = np.asarray(table.tolist())
         table = table.astype(float) if table.dtype.kind == "O" else table  # integers beyond 64 bits
     if table.dtype.kind == "b":
@@ -240,143 +213,9 @@ def _first(table: NDArray[Any], bad: Mask, row: int) -> str:
 
 def read_n_objects(n_objects: Any) -> int:
     """Return n_objects as a positive int."""
-    if not isinstance(n_objects, Integral) or _is_bool(n_objects) or n_objects < 1:
+    if not isinstance(n_objects, Integral) or is_bool(n_objects) or n_objects < 1:
         raise ValueError(f"n_objects={n_objects!r} is not a positive integer; pass the number of objects or None")
     return int(n_objects)
-
-
-def read_objects(objects: Any) -> Labels:
-    """Return distinct labels as a 1-D array of their own memory."""
-    labels = read_labels(objects, "objects").copy()
-    if len(labels) == 0:
-        raise ValueError("objects is empty; pass at least one label, or leave it out")
-    seen: dict[Any, int] = {}
-    for position, label in enumerate([] if are_indices(labels) else _plain(labels)):
-        if _hashed(seen, label, position) != position:
-            raise ValueError(
-                f"objects holds {show(label)} twice, at {seen[label]} and {position}; labels must be distinct"
-            )
-    return labels
-
-
-def read_labels(values: Any, name: str, m: int | None = None) -> Labels:
-    """Return labels as a 1-D array without missing ones, of length m if given."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{name} must be a sequence of labels, not {values!r}")
-    labels = values if isinstance(values, np.ndarray) else _label_array(list(values))
-    check_length(labels, name, m)
-    missing = _missing(labels)
-    refuse(missing, lambda row: f"{name} has no label ({show(labels[row])})", f"give every entry of {name} one")
-    return labels
-
-
-def check_length(values: NDArray[Any], name: str, m: int | None) -> None:
-    """Refuse anything but one value a row."""
-    if values.ndim != 1:
-        raise ValueError(f"{name} must be 1-D, got shape {values.shape}; pass one value a row")
-    if m is not None and len(values) != m:
-        raise ValueError(f"{name} has {len(values)} values for {m} rows; pass one value a row")
-
-
-def _label_array(labels: list[Any]) -> Labels:
-    if all(isinstance(label, str) for label in labels):
-        return np.array(labels, dtype=np.str_)
-    if all(isinstance(label, Integral) and not _is_bool(label) for label in labels):
-        return np.array(labels)
-    return np.fromiter(labels, dtype=object, count=len(labels))
-
-
-def _missing(labels: Labels) -> Mask:
-    if labels.dtype.kind in "fc":
-        return np.isnan(labels)
-    if labels.dtype.kind in "mM":
-        return np.isnat(labels)
-    if labels.dtype.kind in "OU":
-        return np.fromiter((_is_missing(label) for label in labels.flat), bool, labels.size)
-    return np.zeros(labels.shape, dtype=bool)
-
-
-def _is_missing(label: Any) -> bool:
-    if label is None or (isinstance(label, str) and not label.strip()):  # an empty cell of a spreadsheet
-        return True
-    try:
-        return bool(label != label)  # NaN and NaT
-    except (TypeError, ValueError):  # pandas.NA will not say; an array is no label, which hashing finds out
-        return type(label).__name__ == "NAType"
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
-
-
-def _plain(labels: Labels) -> list[Any]:
-    """Python values, which hash alike whichever array held them; nanosecond dates would turn to integers."""
-    plain: list[Any] = list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
-    return plain
-
-
-def _hashed(codes: dict[Any, int], label: Any, code: int) -> int:
-    try:
-        return codes.setdefault(label, code)
-    except TypeError:
-        raise TypeError(
-            f"label {label!r} cannot be hashed; a label argument must be a string, number or tuple"
-        ) from None
-
-
-def factorize(table: NDArray[Any]) -> tuple[Labels, NDArray[np.intp]]:
-    """Return the distinct labels, sorted if they can be, and the table of their positions."""
-    if table.dtype.kind in "biufUSmM":
-        labels, codes = np.unique(table, return_inverse=True)
-        return labels, codes.reshape(table.shape)
-    found: dict[Any, int] = {}
-    first_seen = np.fromiter((_hashed(found, v, len(found)) for v in _plain(table)), np.intp, table.size)
-    first_seen = first_seen.reshape(table.shape)
-    names = list(found)
-    try:
-        names.sort()
-    except TypeError:
-        return _label_array(names), first_seen
-    rank = {name: position for position, name in enumerate(names)}
-    return _label_array(names), np.array([rank[name] for name in found], dtype=np.intp)[first_seen]
-
-
-def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
-    """Turn indices into ``labels`` into indices into ``objects``, which need only hold what rows mention."""
-    if are_indices(labels) and are_indices(objects) and len(objects) >= len(labels):
-        return indices
-    position = {label: index for index, label in enumerate(_plain(objects))}
-    new = np.array([position.get(label, -1) for label in _plain(labels)], dtype=np.intp)
-    translated = new[indices]
-    unknown = translated < 0
-    refuse(
-        unknown,
-        lambda row: f"object {show(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects",
-        "add it to the objects (on a fitted map: with place or partial_fit), or drop such rows",
-    )
-    return translated
-
-
-def union(parts: Sequence[Labels]) -> Labels:
-    """Return the labels found in any part, sorted if they can be, else in order of first appearance."""
-    distinct = list(dict.fromkeys(label for part in parts for label in _plain(part)))
-    return factorize(np.fromiter(distinct, dtype=object, count=len(distinct)))[0]
-
-
-def are_indices(objects: Labels) -> bool:
-    """Whether the labels are 0..n-1 in order."""
-    return objects.dtype.kind in "iu" and bool(np.array_equal(objects, np.arange(len(objects))))
-
-
-def same_labels(first: Labels, second: Labels) -> bool:
-    """Whether two label arrays name the same objects in the same order."""
-    if first is second or first.shape != second.shape:
-        return first is second
-    if first.dtype == second.dtype and first.dtype.kind != "O":
-        return bool(np.array_equal(first, second))
-    return _plain(first) == _plain(second)
 
 
 def itself(rows: Indices) -> Mask:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.rows import Indices, Labels, factorize
+from nearer.common.words import counted, digits
+from nearer.data.labels import factorize
+from nearer.data.refusing import Indices, Labels
+from nearer.data.units import near_and_far, questions_of
+
+if TYPE_CHECKING:
+    from nearer.data.comparisons import Comparisons
 
 
 @dataclass(frozen=True)
@@ -54,25 +61,24 @@ class Summary:
     n_trials: int | None
 
     def __str__(self) -> str:
-        kind = self.kind if self.n_comparisons != 1 else self.kind.removesuffix("s")
-        unseen = f", {self.n_unseen} of them never seen" if self.n_unseen else ""
+        unseen = f", {digits(self.n_unseen)} of them never seen" if self.n_unseen else ""
+        comparisons = counted(self.n_comparisons, self.kind.removesuffix("s"))
         lines = [
-            f"{self.n_comparisons} {kind} over {self.n_objects} objects{unseen}",
+            f"{comparisons} over {counted(self.n_objects, 'object')}{unseen}",
             f"comparisons per object: fewest {self.fewest}, median {self.median:g}, most {self.most}",
-            f"repeated questions: {_count(self.n_repeated, 'row')}; "
-            f"answered both ways: {_count(self.n_contradicted, 'question')}",
+            f"repeated questions: {counted(self.n_repeated, 'row')}; "
+            f"answered both ways: {counted(self.n_contradicted, 'question')}",
         ]
         groups = {"annotator": self.n_annotators, "trial": self.n_trials}
-        lines += [_count(n, name) for name, n in groups.items() if n is not None]
+        lines += [counted(n, name) for name, n in groups.items() if n is not None]
         return "\n".join(lines)
 
 
-def summarize(
-    rows: Indices, answers: NDArray[np.int8] | None, n: int, annotators: Labels | None, trials: Labels | None
-) -> Summary:
-    """Count what the parts of a set of comparisons over n objects hold."""
+def summarize(comparisons: Comparisons) -> Summary:
+    """Count what a set of comparisons holds."""
+    rows, n = comparisons.rows, comparisons.n_objects
     per_object = _appearances(rows, n)
-    n_questions, n_contradicted = _questions(rows, answers, n)
+    n_questions, n_contradicted = _questions(comparisons)
     return Summary(
         n_objects=n,
         n_comparisons=len(rows),
@@ -83,8 +89,8 @@ def summarize(
         most=int(per_object.max()),
         n_repeated=len(rows) - n_questions,
         n_contradicted=n_contradicted,
-        n_annotators=None if annotators is None else len(factorize(annotators)[0]),
-        n_trials=None if trials is None else len(factorize(trials)[0]),
+        n_annotators=_n_labels(comparisons.annotators),
+        n_trials=_n_labels(comparisons.trials),
     )
 
 
@@ -97,24 +103,13 @@ def _appearances(rows: Indices, n: int) -> NDArray[np.intp]:
     return counts
 
 
-def _questions(rows: Indices, answers: NDArray[np.int8] | None, n: int) -> tuple[int, int]:
+def _questions(comparisons: Comparisons) -> tuple[int, int]:
     """Count the distinct questions, and those among them that got both answers."""
-    i, j, l, k = (rows[:, column] for column in ((0, 1, 0, 2) if rows.shape[1] == 3 else range(4)))  # noqa: E741
-    near, far = _pair_codes(i, j, n), _pair_codes(l, k, n)
-    first, second = np.minimum(near, far), np.maximum(near, far)
-    order = np.lexsort((second, first))
-    first, second = first[order], second[order]
-    starts = np.flatnonzero(np.r_[True, (first[1:] != first[:-1]) | (second[1:] != second[:-1])])
-    first_is_near = (near < far) if answers is None else (near < far) == (answers > 0)
-    first_is_near = first_is_near[order]
-    both = np.logical_or.reduceat(first_is_near, starts) & ~np.logical_and.reduceat(first_is_near, starts)
-    return len(starts), int(both.sum())
+    questions = questions_of(comparisons)
+    near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
+    one_way, rows = np.bincount(questions, near < far), np.bincount(questions)
+    return len(rows), int(((one_way > 0) & (one_way < rows)).sum())
 
 
-def _pair_codes(a: Indices, b: Indices, n: int) -> NDArray[np.int64]:
-    """Return numbers for unordered pairs, in int64: int32 overflows beyond n = 46340."""
-    return np.minimum(a, b).astype(np.int64) * n + np.maximum(a, b)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def _n_labels(labels: Labels | None) -> int | None:
+    return None if labels is None else len(factorize(labels)[0])

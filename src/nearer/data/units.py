@@ -1,70 +1,122 @@
-"""Folds that keep together what belongs together.
+"""What the rows of a set of comparisons belong to: trials, questions, pairs of objects, and the objects that are seen.
 
-Rows of one trial are one act of judgment, and rows that ask one question, whatever the answer, are copies of each other
-or contradict each other: split between training and test they would tell the one about the other. Folds therefore
-take whole trials or, where no trials are known, whole questions. They are numbered in the order of first appearance, so
-that neither the names of the objects, nor a repeated row in place of a weight, nor the way round in which a row is
-written changes a fold.
+Rows of one *trial* are one act of judgment. A *question* is an unordered pair of unordered pairs, whichever way it is
+written or answered: rows that ask the same one are copies of each other or contradict each other. Units that folds and
+resamples keep whole are numbered in the order of first appearance, so that neither the names of the objects, nor a
+repeated row in place of a weight, nor the way round in which a row is written changes a fold.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
+
+if TYPE_CHECKING:
+    from nearer.data.comparisons import Comparisons
+
+By: TypeAlias = Literal["trials", "annotators", "questions"]
+
+_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
-def counted(comparisons: Comparisons) -> Comparisons:
-    """Return the comparisons that count: those of weight 0 say nothing and could fill a fold alone.
+def with_positive_weight(comparisons: Comparisons) -> Comparisons:
+    """Return the comparisons of positive weight: the others say nothing and could fill a fold alone.
 
     Examples
     --------
-    >>> counted(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[1, 0]))
+    >>> from nearer.data.comparisons import Comparisons
+    >>> with_positive_weight(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[1, 0]))
     Comparisons(1 triplet over 3 objects; weights)
     """
     whole = comparisons.weights is None or comparisons.weights.all()
     return comparisons if whole else comparisons[comparisons.sample_weight > 0]
 
 
-def whole_units(comparisons: Comparisons) -> NDArray[np.intp]:
-    """Return the number of the trial, or else of the question, that each row belongs to, by first appearance, (m,).
+def kept_whole(comparisons: Comparisons, by: By) -> By:
+    """Return what folds and resamples keep whole: as asked for, but questions where no trials are known."""
+    if by not in ("trials", "annotators", "questions"):
+        raise ValueError(f"by={by!r} is not known; choose 'trials', 'annotators' or 'questions'")
+    if by == "annotators" and comparisons.annotators is None:
+        raise ValueError(
+            "by='annotators', but the comparisons do not say who answered; pass annotators= when making them, or "
+            "choose by='trials'"
+        )
+    return "questions" if by == "trials" and comparisons.trials is None else by
+
+
+def units_of(comparisons: Comparisons, by: By = "trials") -> NDArray[np.intp]:
+    """Return the number of the unit that each row belongs to, by first appearance, (m,).
+
+    Without trials the units by="trials" are questions; see `kept_whole`.
 
     Examples
     --------
-    >>> whole_units(Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 2, 1]])).tolist()
+    >>> from nearer.data.comparisons import Comparisons
+    >>> units_of(Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 2, 1]])).tolist()
     [0, 1, 0]
     """
-    if comparisons.trials is not None:
-        numbers = factorize(comparisons.trials)[1]  # labels of several kinds cannot be sorted
-        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-    else:
-        n = comparisons.n_objects
-        i, j, l, k = comparisons.quadruplets.T.astype(np.int64)  # noqa: E741
-        pairs = np.sort([np.minimum(i, j) * n + np.maximum(i, j), np.minimum(l, k) * n + np.maximum(l, k)], axis=0)
-        _, first, inverse = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    number = np.empty(len(order), dtype=np.intp)
-    number[order] = np.arange(len(order))
-    numbered: NDArray[np.intp] = number[inverse.ravel()]
-    return numbered
+    kept = kept_whole(comparisons, by)
+    return questions_of(comparisons) if kept == "questions" else numbered(factorize(getattr(comparisons, kept))[1])
 
 
-def fold_of_each(units: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the fold of each row, (m,): units shuffled and dealt out in turn.
+def trials_of(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the trial of each row, in the order of their labels, (m,); without trials a row is one.
 
     Examples
     --------
-    >>> folds = fold_of_each(np.array([0, 0, 1, 2, 3]), 2, np.random.default_rng(0))
-    >>> bool(folds[0] == folds[1]), np.bincount(folds[[0, 2, 3, 4]]).tolist()
-    (True, [2, 2])
+    >>> from nearer.data.comparisons import Comparisons
+    >>> trials_of(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 2, 1]], trials=["b", "b", "a"])).tolist()
+    [1, 1, 0]
     """
-    dealt = rng.permutation(units.max() + 1) % n_folds
-    folds: NDArray[np.intp] = dealt[units]
-    return folds
+    return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
+
+
+def questions_of(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the question of each row, by first appearance, (m,)."""
+    near, far = near_and_far(comparisons.quadruplets, comparisons.n_objects)
+    return numbered(np.minimum(near, far), np.maximum(near, far))
+
+
+def pair_codes(first: NDArray[Any], second: NDArray[Any], n_objects: int) -> NDArray[np.int64]:
+    """Return a number for each unordered pair, in int64: int32 overflows beyond n = 46340."""
+    codes: NDArray[np.int64] = np.minimum(first, second).astype(np.int64) * n_objects + np.maximum(first, second)
+    return codes
+
+
+def near_and_far(quadruplets: NDArray[Any], n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the codes of near and far pair of each row (i, j, l, k)."""
+    i, j, l, k = quadruplets.T  # noqa: E741
+    return pair_codes(i, j, n_objects), pair_codes(l, k, n_objects)
+
+
+def seen_objects(comparisons: Comparisons) -> NDArray[np.bool_]:
+    """Return which objects the rows mention, (n,)."""
+    seen = np.zeros(comparisons.n_objects, dtype=bool)
+    for start in range(0, len(comparisons), _BLOCK):
+        seen[comparisons.rows[start : start + _BLOCK]] = True
+    return seen
+
+
+def restricted(comparisons: Comparisons) -> tuple[Comparisons, NDArray[np.intp]]:
+    """Return the comparisons over the objects that they mention, in the order of all, and the positions of these.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> kept, seen = restricted(Comparisons.from_triplets([[3, 0, 2]]))
+    >>> kept.rows.tolist(), seen.tolist()
+    ([[2, 0, 1]], [0, 2, 3])
+    """
+    seen = seen_objects(comparisons)
+    if not seen.all():
+        position = np.cumsum(seen) - 1
+        comparisons = replace(comparisons, rows=position[comparisons.rows], objects=comparisons.objects[seen])
+    return comparisons, np.flatnonzero(seen)
 
 
 def in_order_of_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArray[np.integer]]:
@@ -72,16 +124,83 @@ def in_order_of_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArr
 
     Examples
     --------
+    >>> from nearer.data.comparisons import Comparisons
     >>> kept, seen = in_order_of_appearance(Comparisons.from_triplets([[3, 0, 2], [2, 0, 3]], y=[1, -1]))
     >>> kept.rows.tolist(), seen.tolist()
     ([[0, 1, 2], [2, 0, 1]], [3, 0, 2])
     """
-    kept = comparisons[comparisons.sample_weight > 0]
-    oriented = kept.oriented
-    mentioned, first, inverse = np.unique(oriented, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty(len(order), np.intp)
-    number[order] = np.arange(len(order))
-    rows = number[inverse.reshape(oriented.shape)]
+    kept = with_positive_weight(comparisons)
+    mentions = kept.oriented.ravel()
+    numbers = numbered(mentions)
+    seen = np.empty(int(numbers.max()) + 1, dtype=mentions.dtype)
+    seen[numbers] = mentions
+    rows = numbers.reshape(-1, 4)
     rows = rows[:, [0, 1, 3]] if kept.is_triplets else rows
-    return replace(kept, rows=rows, answers=None, objects=np.arange(len(order))), mentioned[order]
+    return replace(kept, rows=rows, answers=None, objects=np.arange(len(seen))), seen
+
+
+def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
+    """Return two sets that can be put together though one of them does not say who answered, or in which trial.
+
+    Rows without trials are a trial each; annotators that only one set knows are left out.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> first = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], trials=["a", "a"], annotators=["ann", "ann"])
+    >>> both = first.concatenate(alike(first, Comparisons.from_triplets([[0, 2, 1], [2, 0, 1]])))
+    >>> both.trials.tolist(), both.annotators
+    ([0, 0, 1, 2], None)
+    """
+    if (first.annotators is None) != (second.annotators is None):
+        first, second = replace(first, annotators=None), replace(second, annotators=None)
+    if (first.trials is None) != (second.trials is None):
+        numbers, total = [], 0
+        for part in (first, second):
+            own = trials_of(part)
+            numbers.append(own + total)
+            total += int(own.max()) + 1
+        first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])
+    return first, second
+
+
+def torn(comparisons: Comparisons) -> NDArray[np.bool_]:
+    """Return which rows are of a trial that says both ways about their question, shape (m,).
+
+    "Can't tell" may be split into the comparisons of all possible answers. One trial then says both ways about a
+    question: nobody contradicts anybody there, and half of such an answer is wrong whatever is predicted.
+    Trials that are numbered anew for each annotator are different trials. Without trials there are no such rows.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2]]
+    >>> torn(Comparisons.from_triplets(rows, trials=[5, 5, 6, 6])).tolist()
+    [True, True, False, False]
+    """
+    if comparisons.trials is None:
+        return np.zeros(len(comparisons), dtype=bool)
+    acts = trials_of(comparisons).astype(np.int64)
+    if comparisons.annotators is not None:
+        people, person = factorize(comparisons.annotators)
+        acts = acts * len(people) + person
+    near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
+    group = numbered(acts, np.minimum(near, far), np.maximum(near, far))
+    one_way, rows = np.bincount(group, near < far), np.bincount(group)
+    both: NDArray[np.bool_] = ((one_way > 0) & (one_way < rows))[group]
+    return both
+
+
+def numbered(*keys: NDArray[Any]) -> NDArray[np.intp]:
+    """Return a number for each different combination of keys, by first appearance, (m,)."""
+    order = np.lexsort(keys)  # np.unique over several columns takes many times as long
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= key[order[1:]] != key[order[:-1]]
+    first = order[new]  # a stable sort: the first of equal rows
+    number = np.empty(len(first), dtype=np.intp)
+    number[np.argsort(first)] = np.arange(len(first))
+    numbers = np.empty(len(order), dtype=np.intp)
+    numbers[order] = number[np.cumsum(new) - 1]
+    return numbers

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
-from nearer.formats.arrays import read_arrays
+from nearer.formats.numpy_files import read_arrays
 
 MAT_NAME = "music_triplets.mat"
 NPZ_NAME = "music.npz"

@@ -21,9 +21,11 @@ from nearer.common.callers import warn_caller
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState
 from nearer.common.words import counted
-from nearer.data.comparisons import Comparisons, alike, as_comparisons
+from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.rows import are_indices, show
+from nearer.data.labels import are_indices
+from nearer.data.refusing import show
+from nearer.data.units import alike
 from nearer.embedding.placing import with_new_objects
 from nearer.embedding.transformer import ReturnsMap
 from nearer.problems.distances import clear_ties, error_from_margins, pair_distances
@@ -97,7 +99,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
     ) -> Self:
         """Fit a map to comparisons.
 
-        Ctrl-C during a fit leaves the best map so far on the estimator, says so, and goes on as an interrupt.
+        Ctrl-C during a fit leaves the best map so far on the estimator, warns, and raises KeyboardInterrupt.
 
         Parameters
         ----------
@@ -219,11 +221,28 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """Return maps drawn from the distribution that the fit has found; None for a method that finds one map."""
         return None
 
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together, as damage to the files of a model leaves them."""
+        self._check_settings()
+        state = vars(self)
+        comparisons, embedding, n = state["comparisons_"], state["embedding_"], state["n_objects_"]
+        if not isinstance(comparisons, Comparisons) or not isinstance(embedding, np.ndarray) or embedding.ndim != 2:
+            raise ValueError("it has no map or no comparisons")
+        if embedding.dtype != np.float64 or not np.isfinite(embedding).all():
+            raise ValueError("its map holds something else than finite numbers")
+        labels = state["objects_"].tolist()
+        sizes = {"embedding_": len(embedding), "objects_": len(labels), "comparisons_": comparisons.n_objects}
+        for part, size in sizes.items():
+            if size != n:
+                raise ValueError(f"{part} is about {size} objects, and the model about {n}")
+        if labels != comparisons.objects.tolist() or len(set(labels)) < n:
+            raise ValueError("the labels of its map are not those of its comparisons, each once")
+
     def _check_settings(self) -> None:
         check_integer("n_components", self.n_components, 1)
 
     def _check_dimensions(self, n_objects: int) -> None:
-        """Refuse more dimensions than so many objects can fill: n points lie in n - 1 dimensions, whatever they are."""
+        """Refuse more dimensions than n points can fill: n - 1."""
         if self.n_components is not None and self.n_components >= n_objects:
             raise ValueError(
                 f"n_components={self.n_components} is too many for {counted(n_objects, 'object')}, which fill "

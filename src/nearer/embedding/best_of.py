@@ -22,15 +22,16 @@ from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.units import counted, fold_of_each, whole_units
+from nearer.data.folds import fold_of_each
+from nearer.data.units import units_of, with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.ckl import CKL
 from nearer.embedding.dmoe.estimator import DMOE
-from nearer.embedding.probability import Calibration
+from nearer.embedding.probability import Calibration, check_calibration
 from nearer.embedding.soe import SOE
 from nearer.embedding.ste import STE
 from nearer.embedding.tste import TSTE
-from nearer.geometry import aligned
+from nearer.geometry import align
 from nearer.problems.distances import error_of_points
 from nearer.solvers.driver import Callback
 
@@ -127,7 +128,7 @@ class BestOf(OrdinalEmbedding):
         comparisons = self._in_memory(comparisons)
         methods = self._candidates(comparisons)
         best, results, calibration = 0, None, None
-        judged = counted(comparisons)
+        judged = with_positive_weight(comparisons)
         held_out = self._held_out(methods, judged)
         if held_out is not None:
             # The mean first: the first of equals, which is the simpler one.
@@ -139,7 +140,7 @@ class BestOf(OrdinalEmbedding):
         finally:  # also after Ctrl-C, which leaves the best map so far; without any, what there was before
             if hasattr(chosen, "embedding_"):
                 if start is not None and start.shape == chosen.embedding_.shape:
-                    chosen.embedding_ = aligned(chosen.embedding_, start)
+                    chosen.embedding_ = align(chosen.embedding_, start, scaling=False, moving=False)
                 self.best_, self.best_index_, self.cv_results_, self._calibration = chosen, best, results, calibration
                 self._take_over()
 
@@ -157,7 +158,7 @@ class BestOf(OrdinalEmbedding):
 
     def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> _HeldOut | None:
         """Return how the methods do on each fold; None without a choice, or without two folds."""
-        units = whole_units(comparisons)
+        units = units_of(comparisons)
         n_folds = min(self.n_folds, int(units.max()) + 1)
         if len(methods) < 2 or n_folds < 2:
             return None
@@ -175,6 +176,14 @@ class BestOf(OrdinalEmbedding):
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
+
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        check_calibration(self._calibration)
+        if not isinstance(self.best_, OrdinalEmbedding) or self.best_.n_objects_ != self.n_objects_:
+            raise ValueError(f"the method that was chosen is not about {self.n_objects_} objects")
+        self.best_.check_consistency()
 
     @property
     def chosen_(self) -> OrdinalEmbedding:

@@ -6,7 +6,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.embedding.fitting import Recipe, fit, turned
+from nearer.embedding.fitting import Recipe, checked_solver, fit, turned
 from nearer.embedding.loss_based import LossEmbedding
 from nearer.problems.penalty import Penalty
 from nearer.solvers import SVRG, Factored, Projected
@@ -41,7 +41,7 @@ class Classical(LossEmbedding):
 
     def _solver(self) -> AnySolver:
         if not isinstance(self.solver, str):
-            return self.solver
+            return checked_solver(self.solver)
         solvers: dict[str, AnySolver] = {
             "factored": Factored(),
             "svrg": SVRG(),

@@ -1,8 +1,11 @@
-"""A map that answers as something better does.
+"""Distillation: a map of few dimensions that answers like a better predictor.
 
-What predicts best is often no map of the wanted dimension: an average of many maps, or a Gram matrix of high rank. So
-questions are drawn the way the study asks them, the better predictor says how likely each answer is, and descent finds
-maps of the wanted dimension that agree with these chances. The one that agrees best is kept.
+The best predictor is often no map of p dimensions: a Gram matrix of high rank, or the posterior. So questions are drawn
+as the study asks them, the predictor (the teacher) gives the probability of each answer, and maps of p dimensions are
+fitted to these soft answers. The map that agrees best is kept.
+
+Draws of a posterior differ by rotations that no comparison can tell apart. Where comparisons leave little open, their
+mean after alignment is a good map; where they leave much open the mean is a shrunken cloud, and distillation is better.
 """
 
 from __future__ import annotations
@@ -99,7 +102,7 @@ def distilled(
     others: Sequence[FloatArray],
     n_threads: int | None = None,
 ) -> tuple[FloatArray, bool]:
-    """Return the map of so many dimensions that agrees best with answers.
+    """Return the map of p dimensions that agrees best with soft answers.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def distilled(
     shapes : sequence of float
         Degrees of freedom of t-STE that descent may take.
     others : sequence of ndarray, shape (n, p)
-        Maps that are there already.
+        Given maps, kept if they agree better.
     n_threads : int, optional
 
     Returns
@@ -155,18 +158,18 @@ def _counted(
 def distilled_gram(
     comparisons: Comparisons, predictor: Predictor, calibration: Calibration, own: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, bool]:
-    """Return the map that answers most like a matrix does, in as many dimensions as another map has.
+    """Distil a Gram matrix into a map of as many dimensions as a given map has.
 
     Parameters
     ----------
     comparisons : Comparisons
-        That tell what is asked; each of weight above 0.
+        They say what is asked; all weights are above 0.
     predictor : Predictor
-        The matrix.
+        The teacher.
     calibration : Calibration
         What its margins say about probabilities.
     own : ndarray, shape (n, p)
-        A map that is there already, which is kept if it agrees better with the matrix.
+        A given map, which is kept if it agrees better with the matrix.
     rng : numpy Generator
 
     Returns
@@ -224,12 +227,12 @@ def _drawn(
 def distilled_posterior(
     model: Model, draws: Draws, n_components: int, rng: np.random.Generator, n_threads: int | None
 ) -> tuple[FloatArray, bool]:
-    """Return the map of so many dimensions that answers most like the draws do.
+    """Distil the draws of a posterior into a map of p dimensions.
 
     Parameters
     ----------
     model : Model
-        Whose comparisons tell what is asked.
+        Its comparisons say what is asked.
     draws : Draws
         Over the objects of the model.
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
+from nearer.data.units import restricted, seen_objects
 from nearer.embedding.predictor import Predictor
-from nearer.geometry import aligned, centred, embedding_from_gram, principal
+from nearer.geometry import align, centred, embedding_from_gram, principal
 from nearer.losses import DistanceHinge, Loss
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
 from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem, InMemory, Source, rows_of
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, InMemory, Source, leading_pull, rows_of
 from nearer.solvers import Factored, Outcome, Progress, Solution, solve
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import AnySolver, Callback
+from nearer.solvers.driver import AnySolver, Callback, limited_blas
 from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
 
 _FEW_OBJECTS = 1000
@@ -99,8 +97,6 @@ def fit(
         Called with each `Progress`.
     """
     solver = recipe.solver
-    if isinstance(solver, type) or not hasattr(solver, "step"):
-        raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
     with limited_blas(solver.space, comparisons.n_objects):
         if solver.space == "points":
             source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
@@ -115,6 +111,13 @@ def fit(
     return fitted
 
 
+def checked_solver(solver: object) -> AnySolver:
+    """Return what a user has passed as a solver, or raise ValueError if it is none."""
+    if isinstance(solver, type) or not hasattr(solver, "step"):
+        raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
+    return cast(AnySolver, solver)
+
+
 def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
     """Return a map to go on from; None if it is flat or a point: it has no gradient out of that, and would stay so."""
     if start is None or start.shape[1] != rank or np.linalg.matrix_rank(start) < min(rank, len(start) - 1):
@@ -124,7 +127,9 @@ def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
 
 def turned(fitted: Fitted, onto: FloatArray | None) -> Fitted:
     """Return a fit with its map turned to lie on the one before it, if there is one."""
-    return fitted if onto is None else replace(fitted, embedding=aligned(fitted.embedding, onto))
+    if onto is None:
+        return fitted
+    return replace(fitted, embedding=align(fitted.embedding, onto, scaling=False, moving=False))
 
 
 def fit_gram(
@@ -155,42 +160,26 @@ def fit_points(
     callback: Callback | None = None,
 ) -> Fitted:
     """Solve for points; the map is these points, centred, axes in order of falling variance."""
-    seen = _few_of_many(source.comparisons) if isinstance(source, InMemory) else None
-    if seen is None:
+    if not isinstance(source, InMemory) or not _mentions_few(source.comparisons):
         return _fit_seen(source, recipe, rng, start, callback)
-    assert isinstance(source, InMemory)
-    among = replace(source.comparisons, rows=seen.rows, objects=source.comparisons.objects[seen.objects])
+    n = source.n_objects
+    among, seen = restricted(source.comparisons)
     given = getattr(recipe.solver, "start", None) if start is None else start
-    if given is not None and not isinstance(given, str) and np.shape(given) == (seen.n_objects, recipe.rank):
-        start = np.asarray(given)[seen.objects]
+    if given is not None and not isinstance(given, str) and np.shape(given) == (n, recipe.rank):
+        start = np.asarray(given)[seen]
     fitted = _fit_seen(InMemory(among), recipe, rng, start, callback)
-    embedding = np.zeros((seen.n_objects, recipe.rank))
-    embedding[seen.objects] = fitted.embedding
+    embedding = np.zeros((n, recipe.rank))
+    embedding[seen] = fitted.embedding
     return replace(fitted, embedding=embedding)
 
 
-class _Seen(NamedTuple):
-    """The objects that comparisons mention, of how many, and the rows as positions among them."""
-
-    objects: NDArray[np.integer]
-    n_objects: int
-    rows: NDArray[np.intp]
-
-
-def _few_of_many(comparisons: Comparisons) -> _Seen | None:
-    """Return what is mentioned if that is less than half of all objects, which need not be carried along then.
+def _mentions_few(comparisons: Comparisons) -> bool:
+    """Whether comparisons mention so few of all objects that the others need not be carried along.
 
     Of few objects any that is not mentioned is left out: its direction would take a place in the start of the descent.
     """
     n = comparisons.n_objects
-    if n > _FEW_OBJECTS and comparisons.rows.size >= n // 2:
-        return None
-    mentioned = np.zeros(n, dtype=bool)
-    mentioned[comparisons.rows] = True
-    if mentioned.all():
-        return None
-    objects, rows = np.unique(comparisons.rows, return_inverse=True)
-    return _Seen(objects, n, rows.reshape(comparisons.rows.shape))
+    return (n <= _FEW_OBJECTS or comparisons.rows.size < n // 2) and not seen_objects(comparisons).all()
 
 
 def _fit_seen(

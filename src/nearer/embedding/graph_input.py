@@ -12,7 +12,7 @@ from nearer.common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import triplets_of, warn_of_idle
 from nearer.data.graph import Graph
-from nearer.data.rows import read_objects
+from nearer.data.labels import read_objects
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.solvers.driver import Callback
 
@@ -32,7 +32,7 @@ class TakesGraphs(OrdinalEmbedding):
     ) -> Self:
         """Fit a map to comparisons, or to a graph.
 
-        Ctrl-C during a fit leaves the best map so far on the estimator, says so, and goes on as an interrupt.
+        Ctrl-C during a fit leaves the best map so far on the estimator, warns, and raises KeyboardInterrupt.
 
         Parameters
         ----------

@@ -13,10 +13,9 @@ from nearer.embedding.fitting import Fitted, Recipe
 from nearer.embedding.soe import SOE
 from nearer.geometry import principal
 from nearer.problems.graph import GraphProblem, GraphTriplets
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import leading_pull
 from nearer.solvers import Factored
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import AnySolver, Callback
+from nearer.solvers.driver import AnySolver, Callback, limited_blas
 from nearer.solvers.restarts import agreeing_within, best_of_restarts
 from nearer.solvers.unfolding import descend
 

@@ -88,6 +88,13 @@ class GramEmbedding(LossEmbedding):
     gram_: FloatArray
     specificities_: FloatArray
 
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        n = self.n_objects_
+        if hasattr(self, "gram_") and self.gram_.shape != (n, n):
+            raise ValueError(f"gram_ has shape {self.gram_.shape}, and there are {n} objects")
+
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         if not hasattr(self, "gram_"):
             return super()._distances(quadruplets)

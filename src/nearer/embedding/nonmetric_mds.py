@@ -19,14 +19,13 @@ from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pai
 from nearer.data.file import ComparisonsFile
 from nearer.data.units import in_order_of_appearance
 from nearer.embedding.loss_based import LossEmbedding
-from nearer.geometry import aligned, principal
+from nearer.geometry import align, principal
 from nearer.losses import DistanceHinge, Loss
 from nearer.problems.disparities import ComparedPairs, TotalOrder
 from nearer.problems.points import FactoredProblem, InMemory
 from nearer.problems.stress import StressProblem
 from nearer.solvers import Solution, solve
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import Callback
+from nearer.solvers.driver import Callback, limited_blas
 from nearer.solvers.restarts import best_of_restarts
 from nearer.solvers.smacof import Smacof
 from nearer.solvers.starts import spectral_start
@@ -208,7 +207,7 @@ class NonmetricMDS(LossEmbedding):
                 solution = self._restarted(problem, lambda: _spectral(kept, self.n_components), callback)
         self._keep_solution(solution, seen, comparisons)
         if start is not None:
-            self.embedding_ = aligned(self.embedding_, start)
+            self.embedding_ = align(self.embedding_, start, scaling=False, moving=False)
         self.disparities_ = np.column_stack(_disparities_of(comparisons, self.embedding_, self.gap))
         self._from_matrix = False
         self._say(solution)

@@ -18,10 +18,10 @@ from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.ckl import CKL
 from nearer.embedding.distillation import distilled_posterior
-from nearer.geometry import aligned, ellipses_of
+from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto, similar_maps
+from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
 from nearer.posterior.variational import Variational, approximate
@@ -135,7 +135,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         maps = self.draws_.points[rng.choice(len(self.draws_), size=k, replace=k > len(self.draws_))]
         wide = np.zeros((len(self.embedding_), maps.shape[2]))
         wide[:, : self.embedding_.shape[1]] = self.embedding_
-        return similar_maps(maps, wide, self._seen)
+        return align(maps, wide, seen=self._seen)
 
     def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
         """Return maps drawn from the posterior, and the covariances of the places."""
@@ -161,6 +161,19 @@ class PosteriorEmbedding(OrdinalEmbedding):
         """
         check_level(level)
         return ellipses_of(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
+
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        n = self.n_objects_
+        for name, model in (("_model", self._model), ("_larger", self._larger)):
+            rows = model.objects
+            if rows.size and not 0 <= rows.min() <= rows.max() < model.n_objects:
+                raise ValueError(f"the rows of {name} are no positions in its list of objects")
+        if self._seen.size and not 0 <= self._seen.min() <= self._seen.max() < n:
+            raise ValueError("_seen has positions that are not in its list of objects")
+        if self.draws_.points.shape[1] != n:
+            raise ValueError(f"its draws are not about {n} objects")
 
     def _check_settings(self) -> None:
         if self.n_components is not None:
@@ -248,7 +261,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         found, interrupted = distilled_posterior(self._model, known, wanted, rng, self._threads())
         summary = laid_onto(known, found)
         if onto is not None and onto.shape[1] == wanted:
-            summary = laid_onto(known, aligned(summary.embedding, onto[self._seen]))
+            summary = laid_onto(known, align(summary.embedding, onto[self._seen], scaling=False, moving=False))
         self._keep_summary(summary, known, wanted)
         return interrupted
 
@@ -345,7 +358,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _put_on_map(self, before: int) -> None:
         """Lay the draws onto the old part of the map, which stays, and take the mean of the new objects."""
         old = self.embedding_
-        turned = similar_maps(self.draws_.points, old, self._seen)[:, before:]
+        turned = align(self.draws_.points, old, seen=self._seen)[:, before:]
         centres = turned.mean(axis=0)
         away = turned - centres
         self.embedding_ = np.vstack([old, centres])

@@ -52,7 +52,7 @@ class Predictor(NamedTuple):
         return spread_of(self.gram[np.ix_(objects, objects)])
 
     def scaled(self, factor: float) -> Predictor:
-        """Return the same, so many times as large."""
+        """Return the predictor with all entries multiplied by a factor."""
         return Predictor(factor * self.gram, factor * self.specificities)
 
     def plus(self, other: Predictor) -> Predictor:

@@ -63,6 +63,14 @@ class Calibration(NamedTuple):
         return result
 
 
+def check_calibration(calibration: object) -> None:
+    """Refuse what is neither None nor a calibration with a slope and a lapse rate that make sense."""
+    if calibration is not None and not (
+        isinstance(calibration, Calibration) and 0 < calibration.slope < np.inf and 0 <= calibration.lapse <= 1
+    ):
+        raise ValueError(f"_calibration is no slope and lapse rate: {calibration!r}")
+
+
 def spread_of(gram: FloatArray) -> float:
     """Return the mean squared distance between objects of a Gram matrix.
 

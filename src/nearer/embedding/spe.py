@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.graph import Graph
+from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.fitting import Fitted, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.embedding.loss_based import GramEmbedding
@@ -120,9 +120,7 @@ class SPE(TakesGraphs, GramEmbedding):
         comparisons = self._in_memory(comparisons)
         if self.connectivity != "knn":
             raise ValueError("comparisons say nothing of a b-matching; pass a graph, or connectivity='knn'")
-        kept = comparisons if comparisons.weights is None else comparisons[comparisons.weights > 0]
-        seen, rows = np.unique(kept.rows, return_inverse=True)
-        among = replace(kept, rows=rows.reshape(kept.rows.shape), objects=comparisons.objects[seen])
+        among, seen = restricted(with_positive_weight(comparisons))
         before = usable_start(start, self._rank(comparisons.n_objects))
         known = None if before is None else before[seen]
         self._solve(GivenComparisons(among), seen, comparisons, known, callback, onto=start)

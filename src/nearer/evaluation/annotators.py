@@ -23,12 +23,14 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.rows import Labels, factorize
+from nearer.data.labels import factorize
+from nearer.data.refusing import Labels
+from nearer.data.units import trials_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import in_order
 from nearer.evaluation.intervals import wilson
-from nearer.evaluation.judging import Task, judge_all, read_counted
+from nearer.evaluation.judging import Task, judge_all, read_judged
 
 # Of the usual error, and of how many answers it is worth: beyond these, people are as alike or as unlike as matters.
 _USUAL = np.linspace(0.005, 0.6, 120)
@@ -118,7 +120,7 @@ def annotator_reliability(
     'p3'
     """
     check_level(level)
-    judged = read_counted(comparisons)
+    judged = read_judged(comparisons)
     if judged.annotators is None:
         raise ValueError("the comparisons do not say who answered; pass annotators= when making them")
     names, person = factorize(judged.annotators)
@@ -155,7 +157,7 @@ def acts_of(judged: Comparisons, person: NDArray[np.intp]) -> tuple[NDArray[np.i
     owner, weights = person, judged.sample_weight
     if judged.trials is not None:
         # Some number their trials anew for each person.
-        pairs = person * (len(judged) + 1) + factorize(judged.trials)[1]
+        pairs = person * (len(judged) + 1) + trials_of(judged)
         _, first, act = np.unique(pairs, return_index=True, return_inverse=True)
         owner, weights = person[first], np.bincount(act, weights).astype(np.float64)
     return np.bincount(owner), np.bincount(owner, weights) ** 2 / np.bincount(owner, weights**2)

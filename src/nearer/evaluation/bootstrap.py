@@ -1,9 +1,9 @@
 r"""How far to trust the place of each object: maps of resampled answers, and ellipses of a size that was checked.
 
-**Resampling.** Each unit (trial, annotator, question or row) gets a weight from a flat Dirichlet distribution, the
+**Resampling.** Each unit (trial, annotator or question) gets a weight from a flat Dirichlet distribution, the
 Bayesian bootstrap of Rubin (1981): as multinomial counts have it, mean 1 and variance near 1, but never 0, so that no
-object loses all its answers. The estimator is fitted again, from its own start: what may fall into another basin
-shall do so. The map X* is moved, turned, mirrored and scaled onto the reference X (Procrustes), and
+object loses all its answers. The estimator is fitted again from its own start, so that a fit that can end in another
+basin does so here too. The map X* is moved, turned, mirrored and scaled onto the reference X (Procrustes), and
 
     S_i = mean over resamples of (x*_i - x_i) (x*_i - x_i)^T.
 
@@ -39,8 +39,7 @@ answers are exchanged, clearly too large. The measure is the average over object
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,20 +48,19 @@ from sklearn.base import clone
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray, checked_points
-from nearer.common.parameters import check_level
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.rows import Labels, factorize
-from nearer.data.units import whole_units
+from nearer.data.labels import factorize
+from nearer.data.refusing import Labels
+from nearer.data.units import By, kept_whole, questions_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.parametric import N_COPIES, N_STEPS
-from nearer.evaluation.resampling import Work, aligned, mean_squares, squared_distances
-from nearer.geometry import ellipses_of
+from nearer.evaluation.resampling import Work, mean_squares, squared_distances
+from nearer.geometry import align, ellipses_of
 
 __all__ = ["Bootstrap", "bootstrap"]
-
-Unit: TypeAlias = Literal["trials", "annotators", "questions"]
 
 N_SIMULATIONS = 60
 LEVEL = 0.95  # at which the covariances are calibrated
@@ -152,8 +150,7 @@ class Bootstrap:
         points = checked_points(truth, "truth")
         if points.shape != self.embedding.shape:
             raise ValueError(f"truth must have the shape {self.embedding.shape} of the map, got {points.shape}")
-        everything = np.ones(len(points), dtype=bool)
-        away = aligned(points, self.embedding, everything) - self.embedding
+        away = align(points, self.embedding) - self.embedding
         inside: NDArray[np.bool_] = squared_distances(away, self.covariances) <= self.radius(level) ** 2
         return inside
 
@@ -163,7 +160,7 @@ def bootstrap(
     comparisons: Comparisons | ArrayLike,
     *,
     n_resamples: int = 100,
-    by: Unit = "trials",
+    by: By = "trials",
     n_simulations: int = N_SIMULATIONS,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -181,7 +178,7 @@ def bootstrap(
     n_resamples : int
         At least 10.
     by : {"trials", "annotators", "questions"}
-        What is resampled as a whole. Without trials, each row is one.
+        What is resampled as a whole, as for `WholeKFold`: without trials, by="trials" means questions.
     n_simulations : int
         Copies of the data for the calibration, which takes 32 further fits. 0 leaves it out: the ellipses are then
         mostly too small, now and then too large.
@@ -205,9 +202,8 @@ def bootstrap(
     >>> bool(trust.covers(points).mean() > 0.8)
     True
     """
-    for name, number, least in (("n_resamples", n_resamples, _FEWEST), ("n_simulations", n_simulations, 0)):
-        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
-            raise ValueError(f"{name} must be an integer >= {least}, got {number!r}")
+    check_integer("n_resamples", n_resamples, _FEWEST)
+    check_integer("n_simulations", n_simulations, 0)
     if isinstance(comparisons, ComparisonsFile):
         raise ValueError("a bootstrap needs all comparisons in memory; pass Comparisons")
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)
@@ -220,7 +216,7 @@ def bootstrap(
         raise ValueError("the map is a single point, which has no ellipses; see the warning of its fit")
     seed = np.random.SeedSequence(int(stream(random_state, "split").integers(2**63)))
     rng = np.random.default_rng(seed)
-    alone = len(np.unique(units)) == len(units)
+    alone = int(units.max()) + 1 == len(units)
     total = n_resamples * (1 if alone or not n_simulations else 2)
     total += n_simulations + N_STEPS * N_COPIES if n_simulations else 0
     with tqdm(total=total, desc="bootstrap", unit="fit", disable=None, delay=1, leave=False) as bar:
@@ -248,19 +244,10 @@ def _fitted(estimator: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmb
     return fitted
 
 
-def _units(comparisons: Comparisons, by: str) -> NDArray[np.intp]:
-    """Return the number of the unit that each row belongs to, (m,)."""
-    if by == "trials":
-        trials = comparisons.trials
-        units = np.arange(len(comparisons)) if trials is None else factorize(trials)[1]
-    elif by == "annotators":
-        if comparisons.annotators is None:
-            raise ValueError("by='annotators', but the comparisons do not say who answered; take by='trials'")
-        units = factorize(comparisons.annotators)[1]
-    elif by == "questions":
-        units = whole_units(replace(comparisons, trials=None))
-    else:
-        raise ValueError(f"by must be 'trials', 'annotators' or 'questions', got {by!r}")
-    if len(np.unique(units)) < 2:
-        raise ValueError(f"there is only one of the {by} to resample; at least two are needed")
+def _units(comparisons: Comparisons, by: By) -> NDArray[np.intp]:
+    """Return the number of the unit that each row belongs to, (m,); trials and annotators in the order of labels."""
+    kept = kept_whole(comparisons, by)
+    units = questions_of(comparisons) if kept == "questions" else factorize(getattr(comparisons, kept))[1]
+    if units.max() < 1:
+        raise ValueError(f"there is only one of the {kept} to resample; at least two are needed")
     return units

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.data.columns import read_answers, read_weights
+from nearer.common.parameters import check_integer
+from nearer.data.row_values import read_answers, read_weights
 
 
 class ReliabilityCurve(NamedTuple):
@@ -81,8 +82,7 @@ def reliability_curve(
     if bad.any():
         row = int(bad.argmax())
         raise ValueError(f"row {row}: probability is {chance[row]}, not from 0 to 1; pass probabilities, not margins")
-    if not isinstance(n_bins, int | np.integer) or isinstance(n_bins, bool) or n_bins < 1:
-        raise ValueError(f"n_bins must be an integer >= 1, got {n_bins!r}")
+    check_integer("n_bins", n_bins, 1)
     answers = np.ones(len(chance), np.int8) if y is None else read_answers(y, len(chance))
     weights = np.ones(len(chance)) if sample_weight is None else read_weights(sample_weight, len(chance))
     confidence = np.maximum(chance, 1 - chance)

@@ -33,11 +33,10 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.words import counted, digits, level_of
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
-from nearer.data.votes import torn
+from nearer.data.labels import factorize
+from nearer.data.units import near_and_far, questions_of, torn, trials_of
 from nearer.evaluation.attainable import Best
-from nearer.evaluation.folds import units_of
-from nearer.evaluation.judging import read_counted
+from nearer.evaluation.judging import read_judged
 
 FEWEST_QUESTIONS = 20
 _N_GRID = 24  # values of each parameter
@@ -123,7 +122,7 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
     (360, True)
     """
     check_level(level)
-    judged = read_counted(comparisons)
+    judged = read_judged(comparisons)
     both_ways = torn(judged)
     counts = _count(judged if both_ways.all() else judged[~both_ways])
     if counts.n_questions < FEWEST_QUESTIONS:
@@ -160,15 +159,13 @@ class _Counts(NamedTuple):
 
 
 def _count(comparisons: Comparisons) -> _Counts:
-    _, questions = units_of(comparisons, "questions")
+    questions = questions_of(comparisons)
     voices = _voices(comparisons)
     # The first answer of each voice to each question.
     kept = np.unique(questions.astype(np.int64) * (int(voices.max()) + 1) + voices, return_index=True)[1]
-    i, j, l, k = comparisons.oriented[kept].T.astype(np.int64)  # noqa: E741
-    n = comparisons.n_objects
-    one_way = np.minimum(i, j) * n + np.maximum(i, j) < np.minimum(l, k) * n + np.maximum(l, k)
+    near, far = near_and_far(comparisons.oriented[kept], comparisons.n_objects)
     answers = np.bincount(questions[kept])
-    first = np.bincount(questions[kept], one_way).astype(np.int64)
+    first = np.bincount(questions[kept], near < far).astype(np.int64)
     weights = np.bincount(questions, _scaled(comparisons))
     kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
     sums = (np.bincount(kind.ravel(), each).astype(np.float64) for each in (np.ones(len(first)), weights, weights**2))
@@ -181,7 +178,7 @@ def _voices(comparisons: Comparisons) -> NDArray[np.intp]:
         people, voices = factorize(comparisons.annotators)
         if len(people) > 1:
             return voices
-    return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
+    return trials_of(comparisons)
 
 
 def _mean_minority(counts: _Counts, level: float) -> tuple[float, float, float]:

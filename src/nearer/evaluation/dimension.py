@@ -12,11 +12,12 @@ from sklearn.base import clone
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState
+from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.folds import By, WholeKFold, units_of
+from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import in_order
 from nearer.evaluation.intervals import clustered_variance
-from nearer.evaluation.judging import Task, judge_all, read_counted
+from nearer.evaluation.judging import Task, judge_all, read_judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +96,9 @@ def choose_dimension(
     >>> choose_dimension(STE(random_state=0), judgments, (1, 2, 3), random_state=0).chosen
     2
     """
-    judged = read_counted(comparisons)
+    judged = read_judged(comparisons)
     tried = _checked_candidates(candidates, judged.n_objects)
-    _, units = units_of(judged, by)
+    units = units_of(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     models = [clone(estimator).set_params(n_components=p) for p in tried.tolist()]
     found = judge_all([Task(model, *fold) for model in models for fold in folds], judged, n_jobs, "dimensions")

@@ -3,69 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
-from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.rows import factorize, read_labels
-from nearer.data.units import whole_units
+from nearer.data.comparisons import as_comparisons
+from nearer.data.folds import deal_out
+from nearer.data.labels import factorize, read_labels
+from nearer.data.units import By, units_of
 
-By: TypeAlias = Literal["trials", "annotators", "questions"]
-
-
-def units_of(comparisons: Comparisons, by: By) -> tuple[By, NDArray[np.intp]]:
-    """Return what is kept whole in the end, and the number of the unit that each row belongs to, by first appearance.
-
-    Examples
-    --------
-    >>> units_of(Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 2, 1]]), "trials")
-    ('questions', array([0, 1, 0]))
-    """
-    if by not in ("trials", "annotators", "questions"):
-        raise ValueError(f"by={by!r} is not known; choose 'trials', 'annotators' or 'questions'")
-    if by == "annotators" and comparisons.annotators is None:
-        raise ValueError(
-            "by='annotators', but the comparisons do not say who answered; pass annotators= when making them, or "
-            "choose by='trials'"
-        )
-    labels = {"trials": comparisons.trials, "annotators": comparisons.annotators, "questions": None}[by]
-    # Numbers in place of labels: labels of mixed types cannot be sorted.
-    kept = None if labels is None else factorize(labels)[1]
-    found: By = "questions" if kept is None else by
-    return found, whole_units(replace(comparisons, trials=kept))
-
-
-def deal_out(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the fold of each unit: the largest first, in random order among equals, each to the emptiest fold.
-
-    Every fold gets a unit of size > 0 if there are as many of them as folds.
-
-    Parameters
-    ----------
-    sizes : ndarray of int >= 0, shape (u,)
-
-    Examples
-    --------
-    >>> folds = deal_out(np.array([5, 1, 1, 1, 1, 1]), 2, np.random.default_rng(0))
-    >>> np.bincount(folds, weights=[5, 1, 1, 1, 1, 1]).tolist()
-    [5.0, 5.0]
-    """
-    order = rng.permutation(len(sizes))
-    folds = np.empty(len(sizes), dtype=np.intp)
-    loads = np.zeros(n_folds, dtype=np.int64)
-    for size in np.unique(sizes)[::-1]:
-        alike = order[sizes[order] == size]
-        # Places in the folds, in the order in which they fill up: as dealing one by one, without a loop over units.
-        spread = 0 if size == 0 else int(loads.max() - loads.min()) // int(size)
-        rounds = len(alike) // n_folds + spread + 2
-        places = loads[:, None] + size * np.arange(rounds)
-        folds[alike] = np.argsort(places, axis=None, kind="stable")[: len(alike)] // rounds
-        loads += size * np.bincount(folds[alike], minlength=n_folds)
-    return folds
+__all__ = ["By", "WholeKFold"]
 
 
 @dataclass(frozen=True)
@@ -127,17 +78,15 @@ class WholeKFold:
         if groups is not None:
             units = factorize(read_labels(groups, "groups", len(comparisons)))[1]
         else:
-            units = units_of(comparisons, self.by)[1]
+            units = units_of(comparisons, self.by)
         return units, np.bincount(units[comparisons.sample_weight > 0], minlength=int(units.max()) + 1)
 
     def _n_folds(self, sizes: NDArray[np.integer]) -> int:
-        whole = isinstance(self.n_splits, int | np.integer) and not isinstance(self.n_splits, bool)
-        if not whole or self.n_splits < 2:
-            raise ValueError(f"n_splits must be an integer >= 2, got {self.n_splits!r}")
+        n_splits = check_integer("n_splits", self.n_splits, 2)
         n_units = int(np.count_nonzero(sizes))
         if n_units < 2:
             raise ValueError(
                 f"cannot make folds: all comparisons that count are one unit (by={self.by!r}), which stays whole; "
                 "choose another `by`, or collect more answers"
             )
-        return min(int(self.n_splits), n_units)
+        return min(n_splits, n_units)

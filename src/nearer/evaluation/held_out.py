@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
 from nearer.common.words import level_of
-from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.folds import By, WholeKFold, units_of
+from nearer.data.units import By, kept_whole, units_of
+from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.intervals import error_interval
-from nearer.evaluation.judging import Judged, Task, judge_all, read_counted
+from nearer.evaluation.judging import Judgeable, Judged, Task, judge_all, read_judged
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class HeldOutError:
 
 
 def held_out_error(
-    estimator: OrdinalEmbedding,
+    estimator: Judgeable,
     comparisons: Any,
     *,
     n_splits: int = 5,
@@ -103,13 +103,13 @@ def held_out_error(
     (True, 'questions')
     """
     check_level(level)
-    judged = read_counted(comparisons)
-    kept, units = units_of(judged, by)
+    judged = read_judged(comparisons)
+    units = units_of(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     found = judge_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "held-out error")
     wrong = in_order(found, [test for _, test in folds])
     of_predictions, of_map = (error_interval(each, judged.sample_weight, units, level) for each in wrong)
-    return HeldOutError(*of_predictions, *of_map, len(folds), kept, level)
+    return HeldOutError(*of_predictions, *of_map, len(folds), kept_whole(judged, by), level)
 
 
 def in_order(found: list[Judged], tests: list[NDArray[np.intp]]) -> Judged:

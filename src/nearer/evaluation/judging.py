@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,15 +13,28 @@ from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.units import counted
-from nearer.embedding.base import OrdinalEmbedding
+from nearer.data.units import with_positive_weight
 from nearer.evaluation.metrics import margins
+
+
+class Judgeable(Protocol):
+    """What can be fitted and judged: an estimator of `nearer.embedding`, or a wrapper of one."""
+
+    @property
+    def embedding_(self) -> FloatArray:
+        """The map, (n, p)."""
+
+    def fit(self, X: Any) -> Self:
+        """Fit a map to comparisons."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the margins of comparisons as written, (m,)."""
 
 
 class Task(NamedTuple):
     """A fit: an estimator, the rows to train on and the rows to judge by."""
 
-    estimator: OrdinalEmbedding
+    estimator: Judgeable
     train: NDArray[np.intp]
     test: NDArray[np.intp]
 
@@ -36,9 +49,9 @@ class Judged(NamedTuple):
     map: FloatArray
 
 
-def read_counted(comparisons: Any) -> Comparisons:
-    """Return the comparisons that count, from whatever a function was given."""
-    return counted(as_comparisons(comparisons))
+def read_judged(comparisons: Any) -> Comparisons:
+    """Return the comparisons of positive weight, from whatever a function was given."""
+    return with_positive_weight(as_comparisons(comparisons))
 
 
 def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | None, what: str) -> list[Judged]:
@@ -48,11 +61,11 @@ def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | Non
     return list(tqdm(found, total=len(tasks), desc=what, unit="fit", delay=1, leave=False, disable=None))
 
 
-def _fit_and_judge(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> Judged:
+def _fit_and_judge(estimator: Judgeable, train: Comparisons, test: Comparisons) -> Judged:
     return judge(clone(estimator).fit(train), test)
 
 
-def judge(model: OrdinalEmbedding, test: Comparisons) -> Judged:
+def judge(model: Judgeable, test: Comparisons) -> Judged:
     """Return what a fitted map gets wrong."""
     answers = 1 if test.answers is None else test.answers
     return Judged(_wrong(model.decision_function(test) * answers), _wrong(margins(test, model.embedding_)))

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.folds import By, units_of
+from nearer.data.units import By, units_of
 from nearer.evaluation.intervals import clustered_variance, error_interval
-from nearer.evaluation.judging import Task, judge_all, read_counted
+from nearer.evaluation.judging import Judgeable, Task, judge_all, read_judged
 
 TEST_SHARE = 0.2
 N_SIZES = 6
@@ -55,7 +54,7 @@ class LearningCurve:
 
 
 def learning_curve(
-    estimator: OrdinalEmbedding,
+    estimator: Judgeable,
     comparisons: Any,
     sizes: ArrayLike | None = None,
     *,
@@ -99,10 +98,9 @@ def learning_curve(
     ([30, 400], True)
     """
     check_level(level)
-    if n_repeats < 1:
-        raise ValueError(f"n_repeats must be at least 1, got {n_repeats!r}")
-    judged = read_counted(comparisons)
-    _, units = units_of(judged, by)
+    check_integer("n_repeats", n_repeats, 1)
+    judged = read_judged(comparisons)
+    units = units_of(judged, by)
     rng = stream(random_state, "split")
     orders = [_order(units, rng) for _ in range(n_repeats)]
     wanted = _checked_sizes(sizes, judged, min(order.n_most for order in orders))

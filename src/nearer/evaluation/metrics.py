@@ -21,25 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import checked_points, refuse_nonfinite
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.rows import are_indices, show
-from nearer.evaluation.calibration import ReliabilityCurve, expected_calibration_error, reliability_curve
-from nearer.geometry import procrustes_error
-from nearer.problems.distances import Ties, checked_weights, clear_ties, error_from_margins, pair_distances, soft_error
+from nearer.data.labels import are_indices
+from nearer.data.refusing import show
+from nearer.problems.distances import Ties, checked_weights, clear_ties, error_from_margins, pair_distances
 from nearer.problems.margins import MarginMap
-
-__all__ = [
-    "MarginStatistics",
-    "ReliabilityCurve",
-    "comparison_error",
-    "error_from_margins",
-    "expected_calibration_error",
-    "margin_statistics",
-    "margins",
-    "pair_distances",
-    "procrustes_error",
-    "reliability_curve",
-    "soft_error",
-]
 
 
 class MarginStatistics(NamedTuple):

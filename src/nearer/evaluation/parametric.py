@@ -29,6 +29,7 @@ import numpy as np
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.evaluation.metrics import margins
+from nearer.geometry import same_size
 
 #: Fits many sets of comparisons and returns their maps, in order.
 Fit: TypeAlias = Callable[[list[Comparisons]], list[FloatArray]]
@@ -64,7 +65,7 @@ class Imitation:
 
     def misses(self, fitted: list[FloatArray]) -> FloatArray:
         """Return where the map lies as seen from fitted ones, in its own frame: (k, n, p)."""
-        turned = [turned_onto(points, self.points) for points in fitted]
+        turned = [same_size(points, self.points) for points in fitted]
         return np.array([closeness * self.points - points for points, closeness in turned])
 
 
@@ -90,7 +91,7 @@ def imitate(comparisons: Comparisons, embedding: FloatArray, fit: Fit, rng: np.r
         copies = [imitation.answers(comparisons, rng) for _ in range(N_COPIES)]
         fitted = fit(copies)
         found = np.mean([shares_wrong(copy, each) for copy, each in zip(copies, fitted, strict=True)], axis=0)
-        middle = np.mean([turned_onto(each, centred)[0] for each in fitted], axis=0)
+        middle = np.mean([same_size(each, centred)[0] for each in fitted], axis=0)
         length = 1 / (1 + step / 3)
         chances = (chances + length * (target - found)).clip(0, 0.5)
         points = _as_large(points + length * (centred - middle), centred)
@@ -115,25 +116,6 @@ def shares_wrong(comparisons: Comparisons, points: FloatArray) -> FloatArray:
     totals = np.bincount(group, weights, N_GROUPS)
     shares: FloatArray = np.bincount(group, weights * wrong, N_GROUPS) / np.where(totals > 0, totals, 1)
     return shares
-
-
-def turned_onto(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]:
-    """Return points turned onto a centred map and as large as it, centred; and the correlation of both.
-
-    Examples
-    --------
-    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    >>> turned, closeness = turned_onto(np.array([[0.0, 5.0], [0.0, 1.0]]), line)
-    >>> turned.round(6).tolist(), round(closeness, 6)
-    ([[1.0, 0.0], [-1.0, 0.0]], 1.0)
-    """
-    centred = points - points.mean(axis=0)
-    sizes = float(np.linalg.norm(centred)), float(np.linalg.norm(onto))
-    if sizes[0] == 0 or sizes[1] == 0:  # a map that is a point is right about nothing
-        return np.zeros_like(onto), 0.0
-    left, values, right = np.linalg.svd(centred.T @ onto)
-    turned: FloatArray = centred @ (left @ right) * (sizes[1] / sizes[0]) + 0.0
-    return turned, float(values.sum() / (sizes[0] * sizes[1]))
 
 
 def _as_large(points: FloatArray, other: FloatArray) -> FloatArray:

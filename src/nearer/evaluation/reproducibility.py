@@ -60,12 +60,13 @@ from sklearn.base import clone
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import By, kept_whole, seen_objects, units_of
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.folds import By, units_of
-from nearer.evaluation.judging import read_counted
+from nearer.evaluation.judging import read_judged
 from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, reproduced, stepped_up
 
 __all__ = ["DISTANCES_FAIR", "DISTANCES_GOOD", "SplitHalf", "ellipse_size", "split_half"]
@@ -161,10 +162,9 @@ def split_half(
     >>> split_half(STE(2, trace=0.03, random_state=0), few, random_state=0).reliability < 0.6
     True
     """
-    if not isinstance(n_splits, int | np.integer) or isinstance(n_splits, bool) or n_splits < 1:
-        raise ValueError(f"n_splits must be an integer >= 1, got {n_splits!r}")
-    judged = read_counted(comparisons)
-    kept, units = units_of(judged, by)
+    check_integer("n_splits", n_splits, 1)
+    judged = read_judged(comparisons)
+    kept, units = kept_whole(judged, by), units_of(judged, by)
     sizes = np.bincount(units)
     _check_enough(judged, len(sizes), kept)
     rng = stream(random_state, "split")
@@ -174,7 +174,7 @@ def split_half(
     fits = Parallel(n_jobs, return_as="generator")(delayed(_map)(estimator, part) for part in parts)
     maps = list(tqdm(fits, total=len(parts), desc="split halves", unit="fit", delay=1, leave=False, disable=None))
     found, least = [], judged.n_objects
-    for (first, one), (second, other) in _pairs(list(zip(maps, map(_seen, parts), strict=True))):
+    for (first, one), (second, other) in _pairs(list(zip(maps, map(seen_objects, parts), strict=True))):
         both = one & other
         least = min(least, int(both.sum()))
         found.append(_correlation(first[shown & both], second[shown & both]))
@@ -214,7 +214,7 @@ def ellipse_size(embedding: FloatArray, covariances: FloatArray, radius: float) 
 
 
 def _check_enough(comparisons: Comparisons, n_units: int, by: By) -> None:
-    seen = len(np.unique(comparisons.rows))
+    seen = int(seen_objects(comparisons).sum())
     if n_units < 4:
         raise ValueError(f"two halves cannot be made of {n_units} of the {by}, which stay whole; ask more")
     if len(comparisons) < 2 * _FEWEST_FOR_EACH * seen:
@@ -243,12 +243,6 @@ def _shown(n_objects: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 def _map(estimator: OrdinalEmbedding, part: Comparisons) -> FloatArray:
     points: FloatArray = clone(estimator).fit(part).embedding_
     return points
-
-
-def _seen(part: Comparisons) -> NDArray[np.bool_]:
-    mentioned = np.zeros(part.n_objects, dtype=bool)
-    mentioned[part.rows] = True
-    return mentioned
 
 
 def _pairs(entries: list[Any]) -> Iterator[tuple[Any, Any]]:

@@ -14,8 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import restricted, seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.parametric import imitate, turned_onto
+from nearer.evaluation.parametric import imitate
+from nearer.geometry import rotation, same_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +33,7 @@ class Work:
     @property
     def seen(self) -> NDArray[np.bool_]:
         """The objects that comparisons of positive weight mention."""
-        mentioned = np.zeros(self.comparisons.n_objects, dtype=bool)
-        mentioned[self.comparisons.rows[self.comparisons.sample_weight > 0]] = True
-        return mentioned
+        return seen_objects(with_positive_weight(self.comparisons))
 
     def fit(self, sets: Iterable[Comparisons]) -> list[FloatArray]:
         """Return the maps of sets of comparisons."""
@@ -56,23 +56,18 @@ class Work:
 
         seen = self.seen
         return np.array(
-            [aligned(points, self.reference, seen) for points in self.fit(drawn() for _ in range(n_resamples))]
+            [_aligned(points, self.reference, seen) for points in self.fit(drawn() for _ in range(n_resamples))]
         )
 
     def distances(self, spread: FloatArray, n_simulations: int, rng: np.random.Generator) -> FloatArray:
         """Return squared distances of true from fitted places in copies of the data, by this spread, (k * n seen,)."""
-        seen = np.flatnonzero(self.seen)
-        position = np.full(self.comparisons.n_objects, -1)
-        position[seen] = np.arange(len(seen))
-        kept = self.comparisons[self.comparisons.sample_weight > 0]
-        kept = replace(kept, rows=position[kept.rows], objects=np.arange(len(seen)))
+        kept, seen = restricted(with_positive_weight(self.comparisons))
         reference = self.reference[seen]
         work = replace(self, comparisons=kept, estimator=clone(self.estimator).set_params(n_objects=None))
         imitation = imitate(kept, reference, work.fit, rng)
         misses = imitation.misses(work.fit(imitation.answers(kept, rng) for _ in range(n_simulations)))
         onto = reference - reference.mean(axis=0)
-        left, _, right = np.linalg.svd(imitation.points.T @ onto)
-        return squared_distances(misses @ (left @ right), spread[seen]).ravel()
+        return squared_distances(misses @ rotation(imitation.points, onto)[0], spread[seen]).ravel()
 
 
 def _map(estimator: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
@@ -83,10 +78,10 @@ def _map(estimator: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
     return fitted
 
 
-def aligned(points: FloatArray, onto: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
-    """Return points after the similarity that lays those ``seen`` onto others best; the rest lie as these others do."""
+def _aligned(points: FloatArray, onto: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
+    """Return points with those ``seen`` laid onto others; the rest, of which nothing is known, lie as these others."""
     centre = onto[seen].mean(axis=0)
-    turned, closeness = turned_onto(points[seen], onto[seen] - centre)
+    turned, closeness = same_size(points[seen], onto[seen] - centre)
     result = onto.copy()
     result[seen] = closeness * turned + centre
     return result

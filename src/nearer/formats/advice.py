@@ -50,23 +50,12 @@ def as_column(role: str, name: str) -> str:
     return f"--columns {role}={name} (columns={{{role!r}: {name!r}}})"
 
 
-def of_kind(kinds: Iterable[str]) -> str:
-    """Return how to say that a file is of one of some kinds.
+def one_of(setting: str, values: Iterable[str]) -> str:
+    """Return how to say which of some values a setting has.
 
     Examples
     --------
-    >>> of_kind(["grid", "ranking"])
-    "--kind grid (kind='grid') or --kind ranking (kind='ranking')"
-    """
-    return " or ".join(f"--kind {kind} (kind={kind!r})" for kind in kinds)
-
-
-def of_first(values: Iterable[str]) -> str:
-    """Return how to say which answer means the first option.
-
-    Examples
-    --------
-    >>> of_first(["0", "1"])
+    >>> one_of("first_is", ["0", "1"])
     "--first-is 0 (first_is='0') or --first-is 1 (first_is='1')"
     """
-    return " or ".join(f"--first-is {value} (first_is={value!r})" for value in values)
+    return " or ".join(f"--{setting.replace('_', '-')} {value} ({setting}={value!r})" for value in values)

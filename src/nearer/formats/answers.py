@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.labels import factorize
+from nearer.data.units import trials_of
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -132,6 +133,11 @@ class Answers:
     notes: tuple[str, ...] = ()
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+
+    @property
+    def trial_of(self) -> NDArray[np.intp]:
+        """The act of judgment that each comparison is part of, (m,): a trial, or an answer where none are known."""
+        return self.answer_of if self.comparisons.trials is None else trials_of(self.comparisons)
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import of_first
+from nearer.formats.advice import one_of
+from nearer.formats.answer_codes import Coding, UnclearCoding
 from nearer.formats.answers import Kind
-from nearer.formats.coding import Coding, UnclearCoding
 from nearer.formats.faults import Faults
 from nearer.formats.kinds import Expansion
-from nearer.formats.lists import join_columns, readings, split_column
+from nearer.formats.lists import join_columns, positions, read_lists, readings
 from nearer.formats.objects import LONGEST_LABEL, Objects
 from nearer.formats.places import is_undecided, place_of_word
 from nearer.formats.table import Column, shortened
@@ -26,14 +26,6 @@ _LONGEST_LIST = 1000  # a ranking of so many makes half a million comparisons
 
 Columns = dict[str, list[Column]]
 Result = tuple[Kind, Objects, Expansion, list[Any]]
-
-
-def read_lists(columns: list[Column]) -> tuple[NDArray[np.intp], list[tuple[str, ...]]]:
-    """Return the number of the list in every row, and the lists; an empty list comes last."""
-    if len(columns) > 1:
-        codes, lists = join_columns(columns)
-        return codes.astype(np.intp), [*lists, ()]
-    return columns[0].codes.astype(np.intp), [*split_column(columns[0]), ()]
 
 
 @dataclass(frozen=True)
@@ -137,7 +129,7 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     if coding.from_zero and full:
         raise UnclearCoding(
             f"the choices are numbers up to the number of options, which do not count from 0 as those of buttons do; "
-            f"say {of_first(['1', '0'])} for the number of the first option"
+            f"say {one_of('first_is', ['1', '0'])} for the number of the first option"
         )
     if coding.from_zero:
         return 0
@@ -188,14 +180,6 @@ def _choice(shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: 
     if len(chosen) == len(shown):
         return _Choice("everything shown was chosen, which compares nothing")
     return _Choice(shown=codes, chosen=chosen)
-
-
-def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
-    """Return where items are in the list of objects, -1 for those that are not."""
-    if objects.named:
-        n = len(objects.labels)
-        return tuple(int(i) if i.isascii() and i.isdigit() and len(i) < 10 and int(i) < n else -1 for i in items)
-    return tuple(objects.position.get(item, -1) for item in items)
 
 
 def read_ranking(columns: Columns, faults: Faults, names: list[Any] | None) -> Result:

@@ -11,7 +11,7 @@ from typing import Any
 
 from nearer.data.frame_columns import QUADRUPLET, plain
 from nearer.formats.answers import Kind
-from nearer.formats.names import STEMS
+from nearer.formats.column_names import STEMS
 
 _TWO = [
     ("left", "right"),

@@ -13,10 +13,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.columns import refuse_all_zero
 from nearer.data.comparisons import Comparisons
+from nearer.data.row_values import refuse_all_zero
+from nearer.formats.answer_codes import Coding
 from nearer.formats.answers import KINDS, Answers, Kind
-from nearer.formats.coding import Coding
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.inert import restored
 from nearer.formats.layouts import LAYOUTS, NEAR_FAR, Found, Roles

@@ -1,7 +1,7 @@
 """What people answered, as the place of the option they chose.
 
-An answer names the object itself, or the side it was on, or is a code (see `nearer.formats.coding`). Which of these it
-is, is a property of the whole column and never guessed row by row.
+An answer names the object itself, or the side it was on, or is a code (see `nearer.formats.answer_codes`). Which of
+these it is, is a property of the whole column and never guessed row by row.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import of_first
-from nearer.formats.coding import Coding, UnclearCoding, candidates, integer, is_coded, spelled
+from nearer.formats.advice import one_of
+from nearer.formats.answer_codes import Coding, UnclearCoding, candidates, integer, is_coded, spelled
+from nearer.formats.column_names import ORDINALS
 from nearer.formats.faults import Faults
-from nearer.formats.names import ORDINALS
 from nearer.formats.table import Codes, Column, shortened
 
 UNDECIDED = -2
@@ -201,7 +201,7 @@ def _two_readings(
         return f"{said}. Write the name or the position of the {wanted} item"
     names = f"the name of the {wanted} item" if n_options > 2 else "left and right"
     names += ", or the objects" if n_options == 2 and not titles else ""
-    return f"{said}. Say {of_first([first for first, _ in readings])}, or write {names}"
+    return f"{said}. Say {one_of('first_is', [first for first, _ in readings])}, or write {names}"
 
 
 def _listed(values: list[str]) -> str:

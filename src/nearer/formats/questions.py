@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import as_column, of_first, without
+from nearer.formats.advice import as_column, one_of, without
+from nearer.formats.answer_codes import Coding, UnclearCoding, spelled
 from nearer.formats.answers import Kind
-from nearer.formats.coding import Coding, UnclearCoding, spelled
 from nearer.formats.faults import Faults
 from nearer.formats.grids import read_grid, read_ranking
-from nearer.formats.items import read_items
 from nearer.formats.kinds import Expansion
 from nearer.formats.layouts import NEAR_FAR, PAIRS, TWO, Found
+from nearer.formats.lists import read_items
 from nearer.formats.objects import Objects
 from nearer.formats.places import place_of_word, read_places
 from nearer.formats.table import Codes, Column
@@ -181,8 +181,8 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
         first = ["1", "0"] if "0" in present else sorted(present)
         raise UnclearCoding(
             f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} beside near "
-            f"and far; say {of_first(first)} for the one that means that a row is right as it stands, or do without "
-            f"the column: {without('answer')}"
+            f"and far; say {one_of('first_is', first)} for the one that means that a row is right as it stands, or do "
+            f"without the column: {without('answer')}"
         )
     elif present and ("answer" in question.said or _names_far(question)):
         shown = [as_column(role, question.name(of)) for role, of in zip(TWO, ("near", "far"), strict=True)]

@@ -13,28 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import native
-from nearer.formats.advice import as_column, of_kind
+from nearer.formats.advice import as_column, one_of
+from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind
-from nearer.formats.arrays import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.columns import Unclear, find_columns
 from nearer.formats.delimited import delimited_table, without_preamble
-from nearer.formats.doubt import settled
 from nearer.formats.faults import Faults, gather_bad
+from nearer.formats.finding_columns import Unclear, find_columns
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored
+from nearer.formats.json_records import json_table
 from nearer.formats.layouts import TWO, Found
-from nearer.formats.passing import passed_over, without_headers
-from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of
-from nearer.formats.prompts import no_objects
+from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
+from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
+from nearer.formats.prompt_columns import no_objects
 from nearer.formats.questions import Asked, Question, read_question
-from nearer.formats.records import json_table
-from nearer.formats.rivals import answer_column, empty_answer, refuse_rivals, rivals, twins
-from nearer.formats.salmon import with_names
+from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import as_utf8, read_bytes
-from nearer.formats.unused import told, with_columns
-from nearer.formats.wholes import with_whole_numbers
+from nearer.formats.unused_columns import told, with_columns
+from nearer.formats.whole_numbers import with_whole_numbers
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
@@ -294,7 +292,7 @@ def _strange_anchors(asked: Asked, question: Question) -> list[str]:
     name = question.name("anchor")
     return [
         f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it "
-        f"is what people were asked, say {of_kind(['odd-one-out', 'most-central'])}"
+        f"is what people were asked, say {one_of('kind', ['odd-one-out', 'most-central'])}"
     ]
 
 

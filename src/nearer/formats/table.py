@@ -177,13 +177,6 @@ def present(column: Column) -> list[Any]:
     return [column.values[code] for code in np.unique(column.codes[column.codes >= 0]).tolist()]
 
 
-def as_text(column: Column) -> Column:
-    """Return a column whose values are all text, stripped."""
-    if all(isinstance(value, str) and value == value.strip() for value in column.values):
-        return column
-    return merged(column.codes, [str(value).strip() for value in column.values])
-
-
 def shortened(value: Any, most: int = 60) -> str:
     """Return a value for a message: quoted, and not longer than a line."""
     text = str(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_number
 from nearer.losses.base import Compiled, Evaluation, Loss, ProximableLoss
 
 
@@ -33,10 +34,8 @@ class TwoSidedHinge(ProximableLoss):
     power: float = 2
 
     def __post_init__(self) -> None:
-        if not 1 <= self.power < np.inf:
-            raise ValueError(f"power must be a number >= 1, got {self.power!r}")
-        if not 0 <= self.nu < np.inf:
-            raise ValueError(f"nu must be a finite number >= 0, got {self.nu!r}")
+        check_number("power", self.power, least=1)
+        check_number("nu", self.nu, least=0)
 
     def value(self, margins: FloatArray) -> FloatArray:
         """Return phi(gamma) elementwise."""
@@ -181,8 +180,7 @@ class MeanVariance(Loss):
 
     def __post_init__(self) -> None:
         for name in ("mean_weight", "variance_weight"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be a finite number >= 0, got {getattr(self, name)!r}")
+            check_number(name, getattr(self, name), least=0)
 
     def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
         """Return the objective under ``shares`` and its derivatives."""

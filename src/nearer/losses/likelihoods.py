@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
 from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_number
 from nearer.losses.base import Compiled, Evaluation, Loss, MarginLoss
 
 
@@ -107,8 +108,7 @@ class StudentT(LogRatio):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha must be a finite number > 0, got {self.alpha!r}")
+        check_number("alpha", self.alpha, above=0)
 
     @property
     def offset(self) -> float:
@@ -141,8 +141,7 @@ class CrowdKernel(LogRatio):
     mu: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.mu < np.inf:
-            raise ValueError(f"mu must be a finite number > 0, got {self.mu!r}")
+        check_number("mu", self.mu, above=0)
 
     @property
     def offset(self) -> float:

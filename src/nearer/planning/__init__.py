@@ -1,6 +1,6 @@
 """How many answers a study needs: simulated studies, and the paper's theorem beside them."""
 
-from nearer.planning.design import Study
+from nearer.planning.design import Design
 from nearer.planning.errors import PredictedError, predict_error
 from nearer.planning.figure import plot_plan
 from nearer.planning.noise import NoiseEstimate, estimate_noise
@@ -8,10 +8,10 @@ from nearer.planning.plans import Plan, plan
 from nearer.planning.theorem import theorem_bound, theorem_excess
 
 __all__ = [
+    "Design",
     "NoiseEstimate",
     "Plan",
     "PredictedError",
-    "Study",
     "estimate_noise",
     "plan",
     "plot_plan",

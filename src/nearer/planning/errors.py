@@ -12,14 +12,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray, checked_points
+from nearer.common.parameters import check_integer, check_level
 from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import trials_of
 from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.formats.answers import Kind
-from nearer.planning.design import DECAY, Against, NoiseModel, Study, check_whole
-from nearer.planning.simulation import Asked, World, joined, make_world, units
+from nearer.planning.design import Against, Design
+from nearer.planning.simulation import Asked, World, joined, make_world
 from nearer.problems.distances import error_from_margins
 
 _TESTED = 4000  # answers that a map is judged by
@@ -69,13 +70,13 @@ class Replication:
     @classmethod
     def start(
         cls,
-        study: Study,
+        design: Design,
         rng: np.random.Generator,
         questions: Comparisons | None = None,
         points: FloatArray | None = None,
     ) -> Self:
         """Draw a world and ask the first questions."""
-        world = make_world(study, rng, questions, points)
+        world = make_world(design, rng, questions, points)
         if questions is None:
             return cls(world, rng, world.ask(_TESTED, rng))
         return cls(world, rng, world.ask_again(questions, rng), fixed=True)
@@ -102,18 +103,10 @@ class Replication:
 
 
 def predict_error(
-    n_objects: int,
-    n_components: int,
+    design: Design,
     n_answers: int,
-    noise: float = 0.1,
     *,
     against: Against = "answers",
-    kind: Kind = "triplet",
-    noise_model: NoiseModel = "close-calls",
-    decay: float = DECAY,
-    n_annotators: int | None = None,
-    n_shown: int | None = None,
-    n_chosen: int | None = None,
     questions: Comparisons | None = None,
     points: ArrayLike | None = None,
     estimator: OrdinalEmbedding | None = None,
@@ -125,29 +118,21 @@ def predict_error(
 
     Parameters
     ----------
-    n_objects, n_components : int
+    design : Design
+        What the study is like; `estimate_noise` finds the noise of answers that are there already.
     n_answers : int
         How many answers there are to learn from.
-    noise : float
-        Share of wrong comparisons; `estimate_noise` finds it for answers that are there already.
     against : {"answers", "truth"}
         What the error is measured against: new answers of people, which are themselves wrong at times, or the order of
         the true distances.
-    kind, noise_model, decay, n_annotators, n_shown, n_chosen
-        As in `plan`.
     questions : Comparisons, optional
         The questions to ask, in random order, in place of uniformly drawn ones; their answers are not looked at. The
         error is that on the questions left over. Their trials stay whole, and each counts as one answer.
     points : array of shape (n, any), optional
         The true map, such as ``estimate_noise(...).points``, in place of a Gaussian one: where people were asked about
         objects that seemed alike, a map that knows it is learned sooner.
-    estimator : estimator of `nearer.embedding`, optional
-        Fits the map; ``DMOE(n_components)`` if left out, which tunes itself.
-    n_replications : int
-        Simulated studies.
-    level : float in (0, 1)
-        Of the interval.
-    random_state : None, int, SeedSequence, Generator or RandomState
+    estimator, n_replications, level, random_state
+        As in `plan`.
 
     Returns
     -------
@@ -157,34 +142,31 @@ def predict_error(
     --------
     >>> from nearer.embedding import TSTE
     >>> quick = TSTE(n_components=2, trace=0.02)
-    >>> few, many = (predict_error(20, 2, m, 0.1, estimator=quick, random_state=0) for m in (50, 1000))
+    >>> few, many = (predict_error(Design(20, 2), m, estimator=quick, random_state=0) for m in (50, 1000))
     >>> 0.1 < many.error < few.error < 0.5
     True
     """
-    study = Study(
-        n_objects, n_components, noise, kind, noise_model, decay, n_annotators, n_shown, n_chosen
-    )  # fmt: skip
-    check_run(against, level, n_replications)
-    _check_questions(questions, study, n_answers)
-    truth = None if points is None else _checked_truth(points, study)
-    estimator = default_estimator(study, estimator)
+    check_run(design, against, level, n_replications)
+    _check_questions(questions, design, n_answers)
+    truth = None if points is None else _checked_truth(points, design)
+    estimator = default_estimator(design, estimator)
     errors = []
     with progress_bar("simulating", n_replications) as bar:
         for rng in generators(random_state, n_replications):
-            errors.append(Replication.start(study, rng, questions, truth).errors(n_answers, estimator))
+            errors.append(Replication.start(design, rng, questions, truth).errors(n_answers, estimator))
             bar.update()
     low, error, high = quantiles(np.array(errors)[:, int(against == "truth")], level)
-    floor = study.noise if against == "answers" else 0.0
+    floor = design.noise if against == "answers" else 0.0
     return PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
 
 
-def default_estimator(study: Study, estimator: OrdinalEmbedding | None) -> OrdinalEmbedding:
+def default_estimator(design: Design, estimator: OrdinalEmbedding | None) -> OrdinalEmbedding:
     """Return the estimator to fit with, over all objects of the study."""
     if estimator is None:
-        return DMOE(study.n_components, n_objects=study.n_objects)
+        return DMOE(design.n_components, n_objects=design.n_objects)
     if not isinstance(estimator, OrdinalEmbedding):
         raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
-    own: OrdinalEmbedding = clone(estimator).set_params(n_objects=study.n_objects)
+    own: OrdinalEmbedding = clone(estimator).set_params(n_objects=design.n_objects)
     return own
 
 
@@ -200,13 +182,14 @@ def quantiles(errors: FloatArray, level: float) -> FloatArray:
     return ends
 
 
-def check_run(against: Against, level: float, n_replications: int) -> None:
+def check_run(design: Design, against: Against, level: float, n_replications: int) -> None:
     """Refuse settings of a simulation that make no sense."""
+    if not isinstance(design, Design):
+        raise ValueError(f"design must be a Design, such as Design(n_objects=20, n_components=2), got {design!r}")
     if against not in get_args(Against):
         raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
-    if not 0 < level < 1:
-        raise ValueError(f"level={level} must be between 0 and 1, such as 0.9")
-    check_whole("n_replications", n_replications, _MOST_REPLICATIONS)
+    check_level(level)
+    check_integer("n_replications", n_replications, 1, _MOST_REPLICATIONS)
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
@@ -218,20 +201,22 @@ def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Compa
     return margins
 
 
-def _checked_truth(points: ArrayLike, study: Study) -> FloatArray:
+def _checked_truth(points: ArrayLike, design: Design) -> FloatArray:
     truth = checked_points(points, "points")
-    if len(truth) != study.n_objects:
-        raise ValueError(f"points has {len(truth)} rows, but n_objects={study.n_objects}; give one row for each object")
+    if len(truth) != design.n_objects:
+        raise ValueError(
+            f"points has {len(truth)} rows, but n_objects={design.n_objects}; give one row for each object"
+        )
     return truth
 
 
-def _check_questions(questions: Comparisons | None, study: Study, n_answers: int) -> None:
-    study.check_answers(n_answers)
+def _check_questions(questions: Comparisons | None, design: Design, n_answers: int) -> None:
+    design.check_answers(n_answers)
     if questions is None:
         return
-    if questions.n_objects != study.n_objects:
-        raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={study.n_objects}")
-    there = int(units(questions).max()) + 1
+    if questions.n_objects != design.n_objects:
+        raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={design.n_objects}")
+    there = int(trials_of(questions).max()) + 1
     if there < n_answers + _FEWEST_TESTED:
         raise ValueError(
             f"n_answers={n_answers}, and {_FEWEST_TESTED} more to judge by, but there are only {there} questions; give "

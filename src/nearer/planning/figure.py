@@ -27,9 +27,9 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from nearer.embedding import TSTE
-    >>> from nearer.planning import plan
+    >>> from nearer.planning import Design, plan
     >>> quick = TSTE(n_components=2, trace=0.02)
-    >>> ax = plot_plan(plan(15, 2, target_error=0.2, estimator=quick, n_replications=2, random_state=0))
+    >>> ax = plot_plan(plan(Design(15, 2), 0.2, estimator=quick, n_replications=2, random_state=0))
     >>> ax.get_xlabel()
     'answers'
     """

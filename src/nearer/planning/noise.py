@@ -24,10 +24,10 @@ from nearer.common.arrays import FloatArray
 from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import trials_of
 from nearer.embedding import TSTE
-from nearer.planning.design import NoiseModel, Study
+from nearer.planning.design import Design, NoiseModel
 from nearer.planning.errors import Replication, check_run, generators, learned_margins
-from nearer.planning.simulation import units
 from nearer.problems.distances import error_from_margins
 
 _SHARES = (1 / 8, 1 / 4, 1 / 2)  # of the answers, to learn from
@@ -88,7 +88,7 @@ def estimate_noise(
     n_components : int
         Dimension of the map.
     noise_model
-        As in `plan`.
+        As in `Design`.
     n_replications : int
         Splits of the answers, each beside its own simulated study.
     random_state : None, int, SeedSequence, Generator or RandomState
@@ -107,14 +107,14 @@ def estimate_noise(
     >>> [estimate_noise(each, 2, n_replications=2, random_state=0).noise > 0.1 for each in (clean, noisy)]
     [False, True]
     """
-    n_answers = int(units(comparisons).max()) + 1
+    n_answers = int(trials_of(comparisons).max()) + 1
     if n_answers < _FEWEST:
         raise ValueError(f"noise cannot be told from {n_answers} answers; {_FEWEST} or more are needed")
-    check_run("answers", 0.5, n_replications)
+    design = Design(comparisons.n_objects, n_components, 0.0, noise_model=noise_model)
+    check_run(design, "answers", 0.5, n_replications)
     sizes = np.unique([min(round(n_answers * share), _MOST_ANSWERS) for share in _SHARES])
-    study = Study(comparisons.n_objects, n_components, 0.0, noise_model=noise_model)
     quick = TSTE(n_components, trace=0.02, n_objects=comparisons.n_objects)
-    match = _Match(study, comparisons, sizes, quick, quick.fit(comparisons).embedding_)
+    match = _Match(design, comparisons, sizes, quick, quick.fit(comparisons).embedding_)
     with progress_bar("estimating noise", n_replications * (_STEPS + 1)) as bar:
         found = [match.find(rng, bar) for rng in generators(random_state, n_replications)]
     noises, observed, simulated = (np.array(each) for each in zip(*found, strict=True))
@@ -133,7 +133,7 @@ def estimate_noise(
 class _Match:
     """Simulated studies beside a real one."""
 
-    study: Study
+    design: Design
     comparisons: Comparisons
     sizes: NDArray[np.int64]
     estimator: TSTE
@@ -155,7 +155,7 @@ class _Match:
 
     def observed(self, rng: np.random.Generator) -> FloatArray:
         """Return the error on the rest of the real answers, learning from a random part of each size."""
-        answer_of = units(self.comparisons)
+        answer_of = trials_of(self.comparisons)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         errors = []
         for size in self.sizes:
@@ -166,7 +166,7 @@ class _Match:
 
     def simulated(self, noise: float, seed: int) -> FloatArray:
         """Return the same of simulated answers to the same questions."""
-        study, rng = replace(self.study, noise=noise), np.random.default_rng(seed)
-        replication = Replication.start(study, rng, self.comparisons, self.points)
+        design, rng = replace(self.design, noise=noise), np.random.default_rng(seed)
+        replication = Replication.start(design, rng, self.comparisons, self.points)
         errors = [replication.errors(int(size), self.estimator)[0] for size in self.sizes]
         return np.maximum(errors, _LEAST_ERROR)

@@ -13,10 +13,9 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState
 from nearer.common.words import counted, digits, level_of, money, percent
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.formats.answers import Kind
-from nearer.planning.design import DECAY, MOST_COMPARISONS, Against, NoiseModel, Study
+from nearer.planning.design import MOST_COMPARISONS, Against, Design
 from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
-from nearer.planning.search import Search
+from nearer.planning.search import SizeSearch
 from nearer.planning.theorem import theorem_bound, theorem_excess
 
 _CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
@@ -51,13 +50,13 @@ class Plan:
     answers_per_annotator : int, or None
     theorem_answers : float
         Comparisons that theorem 1 of the paper asks for, at its most generous.
-    study : Study
+    design : Design
 
     Examples
     --------
     >>> from nearer.embedding import TSTE
     >>> quick = TSTE(n_components=2, trace=0.02)
-    >>> answer = plan(15, 2, target_error=0.2, price=0.05, estimator=quick, n_replications=2, random_state=0)
+    >>> answer = plan(Design(15, 2), target_error=0.2, price=0.05, estimator=quick, n_replications=2, random_state=0)
     >>> answer.low <= answer.n_answers <= answer.high < answer.theorem_answers
     True
     """
@@ -82,35 +81,35 @@ class Plan:
     cost_high: float | None
     answers_per_annotator: int | None
     theorem_answers: float
-    study: Study
+    design: Design
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "design"}
         arrays = {name: value.tolist() for name, value in plain.items() if isinstance(value, np.ndarray)}
-        return {**plain, **arrays, "study": asdict(self.study)}
+        return {**plain, **arrays, "study": asdict(self.design)}
 
     def __str__(self) -> str:
         return "\n".join([*self._summary(), "", *self._curve(), *self._theorem()])
 
     def _summary(self) -> list[str]:
-        study = self.study
+        design = self.design
         lines = [
             f"About {counted(self.n_answers, 'answer')} bring the error {measured_on(self.against)} down to "
             f"{self.target_error:.3f}; {level_of(self.level)} of simulated studies need {digits(self.low)} to "
             f"{digits(self.high)}.",
         ]
         if self.n_comparisons > self.n_answers:
-            each, everything = study.comparisons_per_answer, counted(self.n_comparisons, "comparison")
+            each, everything = design.comparisons_per_answer, counted(self.n_comparisons, "comparison")
             lines.append(f"Each answer tells {each} comparisons: {everything} in all.")
         if self.answers_per_annotator is not None:
-            people = counted(study.n_annotators or 0, "person", "people")
+            people = counted(design.n_annotators or 0, "person", "people")
             lines.append(f"With {people}, each gives {counted(self.answers_per_annotator, 'answer')}.")
         if self.cost is not None and self.cost_low is not None and self.cost_high is not None:
             lines.append(f"They cost {money(self.cost)} ({money(self.cost_low)} to {money(self.cost_high)}).")
         return [
             *lines,
-            f"Simulated: {counted(self.n_replications, 'study', 'studies')} {study}; maps by {self.estimator}.",
+            f"Simulated: {counted(self.n_replications, 'study', 'studies')} {design}; maps by {self.estimator}.",
         ]
 
     def _curve(self) -> list[str]:
@@ -120,7 +119,7 @@ class Plan:
 
     def _theorem(self) -> list[str]:
         """Say what theorem 1 of the paper promises where it promises anything: a map of one point has a risk of 1."""
-        allowed = theorem_excess(self.study.n_objects, self.study.n_components, self.n_comparisons)
+        allowed = theorem_excess(self.design.n_objects, self.design.n_components, self.n_comparisons)
         if allowed >= 1:
             return []
         return [
@@ -130,59 +129,38 @@ class Plan:
 
 
 def plan(
-    n_objects: int,
-    n_components: int,
-    *,
-    noise: float = 0.1,
+    design: Design,
     target_error: float = 0.15,
-    n_annotators: int | None = None,
-    price: float | None = None,
-    kind: Kind = "triplet",
+    *,
     against: Against = "answers",
-    noise_model: NoiseModel = "close-calls",
-    decay: float = DECAY,
-    n_shown: int | None = None,
-    n_chosen: int | None = None,
+    price: float | None = None,
+    most_answers: int | None = None,
     estimator: OrdinalEmbedding | None = None,
     n_replications: int = 8,
     level: float = 0.9,
-    most_answers: int | None = None,
     random_state: RandomState = None,
 ) -> Plan:
     """Simulate studies to find how many answers bring the error down to a target.
 
     Parameters
     ----------
-    n_objects, n_components : int
-        n objects, whose map has p dimensions.
-    noise : float in [0, 0.5)
-        Share of comparisons that people will answer wrongly. `estimate_noise` finds it from a pilot study.
+    design : Design
+        What the study is like: objects, dimensions, noise, how people are asked.
     target_error : float
         Error on new questions to aim at; above the floor, see ``against``, and below one half.
-    n_annotators : int, optional
-        People, who then differ in reliability.
-    price : float, optional
-        Of one answer.
-    kind : {"triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"}
-        How they are asked.
     against : {"answers", "truth"}
         What the error is measured against: new answers of people, where the floor is the noise, as for held-out answers
         of real studies; or the order of the true distances, where it is 0.
-    noise_model : {"close-calls", "guesses"}
-        Whether close calls are wrong more often, as with people, or all questions alike; see `Study`.
-    decay : float
-        The k-th principal variance of the true map is k^-decay. Maps of real answers had 0.3 to 3.7; 0 is the
-        hardest case.
-    n_shown, n_chosen : int, optional
-        For rankings and grids: objects beside the anchor (3; 6 for grids), and how many are chosen (2).
+    price : float, optional
+        Of one answer.
+    most_answers : int, optional
+        Where to give up; 400 for each object if left out.
     estimator : estimator of `nearer.embedding`, optional
         Fits the maps; ``DMOE(n_components)`` if left out, which tunes itself.
     n_replications : int
         Simulated studies.
     level : float in (0, 1)
         Of intervals.
-    most_answers : int, optional
-        Where to give up; 400 for each object if left out.
     random_state : None, int, SeedSequence, Generator or RandomState
 
     Returns
@@ -199,22 +177,21 @@ def plan(
     --------
     >>> from nearer.embedding import TSTE
     >>> quick = TSTE(n_components=2, trace=0.02)
-    >>> answer = plan(15, 2, target_error=0.2, n_annotators=5, estimator=quick, n_replications=2, random_state=0)
+    >>> answer = plan(Design(15, 2, n_annotators=5), 0.2, estimator=quick, n_replications=2, random_state=0)
     >>> print(str(answer).split(" answers")[0])  # doctest: +ELLIPSIS
     About ...
     """
-    study = Study(n_objects, n_components, noise, kind, noise_model, decay, n_annotators, n_shown, n_chosen)
-    check_run(against, level, n_replications)
-    floor = study.noise if against == "answers" else 0.0
-    _check_target(target_error, floor, study)
+    check_run(design, against, level, n_replications)
+    floor = design.noise if against == "answers" else 0.0
+    _check_target(target_error, floor, design)
     check_price(price)
-    most = min(400 * n_objects, MOST_COMPARISONS // study.comparisons_per_answer)
+    most = min(400 * design.n_objects, MOST_COMPARISONS // design.comparisons_per_answer)
     if most_answers is not None:
-        study.check_answers(most_answers, "most_answers")
+        design.check_answers(most_answers, "most_answers")
         most = most_answers
-    estimator = default_estimator(study, estimator)
-    studies = [Replication.start(study, rng) for rng in generators(random_state, n_replications)]
-    found = Search(studies, estimator, against, target_error, most).run()
+    estimator = default_estimator(design, estimator)
+    studies = [Replication.start(design, rng) for rng in generators(random_state, n_replications)]
+    found = SizeSearch(studies, estimator, against, target_error, most).run()
     low, n_answers, high = (math.ceil(value) for value in quantiles(found.answers, level))
     lows, errors, highs = quantiles(found.errors, level)
     cost_low, cost, cost_high = (None if price is None else price * count for count in (low, n_answers, high))
@@ -222,7 +199,7 @@ def plan(
         n_answers=n_answers,
         low=low,
         high=high,
-        n_comparisons=n_answers * study.comparisons_per_answer,
+        n_comparisons=n_answers * design.comparisons_per_answer,
         target_error=target_error,
         against=against,
         floor=floor,
@@ -237,9 +214,9 @@ def plan(
         cost=cost,
         cost_low=cost_low,
         cost_high=cost_high,
-        answers_per_annotator=None if n_annotators is None else math.ceil(n_answers / n_annotators),
-        theorem_answers=theorem_bound(n_objects, n_components, target_error - floor),
-        study=study,
+        answers_per_annotator=None if design.n_annotators is None else math.ceil(n_answers / design.n_annotators),
+        theorem_answers=theorem_bound(design.n_objects, design.n_components, target_error - floor),
+        design=design,
     )
 
 
@@ -265,13 +242,13 @@ def _least(floor: float) -> float:
     return math.ceil((floor + _CLOSE) * 1000 - 1e-9) / 1000
 
 
-def _check_target(target_error: float, floor: float, study: Study) -> None:
+def _check_target(target_error: float, floor: float, design: Design) -> None:
     if not target_error < _CHANCE:
         raise ValueError(f"target_error={target_error}: a map that says nothing has an error of 0.5; aim below it")
     if target_error >= floor + _CLOSE:
         return
     why = (
-        f"of the new answers {percent(study.noise)} are wrong, and the true map itself errs there"
+        f"of the new answers {percent(design.noise)} are wrong, and the true map itself errs there"
         if floor
         else "errors stay above 0"
     )

@@ -36,7 +36,7 @@ class Crossing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SizeSearch:
     """Simulated studies, and what their errors are to come down to.
 
     Attributes
@@ -72,7 +72,7 @@ class Search:
 
     def _first_guess(self, bar: tqdm[Any]) -> float:
         few = self.replications[:_FIRST_LOOKS]
-        sizes = [max(_FEWEST, few[0].world.study.n_objects)]
+        sizes = [max(_FEWEST, few[0].world.design.n_objects)]
         errors = [float(np.median(self._errors(few, sizes, bar)))]
         while errors[0] <= self.target and sizes[0] > _FEWEST:
             sizes.insert(0, max(_FEWEST, sizes[0] // 2))

@@ -20,8 +20,8 @@ from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
-from nearer.planning.design import Study
+from nearer.data.units import trials_of
+from nearer.planning.design import Design
 from nearer.problems.distances import pair_distances
 
 Bools = NDArray[np.bool_]
@@ -94,7 +94,7 @@ class World:
 
     Attributes
     ----------
-    study : Study
+    design : Design
     points : ndarray, shape (n, p)
     skills : ndarray, shape (annotators,)
         Multiplies the sharpness of each person, or divides how often each guesses.
@@ -102,7 +102,7 @@ class World:
         s in the module's formula; infinite for people who err only by guessing.
     """
 
-    study: Study
+    design: Design
     points: FloatArray
     skills: FloatArray
     sharpness: float = np.inf
@@ -120,13 +120,13 @@ class World:
         """
         n_answers = int(answer_of.max()) + 1
         person = rng.integers(len(self.skills), size=n_answers)
-        if self.study.noise_model == "close-calls":
+        if self.design.noise_model == "close-calls":
             if np.isinf(self.sharpness):
                 return distances
             sharpness = self.sharpness * self.skills[person][answer_of]
             return sharpness[:, None] * distances - rng.gumbel(size=distances.shape)
         # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
-        rates = capped_rates(1 / self.skills, 2 * self.study.noise)
+        rates = capped_rates(1 / self.skills, 2 * self.design.noise)
         guessed = rng.random(n_answers) < rates[person]
         return np.where(guessed[answer_of][:, None], rng.random(distances.shape), distances)
 
@@ -136,15 +136,15 @@ class World:
             skills = rng.choice(self.skills, size=len(distances))
             return float(np.mean(expit(-self.sharpness * skills * np.abs(distances[:, 0] - distances[:, 1]))))
         order = np.argsort(self.felt(distances, np.arange(len(distances)), rng), axis=1)
-        near, far = (np.take_along_axis(distances, order[:, ranks], 1) for ranks in self.study.ranks.T)
+        near, far = (np.take_along_axis(distances, order[:, ranks], 1) for ranks in self.design.ranks.T)
         return float(np.mean(near > far))
 
     def draw_pairs(
         self, n_answers: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
         """Draw what is shown: both objects of each pair, and the logarithm of its squared distance."""
-        seen = distinct(n_answers, self.study.n_seen, self.study.n_objects, rng)
-        first, second = seen[:, self.study.pairs[:, 0]], seen[:, self.study.pairs[:, 1]]
+        seen = distinct(n_answers, self.design.n_seen, self.design.n_objects, rng)
+        first, second = seen[:, self.design.pairs[:, 0]], seen[:, self.design.pairs[:, 1]]
         return first, second, self.log_distances(first, second)
 
     def pairs_of(self, questions: Comparisons) -> FloatArray:
@@ -156,15 +156,15 @@ class World:
         """Ask random questions of the kind of the study, which may repeat."""
         first, second, distances = self.draw_pairs(n_answers, rng)
         order = np.argsort(self.felt(distances, np.arange(n_answers), rng), axis=1)
-        near, far = order[:, self.study.ranks[:, 0]], order[:, self.study.ranks[:, 1]]
+        near, far = order[:, self.design.ranks[:, 0]], order[:, self.design.ranks[:, 1]]
         columns = [np.take_along_axis(side, rank, 1).ravel() for rank in (near, far) for side in (first, second)]
         right = np.take_along_axis(distances, near, 1) <= np.take_along_axis(distances, far, 1)
         answer_of = np.repeat(np.arange(n_answers), near.shape[1])
-        return Asked(np.column_stack(columns), right.ravel(), answer_of, self.study.n_objects)
+        return Asked(np.column_stack(columns), right.ravel(), answer_of, self.design.n_objects)
 
     def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> Asked:
         """Ask the questions of given comparisons, in random order; a trial is one answer."""
-        answer_of = units(questions)
+        answer_of = trials_of(questions)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         order = np.argsort(answer_of, kind="stable")
         answer_of, rows, distances = answer_of[order], questions.quadruplets[order], self.pairs_of(questions)[order]
@@ -177,11 +177,11 @@ class World:
         turned = felt[:, 0] > felt[:, 1]
         rows = np.where(turned[:, None], rows[:, [2, 3, 0, 1]], rows)
         right = turned == (distances[:, 0] > distances[:, 1])
-        return Asked(rows, right, answer_of, self.study.n_objects)
+        return Asked(rows, right, answer_of, self.design.n_objects)
 
 
 def make_world(
-    study: Study,
+    design: Design,
     rng: np.random.Generator,
     questions: Comparisons | None = None,
     points: FloatArray | None = None,
@@ -190,15 +190,15 @@ def make_world(
 
     Examples
     --------
-    >>> world = make_world(Study(30, 2, noise=0.1), np.random.default_rng(0))
+    >>> world = make_world(Design(30, 2, noise=0.1), np.random.default_rng(0))
     >>> bool(abs(1 - world.ask(10_000, np.random.default_rng(1)).right.mean() - 0.1) < 0.01)
     True
     """
-    scales = np.arange(1, study.n_components + 1) ** (-study.decay / 2)
-    drawn = rng.normal(size=(study.n_objects, study.n_components)) * scales
-    skills = np.exp(_SPREAD * rng.normal(size=1 if study.n_annotators is None else study.n_annotators))
-    world = World(study, drawn if points is None else points, np.ones(1) if study.n_annotators is None else skills)
-    if study.noise == 0 or study.noise_model == "guesses":
+    scales = np.arange(1, design.n_components + 1) ** (-design.decay / 2)
+    drawn = rng.normal(size=(design.n_objects, design.n_components)) * scales
+    skills = np.exp(_SPREAD * rng.normal(size=1 if design.n_annotators is None else design.n_annotators))
+    world = World(design, drawn if points is None else points, np.ones(1) if design.n_annotators is None else skills)
+    if design.noise == 0 or design.noise_model == "guesses":
         return world
     distances = world.pairs_of(questions) if questions is not None else world.draw_pairs(_TRIED, rng)[2]
     seed = int(rng.integers(2**62))
@@ -208,7 +208,7 @@ def make_world(
         tried = replace(world, sharpness=float(np.exp(middle)))
         # The same errors at any sharpness make the share of wrong answers monotone.
         wrong = tried.share_wrong(distances, np.random.default_rng(seed))
-        low, high = (middle, high) if wrong > study.noise else (low, middle)
+        low, high = (middle, high) if wrong > design.noise else (low, middle)
     return replace(world, sharpness=float(np.exp((low + high) / 2)))
 
 
@@ -232,17 +232,6 @@ def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
         left = mean * len(sizes) - full.sum()
         rates = np.where(full, 1.0, sizes * (left / sizes[~full].sum()))
     return rates
-
-
-def units(comparisons: Comparisons) -> NDArray[np.intp]:
-    """Return the number of the answer that each comparison follows from: its trial, or its row.
-
-    Examples
-    --------
-    >>> units(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 2, 1]], trials=["b", "b", "a"]))
-    array([1, 1, 0])
-    """
-    return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
 
 
 def distinct(n_rows: int, size: int, n_objects: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ from nearer.plotting.style import ACCENT, FAINT, INK, PALETTE, SECOND, new_figur
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from nearer.evaluation.metrics import ReliabilityCurve
+    from nearer.evaluation.calibration import ReliabilityCurve
 
 
 def plot_margins(margins: ArrayLike, held_out: ArrayLike | None = None, ax: Axes | None = None) -> Axes:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import orthogonal_procrustes
 
 from nearer.common.arrays import FloatArray
+from nearer.geometry import rotation
 from nearer.posterior.model import NUMBERS, Model, draws_of
 
 _FIRST_MOVES, _MOVES = 60, 6  # transitions for the first draw, and for each one after it
@@ -71,7 +71,7 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
     for number, draw in enumerate(result):
         if number:
             draw[free] = result[number - 1, free]
-            turn, _ = orthogonal_procrustes(points[number - 1], points[number])
+            turn, _ = rotation(points[number - 1], points[number])
             turned = (coordinates[number, new] * spreads[number - 1]) @ turn / spreads[number]
             coordinates[number, new] = turned.clip(-_FARTHEST, _FARTHEST)
         here, length = draw, step

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
+from nearer.geometry import align, rotation
 from nearer.posterior.model import Draws
 
 _ROUNDS = 5
@@ -49,42 +50,21 @@ def mean_map(draws: Draws) -> FloatArray:
     centred = draws.points - draws.points.mean(axis=1, keepdims=True)
     mean: FloatArray = centred[-1]
     for _ in range(_ROUNDS):
-        left, _, right = np.linalg.svd(np.swapaxes(centred, 1, 2) @ mean)
-        mean = (centred @ (left @ right)).mean(axis=0)
+        mean = (centred @ rotation(centred, mean)[0]).mean(axis=0)
     return mean
 
 
 def laid_onto(draws: Draws, embedding: FloatArray) -> Summary:
-    """Return a map as large as the draws, and how far they are from it, each laid onto it as well as it can be."""
-    everything = np.arange(len(embedding))
-    turned = similar_maps(draws.points, embedding, everything, scaling=False)
-    size = float(np.vdot(embedding, embedding))
-    embedding = embedding * (np.vdot(turned.mean(axis=0), embedding) / size if size > 0 else 0.0)
-    away = similar_maps(draws.points, embedding, everything) - embedding
-    return Summary(embedding, np.einsum("kip,kiq->ipq", away, away) / len(away))
-
-
-def similar_maps(
-    maps: FloatArray, embedding: FloatArray, seen: NDArray[np.integer], *, scaling: bool = True
-) -> FloatArray:
-    """Return maps, (k, n, p), moved, turned and scaled such that the objects ``seen`` lie on the embedding best.
+    """Return a map as large as the draws, and how far they are from it, each laid onto it as well as it can be.
 
     Comparisons fix no scale. That of the draws wanders, and if it were left in, ellipses would tell how large the map
-    is and not where on it an object lies: those of 50% would hold 60 to 70% of the objects. With an embedding of less
-    than p dimensions only what lies in them is left.
+    is and not where on it an object lies: those of 50% would hold 60 to 70% of the objects.
     """
-    centre = embedding[seen].mean(axis=0)
-    centred = maps - maps[:, seen].mean(axis=1, keepdims=True)
-    products = np.swapaxes(centred[:, seen], 1, 2) @ (embedding[seen] - centre)
-    left, closeness, right = np.linalg.svd(products, full_matrices=False)
-    turned: FloatArray = centred @ (left @ right)
-    if scaling:
-        along = turned[:, seen][:, :, np.ptp(embedding[seen], axis=0) > 0]  # further columns are beside the embedding
-        sizes = np.einsum("kip,kip->k", along, along)
-        factors = np.divide(closeness.sum(axis=1), sizes, out=np.ones(len(maps)), where=sizes > 0)
-        turned *= factors[:, None, None]
-    turned += centre
-    return turned
+    turned = align(draws.points, embedding, scaling=False)
+    size = float(np.vdot(embedding, embedding))
+    embedding = embedding * (np.vdot(turned.mean(axis=0), embedding) / size if size > 0 else 0.0)
+    away = align(draws.points, embedding) - embedding
+    return Summary(embedding, np.einsum("kip,kiq->ipq", away, away) / len(away))
 
 
 def dimensions_of(draws: Draws) -> FloatArray:

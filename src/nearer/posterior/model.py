@@ -36,7 +36,8 @@ from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize, shared_first
+from nearer.data.rows import shared_first
+from nearer.data.units import trials_of, with_positive_weight
 
 # How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
 # most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.
@@ -162,9 +163,9 @@ def different(comparisons: Comparisons) -> tuple[NDArray[np.int32], FloatArray]:
     >>> different(repeated)
     (array([[0, 1, 2]], dtype=int32), array([3.]))
     """
-    comparisons = comparisons[comparisons.sample_weight > 0]
+    comparisons = with_positive_weight(comparisons)
     rows = comparisons.oriented.astype(np.int32)
-    trials = _trials(comparisons)
+    trials = trials_of(comparisons)
     totals, times = _totals_and_times(comparisons.sample_weight, trials)
     weights = comparisons.sample_weight * ((totals / times) ** -_DEPENDENCE)[trials]
     rows = np.column_stack([np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)])
@@ -175,11 +176,6 @@ def different(comparisons: Comparisons) -> tuple[NDArray[np.int32], FloatArray]:
     if (rows[:, 0] == rows[:, 2]).all():
         rows = np.ascontiguousarray(rows[:, [0, 1, 3]])
     return rows, summed
-
-
-def _trials(comparisons: Comparisons) -> NDArray[np.integer]:
-    """Return the number of the trial that each comparison comes from, (m,)."""
-    return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
 
 
 def _totals_and_times(weights: FloatArray, trials: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
@@ -206,8 +202,8 @@ def times_asked(comparisons: Comparisons) -> FloatArray:
     >>> times_asked(grid)
     array([1., 1., 1., 1.])
     """
-    comparisons = comparisons[comparisons.sample_weight > 0]
-    trials, n = _trials(comparisons), comparisons.n_objects
+    comparisons = with_positive_weight(comparisons)
+    trials, n = trials_of(comparisons), comparisons.n_objects
     _, weights = _totals_and_times(comparisons.sample_weight, trials)
     trial, asked = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
     order = np.lexsort([weights[trial], asked])  # or another order of the rows would be another rounding

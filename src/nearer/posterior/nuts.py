@@ -21,6 +21,7 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_integer
 from nearer.posterior.model import Model
 
 _WINDOWS = (0.05, 0.1, 0.17, 0.27, 0.4, 0.6, 0.85)  # where they end, as shares of the warm-up
@@ -55,9 +56,7 @@ class NUTS:
 
     def __post_init__(self) -> None:
         for name, least in (("n_chains", 1), ("n_warmup", 20), ("n_draws", 4), ("thin", 1), ("max_depth", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+            check_integer(name, getattr(self, name), least)
         if not 0 < self.acceptance < 1:
             raise ValueError(f"acceptance must be between 0 and 1, got {self.acceptance!r}")
         if self.n_draws < 4 * self.thin:

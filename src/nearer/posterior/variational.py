@@ -16,6 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_integer
 from nearer.posterior.model import Model
 from nearer.posterior.nuts import Sampled
 
@@ -44,9 +45,7 @@ class Variational:
 
     def __post_init__(self) -> None:
         for name, least in (("n_starts", 1), ("n_first", 10), ("n_steps", 10), ("n_draws", 4)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+            check_integer(name, getattr(self, name), least)
         if not 0 < self.rate < 1:
             raise ValueError(f"rate must be between 0 and 1, got {self.rate!r}")
 

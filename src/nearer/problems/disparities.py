@@ -23,6 +23,7 @@ from sklearn.isotonic import isotonic_regression
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import near_and_far
 
 Ties: TypeAlias = Literal["primary", "secondary"]
 
@@ -94,10 +95,9 @@ class ComparedPairs:
     @classmethod
     def of(cls, comparisons: Comparisons, gap: float) -> tuple[NDArray[np.intp], ComparedPairs]:
         """Return the pairs that comparisons mention, (k, 2), and their order."""
-        n, oriented = comparisons.n_objects, comparisons.oriented.astype(np.int64)
-        both = np.sort(oriented.reshape(-1, 2), axis=1)
-        keys, where = np.unique(both[:, 0] * n + both[:, 1], return_inverse=True)
-        near, far = where.reshape(-1, 2).T
+        n = comparisons.n_objects
+        keys, where = np.unique(near_and_far(comparisons.oriented, n), return_inverse=True)
+        near, far = where.reshape(2, -1)
         weights = comparisons.sample_weight
         pairs = np.column_stack(np.divmod(keys, n))
         return pairs, cls(near, far, weights / (2 * weights.sum()), len(keys), gap)

@@ -14,16 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.graph import Graph
+from nearer.data.packed import Rows
 from nearer.problems.points import FactoredProblem
-
-if TYPE_CHECKING:
-    from nearer.data.packed import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +39,6 @@ class GraphTriplets:
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return all triplets, some at a time."""
-        from nearer.data.packed import Rows
-
         for block in self.graph.blocks():
             yield Rows.of(block)
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
+from nearer.data.units import pair_codes
 
 
 def squared_distances(gram: FloatArray, diagonal: float = 1.0) -> FloatArray:
@@ -95,8 +96,7 @@ class MarginMap:
         return replace(self, near=near, far=far, n_objects=len(seen)), seen
 
     def _sorted_pairs(self, pairs: NDArray[np.intp]) -> NDArray[np.intp]:
-        first, second = np.divmod(pairs, self.n_objects)
-        return np.minimum(first, second) * self.n_objects + np.maximum(first, second)
+        return pair_codes(*np.divmod(pairs, self.n_objects), self.n_objects)
 
     def __len__(self) -> int:
         return len(self.near)

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 
 from nearer.problems.gram import Problem
 from nearer.problems.points import FactoredProblem
+
+
+class Settled(NamedTuple):
+    """A penalty of which nothing is open."""
+
+    trace: float
+    ridge: float
+    diagonal: float
+    specificity: float
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class Penalty:
 
     def over_gram_matrices(self, problem: Problem) -> Problem:
         """Return the problem with this penalty, in its own units."""
-        trace, ridge, diagonal, specificity = self._settled()
+        trace, ridge, diagonal, specificity = self.settled()
         if problem.margins.diagonal != diagonal:
             problem = replace(problem, margins=replace(problem.margins, diagonal=diagonal))
         return replace(
@@ -88,7 +98,7 @@ class Penalty:
 
     def over_points(self, problem: FactoredProblem, largest_pull: float) -> FactoredProblem:
         """Return the problem over points with this penalty, given the largest eigenvalue of the pull A^T c."""
-        trace, ridge, diagonal, specificity = self._settled()
+        trace, ridge, diagonal, specificity = self.settled()
         if diagonal != 1 or specificity < np.inf:
             raise ValueError(
                 f"diagonal={diagonal} and specificity={specificity} need a Gram matrix, which a solver over "
@@ -103,10 +113,11 @@ class Penalty:
     def _values(self) -> tuple[float | None, ...]:
         return self.trace, self.ridge, self.diagonal, self.specificity
 
-    def _settled(self) -> tuple[float, float, float, float]:
+    def settled(self) -> Settled:
+        """Return all values, or raise ValueError if some are open."""
         if self.trace is None or self.ridge is None or self.diagonal is None or self.specificity is None:
             raise ValueError(f"{self} has open values, which only DMOE chooses; give all of them")
-        return self.trace, self.ridge, self.diagonal, self.specificity
+        return Settled(self.trace, self.ridge, self.diagonal, self.specificity)
 
 
 def _is_number(value: object) -> bool:

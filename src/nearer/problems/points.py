@@ -13,17 +13,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from nearer.common.arrays import FloatArray, PointArray
+from nearer.common.progress import progress_bar
+from nearer.common.randomness import stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.packed import Rows
 from nearer.losses import Loss
 
-if TYPE_CHECKING:
-    from nearer.data.packed import Rows
+_MOST_FOR_EXACT = 300
+_KRYLOV_BLOCKS = 8
+_EXTRA_COLUMNS = 2
 
 
 class Spectrum(NamedTuple):
@@ -76,8 +81,6 @@ class InMemory:
 
 def rows_of(comparisons: Comparisons) -> Rows:
     """Return comparisons as the compiled loops take them, without a copy."""
-    from nearer.data.packed import Rows
-
     return Rows.of(comparisons.rows, comparisons.answers, comparisons.weights)
 
 
@@ -193,8 +196,6 @@ class FactoredProblem:
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons, evenly spaced in the first block."""
-        from nearer.data.packed import Rows
-
         rows = next(self.source.blocks())
         chosen = slice(None, None, -(-len(rows) // n_rows))
         return Rows.of(
@@ -211,3 +212,39 @@ class FactoredProblem:
         assert self.held_out is not None
         margins = clear_ties(*kernels.squared_distances(points, self.held_out, self.n_threads))
         return error_from_margins(margins, self.held_out.weights if self.held_out.weights.size else None)
+
+
+def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
+    """Return the ``rank`` leading eigenpairs of A^T c; fewer if there are fewer objects."""
+    if problem.spectrum is not None and len(problem.spectrum.eigenvalues) >= min(rank, problem.n_objects):
+        return problem.spectrum
+    n = problem.n_objects
+    if n <= _MOST_FOR_EXACT:
+        basis: FloatArray = np.eye(n)
+        image = problem.pull(basis)
+    else:
+        basis, image = _krylov_space(problem, rank + _EXTRA_COLUMNS)
+    small = basis.T @ image
+    eigenvalues, vectors = eigh((small + small.T) / 2)
+    leading = slice(None, -rank - 1, -1)
+    return Spectrum(eigenvalues[leading], basis @ vectors[:, leading])
+
+
+def _krylov_space(problem: FactoredProblem, width: int) -> tuple[FloatArray, FloatArray]:
+    """Return an orthonormal basis of the space and its image under the pull, (n, k) each."""
+    rng = stream(0, "start")  # any block will do, and one and the same makes fits repeat without a seed
+    bases: list[FloatArray] = []
+    images: list[FloatArray] = []
+    block = rng.normal(size=(problem.n_objects, width))
+    block[problem.mentions == 0] = 0
+    with progress_bar("start", _KRYLOV_BLOCKS) as bar:
+        for _ in range(_KRYLOV_BLOCKS):
+            for _ in range(2):  # once leaves rounding errors as large as what remains of a block
+                for basis in bases:
+                    block = block - basis @ (basis.T @ block)
+                block = np.linalg.qr(block)[0]
+            bases.append(block)
+            block = problem.pull(block)
+            images.append(block)
+            bar.update()
+    return np.concatenate(bases, axis=1), np.concatenate(images, axis=1)

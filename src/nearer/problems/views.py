@@ -26,10 +26,9 @@ from scipy.special import logsumexp
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
+from nearer.data.units import trials_of
 from nearer.losses import LogRatio, StudentT
-from nearer.problems.points import FactoredProblem, InMemory
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, InMemory, leading_pull
 
 _LEAST = 1e-6  # of weights and of the lapse rate: their logarithms must be finite
 _FIRST_LAPSE = 0.05
@@ -65,7 +64,7 @@ class Acts:
         weights = comparisons.sample_weight
         if comparisons.trials is None:
             return cls(None, np.ones(len(weights)), weights)
-        members = np.asarray(factorize(comparisons.trials)[1], np.intp)
+        members = trials_of(comparisons)
         # A row of weight 2 is two rows of its trial, which has one view all the same.
         return cls(members, weights, (np.bincount(members, weights) > 0).astype(float))
 

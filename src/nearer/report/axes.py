@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from nearer.common.words import digits
+from markupsafe import Markup
+
+from nearer.common.words import number
 from nearer.report.escaping import text
 
 WIDTH = 440.0
@@ -25,17 +27,6 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     step = next(unit * factor for factor in (1, 2, 5, 10, 20) if span / (unit * factor) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(place * step, 12) + 0.0 for place in range(first, last + 1)]
-
-
-def number(value: float) -> str:
-    """Return a tick's label: short, with the thousands of large ones apart.
-
-    Examples
-    --------
-    >>> number(0.1), number(20000.0)
-    ('0.1', '20 000')
-    """
-    return digits(round(value)) if abs(value) >= 1000 else f"{value:.6g}"
 
 
 def apart(low: float, high: float) -> tuple[float, float]:
@@ -116,13 +107,11 @@ class Axes:
             )
         return parts
 
-    def drawing(self, parts: Sequence[str], description: str) -> str:
+    def drawing(self, parts: Sequence[str], description: str) -> Markup:
         """Return the whole SVG element, with words for those who cannot see it."""
-        return (
-            f'<svg class="chart" viewBox="0 0 {WIDTH:g} {self.height:g}" role="img" aria-label="{text(description)}">'
-            + "".join(parts)
-            + "</svg>"
-        )
+        size = f"0 0 {WIDTH:g} {self.height:g}"
+        head = f'<svg class="chart" viewBox="{size}" role="img" aria-label="{text(description)}">'
+        return Markup(f"{head}{''.join(parts)}</svg>")  # words were escaped as they were put in
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearer.common.words import counted, percent
+from markupsafe import Markup
+
+from nearer.common.words import counted, figure, interval, number, percent
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.trend import CHANCE
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
-from nearer.report.axes import WIDTH, Axes, box, dot, line, number, path, ticks, words
-from nearer.report.wording import figure, interval
+from nearer.report.axes import WIDTH, Axes, box, dot, line, path, words
 
 _LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
 
@@ -22,7 +23,7 @@ def predicts_otherwise(error: Mapping[str, Any]) -> bool:
     return own is None or held_out is None or figure(own) != figure(held_out)
 
 
-def error_chart(error: Mapping[str, Any]) -> str:
+def error_chart(error: Mapping[str, Any]) -> Markup:
     """Draw the held-out errors and the ceiling with their intervals, a row each, and chance."""
     chance = error.get("chance") or 0.5
     rows = [
@@ -37,7 +38,7 @@ def error_chart(error: Mapping[str, Any]) -> str:
     largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
     axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=82 + 40 * len(rows), left=18, top=30)
     floor = axes.height - axes.bottom
-    parts = axes.frame("share of unseen comparisons that are wrong", x_ticks=ticks(0.0, 1.06 * largest), y_ticks=())
+    parts = axes.frame("share of unseen comparisons that are wrong", y_ticks=())
     if best := Best.known(error):
         parts.append(box(axes.at_x(0), axes.top - 6, axes.at_x(best.error), floor, "beyond"))
     parts += [
@@ -73,7 +74,7 @@ def _upright_whisker(x: float, y1: float, y2: float, kind: str) -> list[str]:
     return [line(x, y1, x, y2, f"{kind} stroke"), *ends]
 
 
-def margins_chart(margins: Mapping[str, Any]) -> str:
+def margins_chart(margins: Mapping[str, Any]) -> Markup:
     """Draw the histogram of margins; those below zero, which the map gets wrong, in the accent colour."""
     edges, counts = margins["edges"], margins["counts"]
     most = max([*counts, 1])
@@ -90,7 +91,7 @@ def margins_chart(margins: Mapping[str, Any]) -> str:
     )
 
 
-def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any] | None) -> str:
+def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any] | None) -> Markup:
     """Draw the held-out error against the number of comparisons learned from."""
     sizes, errors = [max(step["n_comparisons"], 1) for step in curve], [step["error"] for step in curve]
     lows = [step["low"] if step.get("low") is not None else step["error"] for step in curve]
@@ -121,13 +122,13 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
         parts,
         "Learning curve: "
         + "; ".join(
-            f"{counted(round(size), 'comparison')}, error {value:.3f}"
+            f"{counted(round(size), 'comparison')}, error {figure(value)}"
             for size, value in zip(sizes, errors, strict=True)
         ),
     )
 
 
-def scree_chart(scree: Sequence[float]) -> str:
+def scree_chart(scree: Sequence[float]) -> Markup:
     """Draw the share of the map's variance along each axis."""
     total = sum(scree) or 1.0
     shares = [value / total for value in scree]
@@ -143,7 +144,7 @@ def scree_chart(scree: Sequence[float]) -> str:
     )
 
 
-def dimension_chart(choice: Mapping[str, Any]) -> str:
+def dimension_chart(choice: Mapping[str, Any]) -> Markup:
     """Draw the error of each number of dimensions, and a ring around the chosen one.
 
     Whiskers are one standard error.
@@ -166,7 +167,9 @@ def dimension_chart(choice: Mapping[str, Any]) -> str:
     return axes.drawing(
         parts,
         "Held-out error: "
-        + "; ".join(f"{counted(size, 'dimension')} {value:.3f}" for size, value in zip(candidates, errors, strict=True))
+        + "; ".join(
+            f"{counted(size, 'dimension')} {figure(value)}" for size, value in zip(candidates, errors, strict=True)
+        )
         + f"; chosen {choice.get('chosen')}",
     )
 

@@ -1,38 +1,46 @@
 """Data become text on the page here, and never anything else.
 
-Labels come from files of strangers. Those written into HTML pass through `text`; those read by the page's script pass
-through `json_block`, and the script hands them to ``textContent`` alone.
+Labels come from files of strangers. Templates escape what they are given, and drawings pass their words through `text`.
+What the page's script reads passes through `json_block`, and the script hands it to ``textContent`` alone.
 """
 
 from __future__ import annotations
 
-import html
 import json
 from typing import Any
+
+from markupsafe import Markup, escape
 
 # Inside <script>, HTML ends at "</script" and changes its rules at "<!--"; both begin with "<".
 _INERT = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
 
-def text(value: Any) -> str:
+def text(value: Any) -> Markup:
     """Return a value as text for HTML, inside an element or a quoted attribute.
 
     Examples
     --------
-    >>> text('<b> & "c"')
-    '&lt;b&gt; &amp; &quot;c&quot;'
+    >>> print(text('<b> & "c"'))
+    &lt;b&gt; &amp; &#34;c&#34;
     """
-    # Half a surrogate pair, which comes from files in another encoding, cannot be written as UTF-8.
-    return html.escape(str(value).encode("utf-8", "replace").decode("utf-8"), quote=True)
+    return escape(writable(value))
 
 
-def json_block(value: Any) -> str:
+def writable(value: Any) -> str:
+    """Return a value as a string that can be written as UTF-8; markup stays as it is.
+
+    Half a surrogate pair, which comes from files in another encoding, becomes a question mark.
+    """
+    return value if isinstance(value, Markup) else str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def json_block(value: Any) -> Markup:
     r"""Return JSON that is inert inside a ``<script type="application/json">`` element.
 
     Examples
     --------
-    >>> json_block({"label": "</script>"})
-    '{"label":"\\u003c/script\\u003e"}'
+    >>> print(json_block({"label": "</script>"}))
+    {"label":"\u003c/script\u003e"}
     """
     plain = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
-    return plain.translate(_INERT)
+    return Markup(plain.translate(_INERT))  # nothing is left in it that HTML would read

@@ -6,34 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearer.common.words import counted
-from nearer.report.escaping import text
-from nearer.report.sections import Results, paragraph
-from nearer.report.wording import n_fitted, placed, setting_name, setting_value
+from nearer.report.section import Content, Results
+from nearer.report.wording import n_fitted, setting_name, setting_value
 
 
-def settings(results: Results) -> str:
+def settings(results: Results) -> Content:
     """Show the settings, the versions and the command that repeats the map exactly."""
-    parts = []
-    later = (placed(results) or {}).get("commands") or []
+    later = (results["placed"] or {}).get("commands") or []
     files, commands = ("files", "commands") if later else ("file", "command")
-    if results["command"]:
-        parts += [
-            paragraph(f"The same {files}, versions, seed and {commands} give the same map."),
-            copyable("command", "\n".join([str(results["command"]), *later]), code=True),
-        ]
+    repeat = f"The same {files}, versions, seed and {commands} give the same map."
     chosen = results["settings"] or {}
-    lists = (
-        ("Data", _about_data(results)),
-        ("Method", ({"method": chosen["method"]} if chosen.get("method") else {}) | (chosen.get("parameters") or {})),
-        ("Chosen by the data", chosen.get("chosen") or {}),
-        ("Versions", results["versions"] or {}),
-    )
-    parts.append('<div class="facts">' + "".join(_listing(title, facts) for title, facts in lists) + "</div>")
-    return "".join(parts)
+    lists = {
+        "Data": _about_data(results),
+        "Method": ({"method": chosen["method"]} if chosen.get("method") else {}) | (chosen.get("parameters") or {}),
+        "Chosen by the data": chosen.get("chosen") or {},
+        "Versions": results["versions"] or {},
+    }
+    facts = [(title, known) for title, facts in lists.items() if (known := _known(facts))]
+    if not results["command"]:
+        return {"paragraphs": [], "commands": [], "facts": facts}
+    return {"paragraphs": [repeat], "commands": "\n".join([results["command"], *later]).split("\n"), "facts": facts}
 
 
 def _about_data(results: Results) -> dict[str, Any]:
-    source, summary, later = results["source"] or {}, results["summary"] or {}, placed(results) or {}
+    source, summary, later = results["source"] or {}, results["summary"] or {}, results["placed"] or {}
     return {
         "file": source.get("file"),
         "sha256": source.get("sha256"),
@@ -54,34 +50,16 @@ def _about_data(results: Results) -> dict[str, Any]:
     }
 
 
-def _listing(title: str, facts: Mapping[str, Any]) -> str:
-    """Return names and values; what is not known, or was left open, is left out."""
-    keep = {name: value for name, value in facts.items() if value is not None}
-    if not keep:
-        return ""
-    rows = "".join(
-        f"<div><dt>{text(setting_name(name))}</dt><dd>{text(setting_value(name, value))}</dd></div>"
-        for name, value in keep.items()
-    )
-    return f"<section><h3>{text(title)}</h3><dl>{rows}</dl></section>"
+def _known(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return names and values in words; what is not known, or was left open, is left out."""
+    return [(setting_name(name), setting_value(name, value)) for name, value in facts.items() if value is not None]
 
 
-def citing(results: Results) -> str | None:
+def citing(results: Results) -> Content | None:
     """Show what to cite, with a button that copies it."""
     found = results["citations"]
     if not found:
         return None
-    lines = [cite["text"] + (f" doi:{cite['doi']}" if cite.get("doi") else "") for cite in found]
-    return paragraph(f"If this map is of use in a publication, please cite {counted(len(lines), 'work')}:") + copyable(
-        "citations", "\n".join(lines)
-    )
-
-
-def copyable(name: str, content: str, *, code: bool = False) -> str:
-    """Return lines of text with a button that copies them; it works without a network."""
-    rows = "".join(f'<span class="line">{text(row)}\n</span>' for row in content.split("\n"))
-    tag = "code" if code else "span"
-    return (
-        f'<div class="copyable"><pre id="{name}-text"><{tag}>{rows}</{tag}></pre>'
-        f'<button type="button" class="copy" data-copies="{name}-text">Copy</button></div>'
-    )
+    works = [cite["text"] + (f" doi:{cite['doi']}" if cite.get("doi") else "") for cite in found]
+    please = f"If this map is of use in a publication, please cite {counted(len(works), 'work')}:"
+    return {"paragraphs": [please], "id": "citations", "lines": "\n".join(works).split("\n")}

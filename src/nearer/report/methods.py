@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from nearer.common.words import counted, level_of
-from nearer.report.making import copyable
-from nearer.report.sections import Results, paragraph
-from nearer.report.wording import basis, figure, interval, map_error, method_name, placed
+from nearer.common.words import counted, figure, interval, level_of
+from nearer.report.section import Content, Results, sentences
+from nearer.report.wording import basis, map_error, method_name
 
 
-def methods(results: Results) -> str | None:
+def methods(results: Results) -> Content | None:
     """Show a paragraph for a paper, with a button that copies it.
 
     There is none without a method.
@@ -17,9 +16,8 @@ def methods(results: Results) -> str | None:
         return None
     made = (_data(results), _at_chance(results), _map(results), _weighed(results), _dimension(results))
     judged = (_error(results), _distances(results), _regions(results), _placed(results))
-    return paragraph("To start from; look through it before it goes into a paper.") + copyable(
-        "methods", " ".join(sentence for sentence in (*made, *judged) if sentence)
-    )
+    advice = "To start from; look through it before it goes into a paper."
+    return {"paragraphs": [advice], "id": "methods", "lines": sentences(*made, *judged).split("\n")}
 
 
 def _data(results: Results) -> str:
@@ -47,14 +45,15 @@ def _map(results: Results) -> str:
     program = f"nearer {version}" if version else "nearer"
     seed = "" if results["seed"] is None else f" (seed {results['seed']})"
     chosen = (settings.get("chosen") or {}).get("method")
-    how = method_name(chosen or settings["method"])
+    how = method_name(chosen or {"name": settings["method"]})
     how += ", which predicted held-out answers best among several methods" if chosen else ""
     return f"A map of {counted(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
 
 
 def _weighed(results: Results) -> str:
-    weighed = (results["settings"].get("run") or {}).get("weigh_annotators")
-    return "People whose answers disagreed with everybody else's counted less." if weighed else ""
+    settings = results["settings"]
+    asked = (settings.get("run") or {}).get("weigh_annotators") and settings.get("weighed") is not False
+    return "People whose answers disagreed with everybody else's counted less." if asked else ""
 
 
 def _dimension(results: Results) -> str:
@@ -88,7 +87,7 @@ def _error(results: Results) -> str:
 
 
 def _distances(results: Results) -> str:
-    found = results.get("reproducibility")
+    found = results["reproducibility"]
     if not found:
         return ""
     kept = f" of whole {found['unit']}" if found.get("unit") else ""
@@ -100,7 +99,7 @@ def _distances(results: Results) -> str:
 
 
 def _placed(results: Results) -> str:
-    found = placed(results)
+    found = results["placed"]
     if found is None:
         return ""
     number, by = len(found["objects"]), found.get("n_answers")
@@ -110,19 +109,12 @@ def _placed(results: Results) -> str:
 
 
 def _regions(results: Results) -> str:
-    if results["covariances"] is None:
+    found = results["regions"]
+    if results["covariances"] is None or not found:
         return ""
-    kind = "credible" if results["settings"]["method"] == "PosteriorEmbedding" else "confidence"
-    return f"Ellipses are {_level(results)} {kind} regions of the positions{_resampled(results)}."
-
-
-def _resampled(results: Results) -> str:
-    settings = results["settings"]
-    run = settings.get("run") or {}
-    if settings["method"] == "PosteriorEmbedding" or not run.get("n_resamples") or not run.get("by"):
-        return ""
-    no_trials = run["by"] == "trials" and not (results["summary"] or {}).get("n_trials")
-    return f", from {counted(run['n_resamples'], 'bootstrap resample')} of {'comparisons' if no_trials else run['by']}"
+    drawn, unit = found.get("n_resamples"), found.get("unit")
+    resampled = f", from {counted(drawn, 'bootstrap resample')} of {unit}" if drawn and unit else ""
+    return f"Ellipses are {_level(results)} {found['kind']} regions of the positions{resampled}."
 
 
 def _level(results: Results) -> str:

@@ -1,6 +1,6 @@
 """The report: one HTML file that needs nothing else, neither a network nor a server.
 
-Words and charts are written here as HTML and SVG. The map and the tables, which answer to the reader, are drawn by the
+Words and charts go into templates as text and SVG. The map and the tables, which answer to the reader, are drawn by the
 page's script from one block of JSON. A policy in the head of the page lets the browser run that script alone, named by
 its hash, and load nothing from anywhere, so that a label can neither run nor fetch anything even if it slipped through.
 """
@@ -13,18 +13,22 @@ from collections.abc import Mapping
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from string import Template
 from typing import Any
+
+from markupsafe import Markup
 
 from nearer.common.words import counted, level_of, percent
 from nearer.report import making as _making
 from nearer.report import sections as _sections
-from nearer.report.escaping import json_block, text
+from nearer.report.escaping import json_block
 from nearer.report.methods import methods
-from nearer.report.results import checked, payload
+from nearer.report.payload import payload
+from nearer.report.rendering import render
+from nearer.report.section import Content, Results, Section
 from nearer.report.thumbnails import read_thumbnails
 from nearer.report.verdict import verdict
-from nearer.report.wording import n_fitted, placed
+from nearer.report.wording import n_fitted
+from nearer.study.checked import checked
 
 # In the order in which they use each other.
 SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
@@ -52,9 +56,9 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from nearer.report.results import KEYS
+    >>> from nearer.study.schema import KEYS
     >>> results = dict.fromkeys(KEYS) | {
-    ...     "format": 1, "title": "three things", "objects": ["a", "b", "c"],
+    ...     "format": 2, "title": "three things", "objects": ["a", "b", "c"],
     ...     "embedding": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "level": 0.95,
     ... }
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -71,50 +75,49 @@ def write_report(
     return place
 
 
-def assemble(results: Mapping[str, Any], pictures: Mapping[int, str]) -> str:
+def assemble(results: Results, pictures: Mapping[int, str]) -> str:
     """Return the page, from results that were checked."""
     style, script = asset("report.css"), "".join(asset(f"scripts/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
-    judged = verdict(results)
-    sections = [section for section in _all_sections(results) if section[2]]
-    return Template(asset("template.html")).substitute(
-        policy=_policy(style, script),
-        title=text(results["title"] or "Map"),
-        kicker=text(_kicker(results)),
-        verdict=text(judged.sentence),
-        trust=judged.trust,
-        contents="".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title, _ in sections),
-        sections="".join(
-            f'<section id="{name}" aria-labelledby="{name}-title">'
-            f'<h2 id="{name}-title">{text(title)}</h2>{body}</section>'
-            for name, title, body in sections
-        ),
-        maker=text(f"nearer {(results['versions'] or {}).get('nearer', '')}".strip()),
-        style=style,
+    page = render(
+        "page.html",
+        policy=Markup(_policy(style, script)),
+        title=results["title"] or "Map",
+        kicker=_kicker(results),
+        verdict=verdict(results),
+        sections=all_sections(results),
+        maker=f"nearer {(results['versions'] or {}).get('nearer', '')}".strip(),
+        style=Markup(style),
         data=json_block(payload(results, pictures)),
-        script=script,
+        script=Markup(script),
     )
+    return f"{page}\n"  # jinja2 takes the last line end off
 
 
-def _all_sections(results: Mapping[str, Any]) -> list[tuple[str, str, str | None]]:
-    """Return name, title and body of every section in the order of the page."""
+def all_sections(results: Results) -> list[Section]:
+    """Return the sections in the order of the page, without those of which nothing is known."""
+    found = (
+        ("notes", "Notes on this run", "notes.html", _sections.notes),
+        ("map", "The map", "map.html", _map),
+        ("trust", "How far to trust it", "beside.html", _sections.trust),
+        ("findings", "What the doctor found", "findings.html", _sections.findings),
+        ("neighbours", "Nearest neighbours", "table.html", _sections.neighbours),
+        ("margins", "Margins", "beside.html", _sections.margins),
+        ("learning", "Would more answers help?", "beside.html", _sections.learning),
+        ("dimensions", "Dimensions", "pair.html", _sections.dimensions),
+        ("annotators", "Annotators", "table.html", _sections.annotators),
+        ("settings", "How it was made", "settings.html", _making.settings),
+        ("methods", "For a methods section", "copied.html", methods),
+        ("cite", "How to cite", "copied.html", _making.citing),
+    )
     return [
-        ("notes", "Notes on this run", _sections.notes(results)),
-        ("map", "The map", _map(results)),
-        ("trust", "How far to trust it", _sections.trust(results)),
-        ("findings", "What the doctor found", _sections.findings(results)),
-        ("neighbours", "Nearest neighbours", _sections.neighbours(results)),
-        ("margins", "Margins", _sections.margins(results)),
-        ("learning", "Would more answers help?", _sections.learning(results)),
-        ("dimensions", "Dimensions", _sections.dimensions(results)),
-        ("annotators", "Annotators", _sections.annotators(results)),
-        ("settings", "How it was made", _making.settings(results)),
-        ("methods", "For a methods section", methods(results)),
-        ("cite", "How to cite", _making.citing(results)),
+        Section(name, title, template, content)
+        for name, title, template, content_of in found
+        if (content := content_of(results)) is not None
     ]
 
 
-def _map(results: Mapping[str, Any]) -> str:
+def _map(results: Results) -> Content:
     region = (
         f" The ellipse of an object holds its position with {level_of(results['level'] or 0.95)} confidence."
         if results["covariances"] is not None
@@ -129,16 +132,16 @@ def _map(results: Mapping[str, Any]) -> str:
         region += " The map has one dimension: left and right are all that counts, and height only makes room."
     gestures = "Drag to move, or to turn the map in 3-D (with Shift to move)" if dimensions > 2 else "Drag to move"
     arrows = "arrows move or turn" if dimensions > 2 else "arrows move"
-    return Template(asset("map.html")).substitute(region=text(region), gestures=gestures, arrows=arrows)
+    return {"region": region, "gestures": gestures, "arrows": arrows}
 
 
-def _why_no_ellipses(results: Mapping[str, Any]) -> str:
-    return _sections.left_out(results, "ellipses", "To have it measured, leave out --quick (or --resamples 0).")
+def _why_no_ellipses(results: Results) -> str:
+    return _sections.left_out(results, "places", "To have it measured, leave out --quick (or --resamples 0).")
 
 
-def _about_placed(results: Mapping[str, Any]) -> str:
+def _about_placed(results: Results) -> str:
     """Say which objects were placed on the map, and what their ellipses leave out."""
-    found = placed(results)
+    found = results["placed"]
     if found is None:
         return ""
     words = f" Rings are the {counted(len(found['objects']), 'object')} placed on the map after it was fitted"
@@ -153,9 +156,9 @@ def _about_placed(results: Mapping[str, Any]) -> str:
     return words
 
 
-def _kicker(results: Mapping[str, Any]) -> str:
+def _kicker(results: Results) -> str:
     """Return the line above the heading: what was compared, and how often."""
-    source, later = results["source"] or {}, placed(results)
+    source, later = results["source"] or {}, results["placed"]
     parts = [counted(n_fitted(results), "object")]
     if source.get("n_answers") is not None:
         kind = f" ({source['kind']})" if source.get("kind") else ""
@@ -185,7 +188,7 @@ def asset(name: str) -> str:
 
     Examples
     --------
-    >>> asset("template.html").startswith("<!doctype html>")
-    True
+    >>> "use strict" in asset("report.css")
+    False
     """
     return resources.files("nearer.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")

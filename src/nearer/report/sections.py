@@ -1,84 +1,60 @@
-"""The sections of the report that judge the map; each takes the results and returns HTML, or None to be left out."""
+"""The sections that judge the map; each returns what its template needs, or None to be left out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearer.common.words import counted, digits, level_of, percent
+from nearer.common.words import counted, digits, figure, interval, level_of, percent
 from nearer.evaluation.attainable import Best
 from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
-from nearer.evaluation.trend import trend
 from nearer.report import charts as _charts
-from nearer.report.escaping import text
-from nearer.report.results import N_NEIGHBOURS
+from nearer.report.payload import N_NEIGHBOURS
+from nearer.report.section import Content, Figure, Results, sentences
 from nearer.report.verdict import grade_predictions
-from nearer.report.wording import figure, held_out_unit, interval, map_error, share_of_way
+from nearer.report.wording import map_error, share_of_way
 
-Results = Mapping[str, Any]
-_LEVELS = {"error": "Error", "warning": "Warning", "note": "Note", "good": "Good"}
-
-
-def paragraph(*sentences: str) -> str:
-    """Return sentences as a paragraph; they are escaped here."""
-    joined = " ".join(sentence for sentence in sentences if sentence)
-    return f"<p>{text(joined)}</p>" if joined else ""
+_LEVELS = ("error", "warning", "note", "good")  # the worst first
 
 
-def chart(drawing: str, caption: str) -> str:
-    """Return a drawing as a numbered figure."""
-    return f"<figure>{drawing}<figcaption>{text(caption)}</figcaption></figure>"
-
-
-def beside(figure_html: str, *paragraphs: str) -> str:
-    """Return a figure with words beside it, or below it where the page is narrow."""
-    return f'<div class="beside">{figure_html}<div class="words">{"".join(paragraphs)}</div></div>'
-
-
-def notes(results: Results) -> str | None:
+def notes(results: Results) -> Content | None:
     """List what the run says of itself: what it left out, and what it did to the answers."""
-    found = results.get("notes")
-    if not found:
-        return None
-    return f'<ul class="notes">{"".join(f"<li><bdi>{text(note)}</bdi></li>" for note in found)}</ul>'
+    return {"notes": results["notes"]} if results["notes"] else None
 
 
 def left_out(results: Results, part: str, advice: str = "") -> str:
-    """Return where to read why a part is missing: in the notes if they tell, and else in the advice."""
-    reasons = (f"no {part}:", "the run was stopped")
-    told = any(note.startswith(reasons) for note in results.get("notes") or [])
+    """Return where to read why a part of the study is missing: in the notes if they tell, and else in the advice."""
+    told = results["interrupted"] or part in (results["missing"] or [])
     return "The notes on this run say why." if told else advice
 
 
-def trust(results: Results) -> str:
+def trust(results: Results) -> Content:
     """Show the held-out error against the ceiling and chance."""
     error, measured = results["error"], map_error(results)
     if not error or measured is None:
-        return paragraph(
-            "The error on held-out answers was not measured in this run.", left_out(results, "held-out error")
-        ) + paragraph(*_about_distances(results))
+        unknown = "The error on held-out answers was not measured in this run."
+        paragraphs = [sentences(unknown, left_out(results, "error")), sentences(*_about_distances(results))]
+        return {"figure": None, "paragraphs": paragraphs}
     value, low, high = measured
     level = level_of(results["level"] or 0.95)
     unit = f", {error['unit']} kept whole" if error.get("unit") else ""
     folds = f" Measured by {error['n_folds']}-fold cross-validation{unit}." if error.get("n_folds") else ""
     within = f" ({level} interval {interval(low, high)})" if interval(low, high) else ""
-    sentences = [
+    said = sentences(
         f"On comparisons that it was not fitted to, the map has an error of {figure(value)}{within}: "
         "the share of them that it gets wrong.",
         f"Guessing has an error of {figure(error.get('chance') or 0.5)}.",
         _about_ceiling(value, results),
-    ]
-    return beside(
-        chart(_charts.error_chart(error), f"Held-out error with {level} intervals.{folds}"),
-        paragraph(*sentences),
-        paragraph(_about_whole(error)),
-        paragraph(*_about_distances(results)),
     )
+    return {
+        "figure": Figure(_charts.error_chart(error), f"Held-out error with {level} intervals.{folds}"),
+        "paragraphs": [said, _about_whole(error), sentences(*_about_distances(results))],
+    }
 
 
 def _about_distances(results: Results) -> list[str]:
     """Say how far distances on the map can be trusted: their reliability, and the size of the ellipses."""
-    found, size = results.get("reproducibility"), results.get("ellipse_size")
+    found, size = results["reproducibility"], results["ellipse_size"]
     if found:
         splits = f" in {counted(found['n_splits'], 'split')}" if found.get("n_splits") else ""
         within = (
@@ -93,7 +69,7 @@ def _about_distances(results: Results) -> list[str]:
             "what is far.",
         ]
     else:
-        why = left_out(results, "reproducibility of distances", "To have it measured, run nearer fit again.")
+        why = left_out(results, "distances", "To have it measured, run nearer fit again.")
         words = ["How far its distances are reproducible was not measured.", why]
     if size is not None:
         words.append(
@@ -119,7 +95,7 @@ def _about_ceiling(value: float, results: Results) -> str:
     if best is None:
         return "How well any map could do is not known. " + left_out(
             results,
-            "noise ceiling",
+            "ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
     within = f"{figure(best.error)} ({interval(best.low, best.high)})" if best.low < best.high else figure(best.error)
@@ -135,67 +111,47 @@ def _about_ceiling(value: float, results: Results) -> str:
     return f"{said}; of the way from guessing to there, this one has come {percent(max(share, 0.0))}."
 
 
-def findings(results: Results) -> str:
+def findings(results: Results) -> Content:
     """List what the doctor found, the worst first."""
     found = results["findings"]
     if found is None:
-        return paragraph(
-            "The answers were not looked at in this run; ask for it with: nearer check FILE.",
-            left_out(results, "findings"),
-        )
-    if not found:
-        return paragraph("The doctor found nothing to say about the answers.")
-    order = list(_LEVELS)
-    ranked = sorted(found, key=lambda finding: order.index(finding["level"]))
-    return f'<ul class="findings">{"".join(_finding(finding) for finding in ranked)}</ul>'
+        unknown = "The answers were not looked at in this run; ask for it with: nearer check FILE."
+        return {"paragraphs": [sentences(unknown, left_out(results, "findings"))], "findings": []}
+    nothing = [] if found else ["The doctor found nothing to say about the answers."]
+    ranked = sorted(found, key=lambda finding: _LEVELS.index(finding["level"]))
+    return {"paragraphs": nothing, "findings": [{"examples": [], **finding} for finding in ranked]}
 
 
-def _finding(finding: Mapping[str, Any]) -> str:
-    level = finding["level"]
-    examples = "".join(f"<li><bdi>{text(example)}</bdi></li>" for example in finding.get("examples") or [])
-    shown = f"<details><summary>Examples</summary><ul>{examples}</ul></details>" if examples else ""
-    return (
-        f'<li class="finding {level}"><span class="level">{_LEVELS[level]}</span>'
-        f"<div><h3>{text(finding['title'])}</h3>{paragraph(finding['text'])}{shown}</div></li>"
-    )
-
-
-def margins(results: Results) -> str | None:
+def margins(results: Results) -> Content | None:
     """Show how clearly the map satisfies the comparisons."""
     found = results["margins"]
     if not found:
         return None
     negative = found.get("share_negative")
-    return beside(
-        chart(
-            _charts.margins_chart(found),
-            "Margins of the comparisons the map was fitted to; below zero the map is wrong. "
-            "The outermost bars also hold what lies beyond them.",
-        ),
-        paragraph(
-            "The margin of a comparison is by how much its far pair is farther apart than its near pair, squared.",
-            "Margins far from zero are clear cases; those around it are close calls.",
-            f"Here {percent(negative)} of the comparisons go against the map." if negative is not None else "",
-        ),
+    caption = (
+        "Margins of the comparisons the map was fitted to; below zero the map is wrong. "
+        "The outermost bars also hold what lies beyond them."
     )
+    said = sentences(
+        "The margin of a comparison is by how much its far pair is farther apart than its near pair, squared.",
+        "Margins far from zero are clear cases; those around it are close calls.",
+        f"Here {percent(negative)} of the comparisons go against the map." if negative is not None else "",
+    )
+    return {"figure": Figure(_charts.margins_chart(found), caption), "paragraphs": [said]}
 
 
-def learning(results: Results) -> str:
+def learning(results: Results) -> Content:
     """Show whether more answers would help."""
     curve = results["learning_curve"]
     if not curve:
-        return paragraph(
-            "Whether more answers would help was not measured in this run.",
-            left_out(results, "learning curve", "To have it measured, leave out --quick."),
-        )
-    return beside(
-        chart(
-            _charts.learning_chart(curve, results["error"]),
-            "Held-out error against the number of comparisons learned from, on a logarithmic axis."
-            + (f" The band is the {level_of(results['level'] or 0.95)} interval." if _has_band(curve) else ""),
-        ),
-        paragraph(*_about_curve(results)),
-    )
+        unknown = "Whether more answers would help was not measured in this run."
+        why = left_out(results, "curve", "To have it measured, leave out --quick.")
+        return {"figure": None, "paragraphs": [sentences(unknown, why)]}
+    caption = "Held-out error against the number of comparisons learned from, on a logarithmic axis."
+    if _has_band(curve):
+        caption += f" The band is the {level_of(results['level'] or 0.95)} interval."
+    drawing = _charts.learning_chart(curve, results["error"])
+    return {"figure": Figure(drawing, caption), "paragraphs": [sentences(*_about_curve(results))]}
 
 
 def _has_band(curve: Sequence[Mapping[str, Any]]) -> bool:
@@ -203,39 +159,33 @@ def _has_band(curve: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _about_curve(results: Results) -> list[str]:
-    """Say whether more answers would help predictions, by the doctor's rule, and whether distances need them."""
-    curve = results["learning_curve"]
-    lows, highs = ([step["error"] if step.get(end) is None else step[end] for step in curve] for end in ("low", "high"))
-    few = any(finding.get("code") == "too-few" for finding in results["findings"] or [])
-    sizes, errors = [step["n_comparisons"] for step in curve], [step["error"] for step in curve]
-    best, falls_by = Best.read(results["error"] or {}), [step.get("falls_by") for step in curve]
-    level, unit = results["level"] or 0.95, held_out_unit(results)
-    words = [trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit).sentence]
-    reliability = (results.get("reproducibility") or {}).get("reliability")
+    """Say whether more answers would help predictions, as the doctor says it, and whether distances need them."""
+    words = [results["trend"]["sentence"]] if results["trend"] else []
+    reliability = (results["reproducibility"] or {}).get("reliability")
     if reliability is not None and reliability < DISTANCES_GOOD:
         words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")
     return words
 
 
-def dimensions(results: Results) -> str | None:
+def dimensions(results: Results) -> Content | None:
     """Show the variance of each axis, and how the number of dimensions was chosen."""
     scree, choice = results["scree"], results["dimension"]
     if not scree and not choice:
         return None
-    parts, words = [], []
+    figures, said = [], []
     if scree:
         total = sum(scree)
-        parts.append(chart(_charts.scree_chart(scree), "Share of the map's variance along each of its axes."))
+        figures.append(Figure(_charts.scree_chart(scree), "Share of the map's variance along each of its axes."))
         if total == 0:
-            words.append("All objects lie in one place.")
+            said.append("All objects lie in one place.")
         elif len(scree) > 2:
-            words.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
+            said.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
     if choice:
-        parts.append(chart(_charts.dimension_chart(choice), _about_whiskers(choice)))
-        words += _about_choice(choice)
+        figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
+        said += _about_choice(choice)
     else:
-        words.append("The number of dimensions was not chosen by cross-validation in this run.")
-    return f'<div class="pair">{"".join(parts)}</div>{paragraph(*words)}'
+        said.append("The number of dimensions was not chosen by cross-validation in this run.")
+    return {"figures": figures, "paragraphs": [sentences(*said)]}
 
 
 def _about_whiskers(choice: Mapping[str, Any]) -> str:
@@ -254,42 +204,44 @@ def _about_choice(choice: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def annotators(results: Results) -> str:
+def annotators(results: Results) -> Content:
     """Leave room for the table of annotators, which the page's script fills."""
     found = results["annotators"]
+    return {"paragraphs": [_about_people(results) if found else _no_people(results)], "table": bool(found)}
+
+
+def _no_people(results: Results) -> str:
     people = (results["summary"] or {}).get("n_annotators")
-    if not found and people == 1:
-        return paragraph("All answers are of one person, and there are no others to judge them by.")
-    if not found and people:
-        return paragraph(
-            "How reliable each person is was not measured in this run.",
-            left_out(results, "reliability of annotators", "To have it measured, leave out --quick."),
-        )
-    if not found:
-        return paragraph(
-            "The answers do not say who gave them; with a column of annotators each person would be judged here "
-            "against the map of the others."
-        )
-    flagged = sum(bool(person.get("flags")) for person in found)
-    looked_at = results["findings"] is not None
-    untold = [each["title"] + "." for each in results["findings"] or [] if each.get("code") == "maybe-at-chance"]
+    if people == 1:
+        return "All answers are of one person, and there are no others to judge them by."
+    if people:
+        why = left_out(results, "annotators", "To have it measured, leave out --quick.")
+        return sentences("How reliable each person is was not measured in this run.", why)
     return (
-        paragraph(
-            f"The error of {'one person' if len(found) == 1 else f'each of {digits(len(found))} people'} against a map "
-            f"fitted without them, with {level_of(results['level'] or 0.95)} intervals; the dashed line is guessing, "
-            f"an error of {figure((results['error'] or {}).get('chance') or 0.5)}.",
-            f"{counted(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
-            if flagged
-            else "Nobody is flagged."
-            if looked_at
-            else "Whether somebody answers at chance was not looked at in this run.",
-            *untold,
-        )
-        + '<div id="annotators-table" class="table"></div>'
+        "The answers do not say who gave them; with a column of annotators each person would be judged here against "
+        "the map of the others."
     )
 
 
-def neighbours(results: Results) -> str:
+def _about_people(results: Results) -> str:
+    found, looked_at = results["annotators"], results["findings"] is not None
+    flagged = sum(bool(person.get("flags")) for person in found)
+    if flagged:
+        flags = f"{counted(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
+    else:
+        unknown = "Whether somebody answers at chance was not looked at in this run."
+        flags = "Nobody is flagged." if looked_at else unknown
+    untold = [each["title"] + "." for each in results["findings"] or [] if each.get("code") == "maybe-at-chance"]
+    return sentences(
+        f"The error of {'one person' if len(found) == 1 else f'each of {digits(len(found))} people'} against a map "
+        f"fitted without them, with {level_of(results['level'] or 0.95)} intervals; the dashed line is guessing, "
+        f"an error of {figure((results['error'] or {}).get('chance') or 0.5)}.",
+        flags,
+        *untold,
+    )
+
+
+def neighbours(results: Results) -> Content:
     """Leave room for the table of neighbours, which the page's script fills."""
     many = min(N_NEIGHBOURS, len(results["objects"]) - 1)
     space = counted(len(results["embedding"][0]), "dimension")
@@ -299,4 +251,4 @@ def neighbours(results: Results) -> str:
         words = f"The object nearest to each object in the map of {space}, and its distance."
     else:
         words = f"The {many} objects nearest to each object in the map of {space}, and the distance to the nearest."
-    return paragraph(words) + '<div id="neighbours-table" class="table"></div>'
+    return {"paragraphs": [words], "table": True}

@@ -44,7 +44,7 @@ from typing import Any, Literal, TypeAlias
 from nearer.common.words import counted, digits, percent
 from nearer.evaluation.attainable import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
 from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, reproduced
-from nearer.report.wording import basis, held_out_unit, map_error, n_fitted, placed, share_of_way
+from nearer.report.wording import basis, held_out_unit, map_error, n_fitted, share_of_way
 
 Grade: TypeAlias = Literal["good", "fair", "poor", "unknown"]
 
@@ -82,7 +82,7 @@ def verdict(results: Mapping[str, Any]) -> Verdict:
     --------
     >>> error = {"held_out": 0.1, "map": 0.12, "map_low": 0.11, "map_high": 0.13, "ceiling": 0.06, "chance": 0.5}
     >>> results = {"error": error, "summary": {}, "source": {"n_answers": 7097}, "findings": [], "objects": "ab"}
-    >>> results |= {"annotators": None, "reproducibility": {"reliability": 0.95}}
+    >>> results |= {"annotators": None, "reproducibility": {"reliability": 0.95}, "ellipse_size": None, "placed": None}
     >>> verdict(results).sentence
     'The map gets 12% of unseen comparisons wrong (guessing: 50%, the best possible: 6%), which is 86% of the way \
 from guessing to the best possible; its distances would come out much the same with other answers (reliability 0.95); \
@@ -114,11 +114,11 @@ def grade_predictions(results: Mapping[str, Any]) -> Grade:
 
 def grade_distances(results: Mapping[str, Any]) -> Grade:
     """Return how far the map's distances can be trusted: as far as the worse of reliability and ellipses says."""
-    found = results.get("reproducibility") or {}
+    found = results["reproducibility"] or {}
     reliability, low = found.get("reliability"), found.get("low")
     if reliability is None:
         return "unknown"
-    size = results.get("ellipse_size") or 0.0
+    size = results["ellipse_size"] or 0.0
     if reliability < DISTANCES_FAIR or size > ELLIPSES_FAIR:
         return "poor"
     roughly = reliability < DISTANCES_GOOD or size > ELLIPSES_GOOD or (low is not None and low < DISTANCES_FAIR)
@@ -163,8 +163,8 @@ def _limited(results: Mapping[str, Any], predictions: Grade, distances: Grade, n
 
 def _because_of_ellipses(results: Mapping[str, Any]) -> str:
     """Say that the ellipses are too large, where the reliability of the distances does not tell."""
-    reliability = (results.get("reproducibility") or {}).get("reliability") or 0.0
-    size = results.get("ellipse_size") or 0.0
+    reliability = (results["reproducibility"] or {}).get("reliability") or 0.0
+    size = results["ellipse_size"] or 0.0
     if size > ELLIPSES_FAIR or (size > ELLIPSES_GOOD and reliability >= DISTANCES_GOOD):
         return (
             f", as the place of a typical object is known only to within {percent(size)} of the typical distance "
@@ -201,13 +201,13 @@ def _about_predictions(results: Mapping[str, Any]) -> str:
 
 
 def _about_distances(results: Mapping[str, Any]) -> str:
-    reliability = (results.get("reproducibility") or {}).get("reliability")
+    reliability = (results["reproducibility"] or {}).get("reliability")
     return "" if reliability is None else f"its distances {reproduced(reliability)} (reliability {reliability:.2f})"
 
 
 def _about_placing(results: Mapping[str, Any]) -> str:
     """Say, where objects were placed on the map, that all figures are those of the map before."""
-    found = placed(results)
+    found = results["placed"]
     if found is None:
         return ""
     number = len(found["objects"])
@@ -245,8 +245,7 @@ def _chance(results: Mapping[str, Any]) -> float:
 def _at_chance(results: Mapping[str, Any]) -> bool:
     """Whether the error's interval reaches up to chance."""
     measured = _measured(results)
-    assert measured is not None
-    return measured[2] >= _chance(results)
+    return measured is not None and measured[2] >= _chance(results)
 
 
 def _the(number: int, noun: str) -> str:

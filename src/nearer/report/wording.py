@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from nearer.common.words import counted, digits
+from nearer.common.words import counted, number
 
 _METHODS = {
     "DMOE": "distributional margin based ordinal embedding",
@@ -15,6 +14,10 @@ _METHODS = {
     "STE": "stochastic triplet embedding",
     "TSTE": "t-distributed stochastic triplet embedding",
     "CKL": "crowd kernel learning",
+    "MVTE": "multi-view triplet embedding",
+    "NonmetricMDS": "nonmetric multidimensional scaling",
+    "LOE": "local ordinal embedding",
+    "SPE": "structure preserving embedding",
     "PosteriorEmbedding": "draws from the posterior distribution of maps",
     "BestOf": "the best of several methods",
 }
@@ -72,55 +75,25 @@ def basis(results: Mapping[str, Any]) -> str:
     return f"{basis} {about}"
 
 
-def placed(results: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what is known of the objects that were placed on the map after it was fitted; None if there are none."""
-    found: Mapping[str, Any] | None = results.get("placed")
-    return found or None
-
-
 def n_fitted(results: Mapping[str, Any]) -> int:
     """Return how many objects the map was fitted to, without those that were placed on it."""
-    return len(results["objects"]) - len((placed(results) or {}).get("objects") or [])
+    return len(results["objects"]) - len((results["placed"] or {}).get("objects") or [])
 
 
-def figure(value: float | None) -> str:
-    """Return an error as it is printed in tables, or a dash.
-
-    Examples
-    --------
-    >>> figure(0.12345), figure(None)
-    ('0.123', '-')
-    """
-    return "-" if value is None else f"{value:.3f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Return an interval, or nothing.
+def method_name(method: Mapping[str, Any]) -> str:
+    """Return a method as a paper names it, with the settings that it was given.
 
     Examples
     --------
-    >>> interval(0.11, 0.13)
-    '0.110 to 0.130'
-    """
-    return "" if low is None or high is None else f"{figure(low)} to {figure(high)}"
-
-
-def method_name(method: str) -> str:
-    """Return a method as a paper names it, with the settings that it is written with.
-
-    Examples
-    --------
-    >>> method_name("SOE"), method_name("TSTE(n_components=2, trace=0.03)")
+    >>> method_name({"name": "SOE"}), method_name({"name": "TSTE", "parameters": {"trace": 0.03}})
     ('soft ordinal embedding (SOE)', 't-distributed stochastic triplet embedding (TSTE) with trace 0.03')
     """
-    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", method, flags=re.DOTALL)
-    if found is None or found[1] not in _METHODS:
-        return method
-    name = f"{_METHODS[found[1]]} ({found[1]})"
-    # The number of dimensions is told anyway.
-    given = [part.strip() for part in (found[2] or "").split(",")]
-    own = [part.replace("=", " ").replace("_", " ") for part in given if part and not part.startswith("n_components")]
-    return f"{name} with {', '.join(own)}" if own and "(" not in (found[2] or "") else name
+    name = method["name"]
+    given = (method.get("parameters") or {}).items()
+    name = f"{_METHODS[name]} ({name})" if name in _METHODS else name
+    if not given or any(isinstance(value, Mapping | list) for _, value in given):
+        return name
+    return f"{name} with " + ", ".join(f"{setting.replace('_', ' ')} {value}" for setting, value in given)
 
 
 def setting_name(name: str) -> str:
@@ -144,6 +117,8 @@ def setting_value(name: str, value: Any) -> str:
     >>> setting_value("settled", True), setting_value("candidates", [1, 2]), setting_value("answers", 12000)
     ('yes', '1, 2', '12 000')
     """
+    if name == "method":
+        return method_name(value if isinstance(value, Mapping) else {"name": value})
     if isinstance(value, Mapping):
         inner = {key: item for key, item in value.items() if key != "class" and item is not None}
         return ", ".join(f"{setting_name(key)} {setting_value(key, item)}" for key, item in inner.items())
@@ -151,9 +126,7 @@ def setting_value(name: str, value: Any) -> str:
         return ", ".join(setting_value(name, item) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
     # A seed is a name and not an amount: it has no separators.
-    if isinstance(value, int) and name != "seed":
-        return digits(value)
-    return method_name(value) if name == "method" and isinstance(value, str) else str(value)
+    if isinstance(value, int | float) and name != "seed":
+        return number(value)
+    return str(value)

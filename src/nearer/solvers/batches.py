@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearer.data.packed import Rows
 from nearer.problems.points import FactoredProblem, Source
-
-if TYPE_CHECKING:
-    from nearer.data.packed import Rows
 
 ROWS_PER_OBJECT, SMALLEST_BATCH, MOST_BATCH_SHARE = 4, 1000, 0.1
 CHUNK = 2**17  # rows that are shuffled at a time: few enough to be taken from the cache
@@ -35,8 +32,6 @@ def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Row
     Rows are often sorted by object. A chunk therefore takes every k-th row of its block, and is shuffled before it is
     cut into batches; more than one chunk is never copied.
     """
-    from nearer.data.packed import Rows
-
     for rows in source.blocks(rng):
         n_chunks = -(-len(rows) // CHUNK)
         for first in rng.permutation(n_chunks):

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from nearer.common.progress import progress_bar
-from nearer.solvers.blas import limited_blas
+
+# A step over Gram matrices is one eigendecomposition among small vector operations; one over points has these alone.
+_ONE_THREAD_BELOW = {"gram": 2000, "points": 100_000}
 
 
 class Outcome(Enum):
@@ -215,3 +219,23 @@ def solve(
             outcome = Outcome.INTERRUPTED
     outcome = outcome or Outcome.MAX_ITER
     return Solution(solver.value(state), outcome, n_iter, history, state)
+
+
+def limited_blas(space: Space, n_objects: int) -> Any:
+    """Return a context in which BLAS uses one thread if the problem is small.
+
+    A second one then costs more in waiting than it saves in work, and much more where another program wants the core.
+
+    Examples
+    --------
+    >>> with limited_blas("gram", n_objects=50):
+    ...     pass
+    """
+    limit = 1 if n_objects < _ONE_THREAD_BELOW[space] else None
+    return _controller().limit(limits=limit, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Finding the libraries takes most of a millisecond, a tenth of a small fit.
+    return ThreadpoolController()

@@ -19,8 +19,7 @@ import numpy as np
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.common.parameters import check_counts
 from nearer.common.randomness import stream
-from nearer.problems.points import FactoredProblem
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, leading_pull
 
 Start: TypeAlias = Literal["spectral", "random"] | PointArray
 

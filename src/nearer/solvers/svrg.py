@@ -28,19 +28,17 @@ comparisons tells as much as all of them, and the epochs run over that: they cos
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from nearer.common.arrays import PointArray
 from nearer.common.parameters import check_counts
+from nearer.data.packed import Rows
 from nearer.problems.points import FactoredProblem
 from nearer.solvers.batches import batches, default_batch_size, sampled
 from nearer.solvers.driver import Outcome, Progress, Space
 from nearer.solvers.starts import Start, begin, check_begin
-
-if TYPE_CHECKING:
-    from nearer.data.packed import Rows
 
 WINDOW = 3  # epochs over which the decrease is judged: single ones may be short
 PATH_TOL = 1e-2  # on the way along the path less will do

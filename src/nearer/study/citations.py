@@ -29,8 +29,18 @@ _WORKS = {
         "Terada, Y. and von Luxburg, U. (2014). Local ordinal embedding. Proceedings of ICML, 847-855.",
         None,
     ),
+    "MVTE": (
+        "Amid, E. and Ukkonen, A. (2015). Multiview triplet embedding: learning attributes in multiple maps. "
+        "Proceedings of ICML.",
+        None,
+    ),
+    "NonmetricMDS": (
+        "Kruskal, J. B. (1964). Nonmetric multidimensional scaling: a numerical method. Psychometrika 29.",
+        "10.1007/BF02289694",
+    ),
+    "SPE": ("Shaw, B. and Jebara, T. (2009). Structure preserving embedding. Proceedings of ICML.", None),
 }
-_WORKS["TSTE"] = _WORKS["STE"]
+_WORKS["TSTE"], _WORKS["LOE"] = _WORKS["STE"], _WORKS["SOE"]
 
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import orthogonal_procrustes
 
 from nearer.datasets import ColorSet, load_colors, sample_triplets
 from nearer.embedding import DMOE
 from nearer.evaluation.metrics import comparison_error
+from nearer.geometry import align
 from nearer.plotting import FAINT, INK, new_figure, plot_map
 
 N_JUDGMENTS = 3000
@@ -102,11 +102,10 @@ def run_demo(folder: Path, seed: int = 0) -> DemoResult:
 
 def draw_map(colors: ColorSet, embedding: NDArray[np.float64], result: DemoResult) -> None:
     """Draw the map, turned so that red is to the right and yellow at the top, as on a colour wheel."""
-    rotation, _ = orthogonal_procrustes(embedding, colors.lab[:, 1:] - colors.lab[:, 1:].mean(axis=0))
     figure = new_figure(9, 9, constrained=False)
     figure.set_facecolor("#f7f5f0")  # paper that is not quite white, for the sake of the white dot
     ax = figure.add_axes((0.01, 0.01, 0.98, 0.89))
-    plot_map(embedding @ rotation, colors.names, colors.rgb, ax)
+    plot_map(align(embedding, colors.lab[:, 1:], scaling=False, moving=False), colors.names, colors.rgb, ax)
     figure.text(0.03, 0.955, "A map of colours from comparisons alone", fontsize=17, color=INK)
     figure.text(
         0.03, 0.925, f"{result.n_train} judgments of the kind “a is more like b than like c”, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from nearer.evaluation.trend import CHANCE
 from nearer.geometry import ellipses_of
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.study.margins import margins_histogram
-from nearer.study.pipeline import Study
+from nearer.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,39 +24,37 @@ if TYPE_CHECKING:
 
 def draw_study(study: Study, folder: Path) -> list[str]:
     """Draw all figures and return the names of their files; none, and a warning, without matplotlib."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ModuleNotFoundError:
+    known = {"learning-curve.png": study.curve is not None, "dimensions.png": study.dimension is not None}
+    drawn = {name: partial(draw, study) for name, draw in FIGURES.items() if known.get(name, True)}
+    if not _save(drawn, folder):
         what = 'no figures were drawn: they need matplotlib; install it with: pip install "nearer[plot]"'
         warnings.warn(what, UserWarning, stacklevel=2)
         return []
-    from nearer.plotting import save_figure
-
-    known = {"learning-curve.png": study.curve is not None, "dimensions.png": study.dimension is not None}
-    drawn = [name for name in FIGURES if known.get(name, True)]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
-        for name in drawn:
-            save_figure(FIGURES[name](study), folder / name)
-    return drawn
+    return list(drawn)
 
 
-def draw_placed(results: Mapping[str, Any], folder: Path) -> list[str]:
-    """Draw the map of results to which objects were added, and return the names of the files."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ModuleNotFoundError:
-        return []
-    from nearer.plotting import save_figure
-
+def draw_placed(results: Mapping[str, Any], folder: Path) -> None:
+    """Draw the map of results to which objects were added; nothing without matplotlib."""
     points, ellipses = np.array(results["embedding"]), None
     if results["covariances"] is not None and points.shape[1] > 1:
         ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
+    n_new = len(results["placed"]["objects"])
+    _save({"map.png": lambda: _map(points, results["objects"], ellipses, n_new)}, folder)
+
+
+def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> bool:
+    """Draw figures into files, and return whether there is matplotlib to do so."""
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    from nearer.plotting import save_figure
+
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
-        n_new = len(results["placed"]["objects"])
-        save_figure(_map(points, results["objects"], ellipses, n_new), folder / "map.png")
-    return ["map.png"]
+        for name, draw in figures.items():
+            save_figure(draw(), folder / name)
+    return True
 
 
 def draw_map(study: Study) -> Axes:

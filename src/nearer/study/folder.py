@@ -16,12 +16,12 @@ from nearer.common.arrays import FloatArray
 from nearer.common.json_files import read_json
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.inert import inert
-from nearer.report.checks import HINT
-from nearer.report.results import checked
 from nearer.storage import save_model
+from nearer.study.checked import checked
 from nearer.study.figures import FIGURES, draw_study
-from nearer.study.pipeline import Study
 from nearer.study.results import results_of
+from nearer.study.schema_checks import HINT
+from nearer.study.study import Study
 
 RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
 #: All names that a run, or a report of it, may write.
@@ -46,8 +46,7 @@ def begin_study(study: Study, folder: Path, about: Mapping[str, Any]) -> None:
 def keep_study(study: Study, folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
     """Write what has been found out so far, and return it."""
     results = results_of(study, about)
-    write_text(folder / MAP, map_csv(study.model, None if study.places is None else study.places.std))
-    write_text(folder / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
+    write_map(study.model, results, folder)
     return results
 
 
@@ -56,6 +55,14 @@ def end_study(study: Study, folder: Path, about: Mapping[str, Any]) -> list[str]
     results = keep_study(study, folder, about)
     write_text(folder / LOG, log_text(results))
     return [MAP, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, folder)]
+
+
+def write_map(model: OrdinalEmbedding, results: Mapping[str, Any], folder: Path) -> None:
+    """Write a map as CSV, with standard deviations where there are ellipses, and the results."""
+    covariances = results["covariances"]
+    std = None if covariances is None else np.sqrt(np.diagonal(np.array(covariances), axis1=1, axis2=2))
+    write_text(folder / MAP, map_csv(model, std))
+    write_text(folder / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -16,7 +16,6 @@ part 279 of 360 did.
 from __future__ import annotations
 
 import copy
-import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,18 +26,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray
+from nearer.common.json_files import plain_values
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.resampling import mean_squares
 from nearer.formats import Answers
 from nearer.formats.answers import matched
 from nearer.storage import save_model
 from nearer.study.figures import FIGURES, draw_placed
-from nearer.study.folder import MAP, RESULTS, map_csv, read_results, write_text
-from nearer.study.results import plain_values
+from nearer.study.folder import read_results, write_map
 
 _N_RESAMPLES = 50
 _FEWEST_TRIALS = 10
@@ -70,7 +68,7 @@ class Placed:
 def results_for(model: OrdinalEmbedding, folder: Path) -> dict[str, Any]:
     """Return the results in a folder, if they are those of the model in it."""
     results = read_results(folder)
-    if results.get("objects") != [str(label) for label in model.objects_.tolist()]:
+    if results["objects"] != [str(label) for label in model.objects_.tolist()]:
         raise ValueError(f"{folder}: model and results are about different objects; run `nearer fit` again")
     return results
 
@@ -97,7 +95,7 @@ def place_objects(
     labels = [str(label) for label in model.objects_[before:].tolist()]
     rows = comparisons.over(model.objects_).rows
     n_answers = len(np.unique(answers.answer_of[(rows >= before).any(axis=1)]))
-    trials = answers.answer_of if comparisons.trials is None else factorize(comparisons.trials)[1]
+    trials = answers.trial_of
     heard = np.array([len(np.unique(trials[(rows == new).any(axis=1)])) for new in range(before, model.n_objects_)])
     unsure = heard < _FEWEST_TRIALS
     n_unsure = int(unsure.sum())
@@ -129,12 +127,9 @@ def write_placed(
 ) -> None:
     """Write a map that has got new objects, and the results of the old one brought up to date."""
     larger = {**results, **_larger(model, results, new, command)}
-    covariances = larger["covariances"]
-    std = None if covariances is None else np.sqrt(np.diagonal(np.array(covariances), axis1=1, axis2=2))
     folder.mkdir(parents=True, exist_ok=True)
     save_model(model, folder)
-    write_text(folder / MAP, map_csv(model, std))
-    write_text(folder / RESULTS, json.dumps(larger, indent=1, allow_nan=False) + "\n")
+    write_map(model, larger, folder)
     for name in (*FIGURES, "report.html"):  # of a map without these objects
         (folder / name).unlink(missing_ok=True)
     draw_placed(larger, folder)
@@ -143,10 +138,10 @@ def write_placed(
 def _larger(model: OrdinalEmbedding, results: Mapping[str, Any], new: Placed, command: str | None) -> dict[str, Any]:
     """Return what is different in the results of the larger map."""
     before, number = len(results["objects"]), len(new.objects)
-    earlier = results.get("placed") or {}
+    earlier = results["placed"] or {}
     objects = [*earlier.get("objects", []), *new.objects]
-    title = earlier.get("title", results.get("title") or "Map")
-    columns, old = (results.get("attributes") or {}).items(), results.get("covariances")
+    title = earlier.get("title", results["title"] or "Map")
+    columns, old = (results["attributes"] or {}).items(), results["covariances"]
     both = None if old is None or new.covariances is None else [*old, *plain_values(new.covariances)]
     return {
         "title": f"{title}, with {counted(len(objects), 'object')} placed on it",
@@ -155,8 +150,8 @@ def _larger(model: OrdinalEmbedding, results: Mapping[str, Any], new: Placed, co
         "scree": plain_values(np.sort(model.embedding_.var(axis=0))[::-1]),
         "covariances": both,
         "attributes": {name: [*column, *[None] * number] for name, column in columns},
-        "summary": {**(results.get("summary") or {}), "n_objects": before + number},
-        "notes": [*(results.get("notes") or []), f"{counted(number, 'object')} placed on the map of {before}"],
+        "summary": {**(results["summary"] or {}), "n_objects": before + number},
+        "notes": [*(results["notes"] or []), f"{counted(number, 'object')} placed on the map of {before}"],
         "placed": {
             "objects": objects,
             "n_answers": earlier.get("n_answers", 0) + new.n_answers,

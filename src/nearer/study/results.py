@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import platform
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from importlib.metadata import version
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from nearer.common.json_files import plain_values
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import factorize
-from nearer.embedding import BestOf
+from nearer.data.labels import factorize
+from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.bootstrap import LEVEL
 from nearer.evaluation.reproducibility import ellipse_size
 from nearer.study.citations import citations
 from nearer.study.margins import margins_histogram
-from nearer.study.pipeline import DIMENSIONS_BY, Study
+from nearer.study.parts import DIMENSIONS_BY
+from nearer.study.schema import FORMAT
 from nearer.study.settings import METHODS
+from nearer.study.study import Study
 
-FORMAT = 1
 _VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -53,6 +54,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "embedding": model.embedding_,
         "scree": np.sort(variances)[::-1],
         "covariances": None if study.places is None else study.places.covariances,
+        "regions": _regions(study),
         "level": settings.level,
         "scales": _scales(study),
         "ellipse_size": size_of_ellipses(study),
@@ -60,11 +62,15 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "error": _error(study),
         "margins": margins_histogram(study),
         "learning_curve": _curve(study),
+        "trend": None if study.trend is None else asdict(study.trend),
         "dimension": _dimension(study),
         "annotators": None if study.annotators is None else _annotators(study, study.annotators),
         "findings": None if study.findings is None else study.findings.as_dicts(),
         "settings": _settings(study),
-        "notes": list(study.notes),
+        "notes": study.notes,
+        "missing": study.missing,
+        "interrupted": study.interrupted,
+        "placed": None,
         "versions": {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()},
         "seed": settings.seed,
         "command": about["command"],
@@ -89,29 +95,15 @@ def share_known(judged: Comparisons, fitted: Comparisons) -> float:
     return float(np.mean([row.tobytes() in known for row in rows]))
 
 
-def plain_values(value: Any) -> Any:
-    """Return a value as JSON has it: lists for arrays, None for what is no number.
-
-    Examples
-    --------
-    >>> plain_values({"a": np.array([1.0, np.nan]), "b": (np.int64(3),)})
-    {'a': [1.0, None], 'b': [3]}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain_values(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain_values(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain_values(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return {"class": type(value).__name__, **plain_values(asdict(value))}
-    return str(value)
+def _regions(study: Study) -> dict[str, Any] | None:
+    """Return what the ellipses are: credible regions of a posterior, or confidence regions by resampling."""
+    if study.places is None:
+        return None
+    if study.is_distribution:
+        return {"kind": "credible", "n_resamples": None, "unit": None}
+    settings, no_trials = study.settings, study.answers.comparisons.trials is None
+    unit = "comparisons" if settings.by == "trials" and no_trials else settings.by
+    return {"kind": "confidence", "n_resamples": settings.n_resamples, "unit": unit}
 
 
 def _scales(study: Study) -> list[float] | None:
@@ -174,7 +166,7 @@ def _dimension(study: Study) -> dict[str, Any] | None:
     return {
         **{name: getattr(found, name) for name in names},
         "rule": "one standard error",
-        "method": str(DIMENSIONS_BY),
+        "method": method_record(DIMENSIONS_BY),
     }
 
 
@@ -222,15 +214,31 @@ def _settings(study: Study) -> dict[str, Any]:
         if hasattr(chosen, name)
     }
     method = METHODS[study.settings.method]
-    if isinstance(model, BestOf):
-        own = re.sub(r", random_state=\d+|random_state=\d+(, )?", "", re.sub(r"\s+", " ", str(chosen)))
-        if model.cv_results_ is None:  # too few answers to choose by
-            method = own
+    if chosen is not model:
+        if getattr(model, "cv_results_", None) is None:  # too few answers to choose by
+            method = type(chosen).__name__
         else:
-            decided = {"method": own, **decided}
+            decided = {"method": method_record(chosen), **decided}
     return {
         "method": method,
         "parameters": parameters | {"n_components": study.n_components},
         "chosen": decided,
         "run": asdict(study.settings),
+        "weighed": study.weighed,
+    }
+
+
+def method_record(model: OrdinalEmbedding) -> dict[str, Any]:
+    """Return the name of a method and the settings that it was given, without dimension and seed.
+
+    Examples
+    --------
+    >>> method_record(DIMENSIONS_BY)
+    {'name': 'SOE', 'parameters': {'trace': 0.01}}
+    """
+    usual = {name: parameter.default for name, parameter in signature(type(model)).parameters.items()}
+    given = {name: value for name, value in model.get_params(deep=False).items() if value != usual[name]}
+    return {
+        "name": type(model).__name__,
+        "parameters": {name: value for name, value in given.items() if name not in ("n_components", "random_state")},
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from nearer.common.parameters import check_level
 from nearer.common.words import digits, name
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.problems.penalty import Penalty
@@ -20,8 +21,12 @@ METHODS = {
     "STE": "STE",
     "TSTE": "TSTE",
     "CKL": "CKL",
+    "MVTE": "MVTE",
+    "NonmetricMDS": "NonmetricMDS",
+    "LOE": "LOE",
+    "SPE": "SPE",
 }
-_NAMED = ("solver", "rank")  # settings that may be words
+_NAMED = ("solver", "rank", "ties", "connectivity")  # settings that may be words
 _LARGEST = 10**9
 
 
@@ -72,8 +77,7 @@ class RunSettings:
             raise ValueError(f"method {self.method!r} is not known; choose one of {', '.join(METHODS)}")
         if self.n_components is not None and self.n_components < 1:
             raise ValueError(f"a map needs at least 1 dimension, got {self.n_components}")
-        if not 0 < self.level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {self.level}")
+        check_level(self.level)
         if self.n_resamples and not 10 <= self.n_resamples <= 10_000:
             raise ValueError(f"resamples must be 0 (for none) or between 10 and 10000, got {self.n_resamples}")
         if self.by not in ("trials", "annotators"):

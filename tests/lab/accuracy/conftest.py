@@ -6,7 +6,7 @@ import pytest
 from nearer.datasets import make_gaussian, music, sample_triplets
 from nearer.lab.accuracy import DATA_SETS, DataSet, Trial, Truth
 from nearer.lab.accuracy.trial import trial_seed
-from nearer.lab.benchmarks.measure import Program
+from nearer.lab.common.programs import Program
 
 # A stand-in for cblearn: no fit is real. GNMDS puts object i at i * (1 + lambd), STE fails, TSTE never ends, CKL
 # orders the objects the wrong way unless mu is 10, SOE says how it was called.

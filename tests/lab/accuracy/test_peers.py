@@ -5,7 +5,7 @@ import pytest
 
 from nearer.lab.accuracy.peers import LOSSES, PEERS, fit_peers, fold_of_rows, peer_candidates
 from nearer.lab.accuracy.real import draw_real, load
-from nearer.lab.benchmarks.measure import MeasurementFailed
+from nearer.lab.common.programs import MeasurementFailed
 
 
 @pytest.fixture

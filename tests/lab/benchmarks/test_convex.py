@@ -10,8 +10,8 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.lab.benchmarks import convex
 from nearer.lab.benchmarks.convex import compare_with_scs, default_problem
-from nearer.lab.benchmarks.data import Size
 from nearer.lab.benchmarks.sdp import FORMS, build_model, solve_with_scs
+from nearer.lab.benchmarks.triplets import Size
 from nearer.losses import TwoSidedHinge
 from nearer.problems.gram import Problem
 from nearer.solvers import ADMM, nearest_psd

@@ -6,10 +6,10 @@ import pytest
 from nearer.cli.main import main
 from nearer.lab.benchmarks import scaling as scaling_module
 from nearer.lab.benchmarks import session
-from nearer.lab.benchmarks.data import Size
-from nearer.lab.benchmarks.measure import Outcome
+from nearer.lab.benchmarks.measure import Measured
 from nearer.lab.benchmarks.scaling import Scaling, exponent, exponents, scaling_text
 from nearer.lab.benchmarks.scaling_figure import draw_scaling, plot_scaling
+from nearer.lab.benchmarks.triplets import Size
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def power_laws(monkeypatch):
         train = np.load(data)["train"]
         n, m = int(train.max()) + 1, len(train)
         figures = {"seconds": 1e-6 * m**1.5 * n**0.5, "n_iter": m, "peak_memory": 1e8, "warnings": []}
-        return Outcome(figures, np.zeros((n, settings["n_components"])))
+        return Measured(figures, np.zeros((n, settings["n_components"])))
 
     monkeypatch.setattr(session, "run_fit", fake)
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from nearer.lab.benchmarks import session
-from nearer.lab.benchmarks.data import Size
-from nearer.lab.benchmarks.measure import MeasurementFailed, Outcome, Program, Task
+from nearer.lab.benchmarks.measure import Measured, Task
 from nearer.lab.benchmarks.session import Session
-from nearer.lab.paper import Interrupted
+from nearer.lab.benchmarks.triplets import Size
+from nearer.lab.common.programs import MeasurementFailed, Program
+from nearer.lab.common.running import Interrupted
 
 PROGRAM = Program("nearer", "python", "1")
 TASKS = [Task(loss, Size(10, 50), 2, 0, repeat) for loss in ("STE", "GNMDS") for repeat in range(2)]
@@ -23,7 +24,7 @@ def calls(monkeypatch):
     def fake(program, loss, settings, data, warm_up, timeout=0.0):
         made.append((program, loss, settings["random_state"], np.load(data)["train"].shape, timeout))
         figures = {"seconds": float(len(made)), "n_iter": 3, "peak_memory": 10**8, "warnings": []}
-        return Outcome(figures, np.zeros((10, settings["n_components"])))
+        return Measured(figures, np.zeros((10, settings["n_components"])))
 
     monkeypatch.setattr(session, "run_fit", fake)
     return made
@@ -65,13 +66,13 @@ def test_another_version_seed_or_size_is_measured_anew(tmp_path, calls, change):
 
 def test_a_fit_that_ran_out_of_time_is_tried_again_only_with_more_time(tmp_path, monkeypatch):
     path = tmp_path / "m.jsonl"
-    monkeypatch.setattr(session, "run_fit", lambda *arguments: Outcome({"timeout": arguments[-1]}, None))
+    monkeypatch.setattr(session, "run_fit", lambda *arguments: Measured({"timeout": arguments[-1]}, None))
     (record,) = run(path, TASKS[:1], timeout=5.0)
     assert record["timeout"] == 5.0
     monkeypatch.setattr(session, "run_fit", lambda *arguments: pytest.fail("measured again"))
     assert run(path, TASKS[:1], timeout=5.0) == [record]
     assert run(path, TASKS[:1], timeout=2.0) == [record]
-    monkeypatch.setattr(session, "run_fit", lambda *arguments: Outcome({"timeout": arguments[-1]}, None))
+    monkeypatch.setattr(session, "run_fit", lambda *arguments: Measured({"timeout": arguments[-1]}, None))
     assert run(path, TASKS[:1], timeout=9.0)[0]["timeout"] == 9.0
 
 

@@ -1,17 +1,16 @@
 import csv
 import json
-from pathlib import Path
 
 import pytest
 from helpers.fake_peer import make_peer
 
 from nearer.cli.main import main
-from nearer.lab.benchmarks import measure
 from nearer.lab.benchmarks import speed as speed_module
-from nearer.lab.benchmarks.data import Size
-from nearer.lab.benchmarks.measure import Program, Task
+from nearer.lab.benchmarks.measure import Task
 from nearer.lab.benchmarks.speed import Speed
 from nearer.lab.benchmarks.speed_table import speed_rows, speed_text
+from nearer.lab.benchmarks.triplets import Size
+from nearer.lab.common.programs import Program
 
 PEER = Program("cblearn", "python", "0.4.0")
 
@@ -178,8 +177,3 @@ def test_our_own_failure_ends_the_benchmark(tmp_path, monkeypatch, capsys):
     arguments = ["--losses", "GNMDS", "--sizes", "20x300", "--no-peer", "--out", str(tmp_path)]
     assert main(["bench", "speed", *arguments]) == 2
     assert "No module named 'no_such_package'" in capsys.readouterr().err
-
-
-def test_what_is_no_part_of_a_fit_exists():
-    root = Path(measure.__file__).parents[1]
-    assert [name for name in measure._NO_PART_OF_A_FIT if not (root / name).exists()] == []

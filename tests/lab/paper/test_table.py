@@ -3,7 +3,8 @@ import io
 
 import pytest
 
-from nearer.lab.paper import MUSIC, SYNTHETIC, table_csv, table_rows, table_text
+from nearer.lab.common.tables import csv_text
+from nearer.lab.paper import MUSIC, SYNTHETIC, table_rows, table_text
 
 
 def record(error, *, size=1000, method="DMOE", seconds=1.0):
@@ -43,6 +44,6 @@ def test_the_music_table_says_what_was_left_out():
 
 def test_the_csv_holds_the_same_figures():
     rows = table_rows(SYNTHETIC, [record(0.25), record(0.5, size=500)])
-    read = list(csv.DictReader(io.StringIO(table_csv(rows))))
+    read = list(csv.DictReader(io.StringIO(csv_text(rows))))
     assert [float(line["median"]) for line in read] == [row["median"] for row in rows]
     assert read[0]["paper_median"] == ""

@@ -12,19 +12,18 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.units import counted
+from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.distillation import distilled_gram
 from nearer.embedding.dmoe.candidates import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
-from nearer.embedding.fitting import Fitted, Recipe, fit, refined, turned, with_points
+from nearer.embedding.fitting import Fitted, Recipe, checked_solver, fit, refined, turned, with_points
 from nearer.embedding.loss_based import GramEmbedding
 from nearer.embedding.predictor import Predictor
-from nearer.embedding.probability import Calibration, spread_of_points
+from nearer.embedding.probability import Calibration, check_calibration, spread_of_points
 from nearer.losses import TwoSidedHinge
 from nearer.problems.penalty import Penalty
 from nearer.solvers import ADMM, ClosedForm, Factored, Paper
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import AnySolver, Callback
+from nearer.solvers.driver import AnySolver, Callback, limited_blas
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
 _SOLVERS: dict[str, AnySolver] = {
@@ -40,7 +39,6 @@ MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
 OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
 FEW_COMPARISONS = 15  # for each object
-_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
 class DMOE(GramEmbedding):
@@ -243,12 +241,12 @@ class DMOE(GramEmbedding):
         specificity = choice.penalty.specificity
         if specificity is not None and specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")
-        over_points = getattr(solver, "space", None) == "points" and choice.rank != "full"
+        over_points = solver.space == "points" and choice.rank != "full"
         return Recipe(choice.loss, choice.penalty, solver, int(choice.rank) if over_points else self.n_components)
 
     def _solver(self, kind: Kind) -> AnySolver:
         if not isinstance(self.solver, str):
-            return self.solver
+            return checked_solver(self.solver)
         if self.solver != "auto":
             return _SOLVERS[self.solver]
         if self._choice.rank == "full":
@@ -289,12 +287,17 @@ class DMOE(GramEmbedding):
             predictor = average(found, comparisons, predictor)
             fitted = replace(fitted, predictor=predictor)
             points, interrupted = distilled_gram(
-                counted(comparisons), predictor, found.calibration, fitted.embedding, rng
+                with_positive_weight(comparisons), predictor, found.calibration, fitted.embedding, rng
             )
         except KeyboardInterrupt:
             return fitted.interrupted()
         fitted = replace(fitted, embedding=points)
         return fitted.interrupted() if interrupted else fitted
+
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        check_calibration(self._calibration)
 
     def with_chosen_settings(self) -> DMOE:
         """Return a DMOE, not yet fitted, that takes over the settings, their shares and the calibration of this fit."""
@@ -337,7 +340,7 @@ class DMOE(GramEmbedding):
             self.gram_, self.specificities_ = fitted.predictor
         self._calibration = None if self._search is None else self._search.calibration
         if self._calibration is not None and isinstance(comparisons, Comparisons):
-            seen = np.unique(counted(comparisons).rows)
+            seen = np.unique(with_positive_weight(comparisons).rows)
             if fitted.predictor is not None:
                 self._spread = fitted.predictor.spread(seen)
             else:
@@ -348,7 +351,4 @@ def _compared(comparisons: Comparisons | ComparisonsFile) -> int:
     """Return the number of objects that comparisons mention; of a file, the number of all objects."""
     if isinstance(comparisons, ComparisonsFile):
         return comparisons.n_objects
-    seen = np.zeros(comparisons.n_objects, dtype=bool)
-    for start in range(0, len(comparisons), _BLOCK):
-        seen[comparisons.rows[start : start + _BLOCK]] = True
-    return int(seen.sum())
+    return int(seen_objects(comparisons).sum())

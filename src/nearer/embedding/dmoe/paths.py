@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.units import restricted
 from nearer.embedding.dmoe.candidates import Candidate
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.probability import spread_of_points
 from nearer.problems.distances import clear_ties
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
-from nearer.problems.points import FactoredProblem, InMemory, rows_of
-from nearer.problems.spectrum import leading_pull
+from nearer.problems.points import FactoredProblem, InMemory, leading_pull, rows_of
 from nearer.solvers import ADMM, ClosedForm, Factored, Solution, solve
 from nearer.solvers.driver import AnySolver, ValueT
 
@@ -80,8 +80,7 @@ def _gram_matrices(candidates: Sequence[Candidate], train: Comparisons, closed: 
     solver: AnySolver = ClosedForm() if closed else _ADMM
     state = None
     for candidate in candidates:
-        diagonal = candidate.penalty.diagonal
-        assert diagonal is not None
+        diagonal = candidate.penalty.settled().diagonal
         if problem.margins.diagonal != diagonal or problem.loss != candidate.loss:
             # One problem serves all candidates that differ in their weights alone: its pull is worked out once.
             problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=candidate.loss)
@@ -95,10 +94,8 @@ def _points(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[Poi
     rank = candidates[0].rank
     assert rank != "full"
     # The direction of an object that none of these comparisons mentions would take a place in the start.
-    seen = np.zeros(train.n_objects, dtype=bool)
-    seen[train.rows] = True
-    if not seen.all():
-        train = replace(train, rows=(np.cumsum(seen) - 1)[train.rows], objects=train.objects[seen])
+    n_objects = train.n_objects
+    train, seen = restricted(train)
     problem = FactoredProblem(InMemory(train), candidates[0].loss, rank=rank)
     spectrum = leading_pull(problem, rank)
     problem, start = replace(problem, spectrum=spectrum), None
@@ -107,7 +104,7 @@ def _points(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[Poi
         points = _uninterrupted(solve(penalized, _POINTS, start)).value
         # One point has no gradient out of it: nothing to go on from.
         start = points if np.ptp(points, axis=0).any() else None
-        placed = np.zeros((len(seen), rank))
+        placed = np.zeros((n_objects, rank))
         placed[seen] = points - points.mean(axis=0)
         yield Points(placed)
 

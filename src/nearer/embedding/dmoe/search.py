@@ -27,12 +27,13 @@ from nearer.common.arrays import FloatArray
 from nearer.common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.units import counted, fold_of_each, whole_units
+from nearer.data.folds import fold_of_each
+from nearer.data.units import units_of, with_positive_weight
 from nearer.embedding.dmoe.candidates import Candidate, Path
 from nearer.embedding.dmoe.paths import Points, along
 from nearer.embedding.predictor import Predictor
 from nearer.embedding.probability import Calibration
-from nearer.solvers.blas import limited_blas
+from nearer.solvers.driver import limited_blas
 
 FEWEST_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by
 MOST_COMPARISONS = 2_000_000
@@ -44,7 +45,7 @@ def worth_tuning(comparisons: Comparisons | ComparisonsFile) -> bool:
     """Return whether there are enough comparisons to choose settings by, and not so many that it takes minutes."""
     if isinstance(comparisons, ComparisonsFile) or len(comparisons) > MOST_COMPARISONS:
         return False
-    return int(whole_units(counted(comparisons)).max()) + 1 >= FEWEST_UNITS
+    return int(units_of(with_positive_weight(comparisons)).max()) + 1 >= FEWEST_UNITS
 
 
 def per_object(comparisons: Comparisons) -> float:
@@ -55,7 +56,7 @@ def per_object(comparisons: Comparisons) -> float:
     >>> per_object(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], n_objects=10))
     0.6666666666666666
     """
-    comparisons = counted(comparisons)
+    comparisons = with_positive_weight(comparisons)
     return float(comparisons.sample_weight.sum()) / len(np.unique(comparisons.rows))
 
 
@@ -185,8 +186,8 @@ class CrossValidation:
         rng : numpy Generator
             Deals out the folds.
         """
-        comparisons = counted(comparisons)
-        units = whole_units(comparisons)
+        comparisons = with_positive_weight(comparisons)
+        units = units_of(comparisons)
         n_split, n_held_out = n_folds(comparisons.sample_weight.sum())
         folds = fold_of_each(units, n_split, rng)
         race = _Race(comparisons, units, self.paths, self.closed)
@@ -219,7 +220,7 @@ def average(found: SearchResult, comparisons: Comparisons, chosen: Predictor) ->
     for places, members in _among(found.paths, found.shares > 0):
         if places == [best]:
             continue
-        for place, member in zip(places, along(members, counted(comparisons), closed=False), strict=True):
+        for place, member in zip(places, along(members, with_positive_weight(comparisons), closed=False), strict=True):
             predictor = member.predictor() if isinstance(member, Points) else member
             size = predictor.size(comparisons)
             if place != best and size > 0:

@@ -13,24 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
+from nearer.common.words import percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
-from nearer.geometry import aligned
+from nearer.geometry import align
 from nearer.losses import StudentT
 from nearer.problems.distances import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
 from nearer.problems.views import Answers, Mixture, judge
 from nearer.solvers import Factored
-from nearer.solvers.blas import limited_blas
-from nearer.solvers.driver import Callback
+from nearer.solvers.driver import Callback, limited_blas
 
 _VANISHED = 1e-3  # of the unit of the map
 
@@ -142,6 +143,29 @@ class MVTE(OrdinalEmbedding):
         """Return the log-odds that comparisons hold as written, shape (m,); ties are exactly 0."""
         return super().decision_function(X)
 
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an MVTE, not yet fitted, with the chosen degrees of freedom; refused where there are several views.
+
+        A fit to other comparisons may put another view first, and then says nothing of where objects lie in this one.
+        """
+        if self.n_views_ > 1:
+            raise ValueError(
+                f"the map is the first of {self.n_views_} views ({percent(self.weights_[0])} of the answers), and maps "
+                "of other answers may show another view first"
+            )
+        return self.quick_stand_in()
+
+    def quick_stand_in(self) -> OrdinalEmbedding:
+        """Return an MVTE, not yet fitted, of the chosen number of views and degrees of freedom."""
+        same: OrdinalEmbedding = clone(self).set_params(n_views=self.n_views_, alpha=self.alpha_)
+        return same
+
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        if self.views_.shape != (len(self.weights_), *self.embedding_.shape):
+            raise ValueError(f"views_ has shape {self.views_.shape}, and there are {self.n_objects_} objects")
+
     def _check_settings(self) -> None:
         super()._check_settings()
         check_counts(n_views=1 if self.n_views is None else self.n_views, n_init=self.n_init)
@@ -175,7 +199,8 @@ class MVTE(OrdinalEmbedding):
 
     def _gone_on(self, known: Views, comparisons: Comparisons, callback: Callback | None) -> Found:
         found = self._search().go_on(comparisons, known, callback)
-        turned = [aligned(new, old) for new, old in zip(found.value.points, known.points, strict=True)]
+        maps = zip(found.value.points, known.points, strict=True)
+        turned = [align(new, old, scaling=False, moving=False) for new, old in maps]
         return replace(found, value=replace(found.value, points=np.stack(turned)))
 
     def _search(self) -> ViewSearch:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import fold_of_each, whole_units
+from nearer.data.folds import fold_of_each
+from nearer.data.units import units_of, with_positive_weight
 from nearer.embedding.mvte.search import ViewSearch
 from nearer.losses import StudentT
 from nearer.problems.views import Answers, judge
@@ -54,8 +55,8 @@ def choose_number(comparisons: Comparisons, search: ViewSearch, rng: np.random.G
     >>> choose_number(Comparisons.from_triplets([[0, 1, 2]]), search, np.random.default_rng(0))
     Choice(n_views=1, alpha=None, results=None)
     """
-    comparisons = comparisons[comparisons.sample_weight > 0]
-    units = whole_units(comparisons)
+    comparisons = with_positive_weight(comparisons)
+    units = units_of(comparisons)
     n_folds = min(N_FOLDS, int(units.max()) + 1)
     if n_folds < 2:
         return Choice(1, None, None)

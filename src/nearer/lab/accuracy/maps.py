@@ -9,7 +9,7 @@ import numpy as np
 
 from nearer.lab.accuracy.entries import ENTRIES
 from nearer.lab.accuracy.peers import PEERS
-from nearer.lab.paper.tuning import Record
+from nearer.lab.common.records import Record
 
 TUNED_PEERS = tuple(peer for peer in PEERS if peer.endswith("-cv"))
 

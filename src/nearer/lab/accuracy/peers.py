@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nearer.lab.accuracy import peer_worker
 from nearer.lab.accuracy.real import acts
 from nearer.lab.accuracy.trial import Trial
-from nearer.lab.benchmarks.measure import MeasurementFailed, Program, reason
+from nearer.lab.common.programs import MeasurementFailed, Program, reason
 from nearer.lab.paper.methods import Settings
 
 LOSSES = ("SOE", "GNMDS", "CKL", "STE", "TSTE")

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from nearer.lab.accuracy.entries import LIMIT, METHODS
-from nearer.lab.paper.tuning import Record
+from nearer.lab.common.records import Record
 
 ALPHA = 0.05
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nearer.common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets.music import data_folders
-from nearer.formats.arrays import read_arrays
+from nearer.formats.numpy_files import read_arrays
 from nearer.lab.accuracy.trial import Trial, trial_seed
 
 MAX_TEST, MIN_TEST = 20_000, 1000

@@ -14,13 +14,20 @@ from tqdm import tqdm
 from nearer.lab.accuracy.calibration_table import check_counts
 from nearer.lab.accuracy.datasets import DATA_SETS, DataSet
 from nearer.lab.accuracy.entries import ENTRIES, METHODS
+from nearer.lab.accuracy.jobs import Job, Unit, fingerprint, run_job
 from nearer.lab.accuracy.peers import PEERS
-from nearer.lab.accuracy.units import Job, Unit, fingerprint, run_job
-from nearer.lab.benchmarks.measure import MeasurementFailed, Program
-from nearer.lab.paper.runner import Interrupted, side_by_side
-from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
-from nearer.lab.paper.tuning import Record
-from nearer.report.checks import Check, maybe, string, whole
+from nearer.lab.common.programs import MeasurementFailed, Program
+from nearer.lab.common.records import (
+    AMOUNT,
+    SHARE,
+    Record,
+    append_record,
+    check_figures,
+    cut_partial_line,
+    read_records,
+)
+from nearer.lab.common.running import Interrupted, side_by_side
+from nearer.study.schema_checks import Check, maybe, string, whole
 
 # Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
 _OWN, _PEERS = "own.jsonl", "peers.jsonl"

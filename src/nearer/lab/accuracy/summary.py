@@ -10,7 +10,7 @@ import numpy as np
 from nearer.lab.accuracy.calibration_table import pooled
 from nearer.lab.accuracy.datasets import DATA_SETS
 from nearer.lab.accuracy.entries import LIMIT, METHODS
-from nearer.lab.paper.tuning import Record
+from nearer.lab.common.records import Record
 
 
 class Row(TypedDict):

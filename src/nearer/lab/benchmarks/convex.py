@@ -17,8 +17,8 @@ from tqdm import tqdm
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.lab.benchmarks.data import Size
 from nearer.lab.benchmarks.sdp import FORMS, build_model, solve_with_scs
+from nearer.lab.benchmarks.triplets import Size
 from nearer.losses import TwoSidedHinge
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap

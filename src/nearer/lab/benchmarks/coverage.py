@@ -27,12 +27,20 @@ from nearer.common.arrays import FloatArray
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, PosteriorEmbedding
 from nearer.evaluation.bootstrap import Bootstrap, bootstrap
-from nearer.evaluation.resampling import aligned, mean_squares
-from nearer.lab.benchmarks.measure import machine
-from nearer.lab.paper.runner import Interrupted
-from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
-from nearer.lab.paper.tuning import Record
-from nearer.report.checks import Check, record
+from nearer.evaluation.resampling import mean_squares
+from nearer.geometry import align
+from nearer.lab.common.programs import machine
+from nearer.lab.common.records import (
+    AMOUNT,
+    SHARE,
+    Record,
+    append_record,
+    check_figures,
+    cut_partial_line,
+    read_records,
+)
+from nearer.lab.common.running import Interrupted
+from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {
     "STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE,
@@ -179,9 +187,8 @@ class Coverage:
 def judged(trust: Bootstrap, truth: FloatArray) -> dict[str, Any]:
     """Return shares of objects covered, by level and without calibration, and sizes as shares of that of the map."""
     plain = replace(trust, covariances=mean_squares(trust.maps - trust.embedding), inflation=1.0, distances=np.empty(0))
-    everything = np.ones(len(truth), dtype=bool)
     size = float(np.sqrt(np.mean(np.sum((trust.embedding - trust.embedding.mean(axis=0)) ** 2, axis=1))))
-    away = aligned(truth, trust.embedding, everything) - trust.embedding
+    away = align(truth, trust.embedding) - trust.embedding
     return {
         "covered": {f"{level:g}": float(trust.covers(truth, level).mean()) for level in LEVELS},
         "plain_covered": float(plain.covers(truth).mean()),

@@ -12,7 +12,7 @@ import time
 import warnings
 from typing import TypedDict
 
-from nearer.lab.benchmarks.data import Size
+from nearer.lab.benchmarks.triplets import Size
 
 
 class Result(TypedDict):
@@ -46,8 +46,8 @@ def measure_large(loss: str, size: Size, dimension: int, seed: int) -> Result:
     from nearer.data.comparisons import Comparisons
     from nearer.datasets import make_gaussian
     from nearer.evaluation.metrics import comparison_error
-    from nearer.lab.benchmarks.data import N_TEST, draw_blocks, make_data, start_seeds
     from nearer.lab.benchmarks.session import WARM_UP
+    from nearer.lab.benchmarks.triplets import N_TEST, draw_blocks, make_data, start_seeds
     from nearer.lab.benchmarks.worker import peak_memory
 
     estimator = getattr(embedding, loss)

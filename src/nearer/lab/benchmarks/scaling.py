@@ -14,11 +14,12 @@ from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 
-from nearer.lab.benchmarks.data import Size, check_size
-from nearer.lab.benchmarks.measure import Task, machine, nearer_program
+from nearer.lab.benchmarks.measure import Task
 from nearer.lab.benchmarks.session import Session
 from nearer.lab.benchmarks.speed import check_losses
-from nearer.lab.paper.tuning import Record
+from nearer.lab.benchmarks.triplets import Size, check_size
+from nearer.lab.common.programs import machine, nearer_program
+from nearer.lab.common.records import Record
 
 COMPARISONS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 OBJECTS = (1000, 2000, 5000, 10_000)

@@ -12,12 +12,20 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.evaluation.metrics import comparison_error
-from nearer.lab.benchmarks.data import Data, Size, make_data, save_data, start_seeds
-from nearer.lab.benchmarks.measure import MeasurementFailed, Program, Task, run_fit
-from nearer.lab.paper.runner import Interrupted
-from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
-from nearer.lab.paper.tuning import Record
-from nearer.report.checks import Check, list_of, number, refuse, string, whole
+from nearer.lab.benchmarks.measure import Task, run_fit
+from nearer.lab.benchmarks.triplets import Data, Size, make_data, save_data, start_seeds
+from nearer.lab.common.programs import MeasurementFailed, Program
+from nearer.lab.common.records import (
+    AMOUNT,
+    SHARE,
+    Record,
+    append_record,
+    check_figures,
+    cut_partial_line,
+    read_records,
+)
+from nearer.lab.common.running import Interrupted
+from nearer.study.schema_checks import Check, list_of, number, refuse, string, whole
 
 WARM_UP = Size(30, 500)
 _FIGURES: dict[str, Check] = {

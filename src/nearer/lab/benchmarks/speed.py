@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearer.lab.benchmarks.data import Size, check_size
-from nearer.lab.benchmarks.measure import Program, Task, nearer_program
+from nearer.lab.benchmarks.measure import Task
 from nearer.lab.benchmarks.session import Session
-from nearer.lab.paper.tuning import Record
+from nearer.lab.benchmarks.triplets import Size, check_size
+from nearer.lab.common.programs import Program, nearer_program
+from nearer.lab.common.records import Record
 
 LOSSES = ("GNMDS", "STE", "TSTE", "CKL", "SOE")
 SIZES = (Size(1000, 100_000), Size(2000, 200_000), Size(10_000, 200_000))

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import TypedDict
 
-from nearer.lab.benchmarks.measure import machine
 from nearer.lab.benchmarks.speed import LONG, Speed
-from nearer.lab.paper.tuning import Record
+from nearer.lab.common.programs import machine
+from nearer.lab.common.records import Record
 
 
 class Row(TypedDict):

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearer.cli.parsing import Commands
-from nearer.cli.values import seed
+from nearer.cli.parsing import Commands, add_command, add_seed
 
 
 class Report(NamedTuple):
@@ -29,13 +28,9 @@ def add_benchmark(
     seeded: bool = True,
 ) -> argparse.ArgumentParser:
     """Add a benchmark, and return its parser; ``out`` is the folder of its results, if it leaves any."""
-    parser = commands.add_parser(
-        name, help=summary, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON for programs; progress goes to stderr")
+    parser = add_command(commands, name, summary, about, benchmark=run)
     if seeded:
-        parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of data and starts (0)")
+        add_seed(parser, "data and starts")
     if out:
         parser.add_argument("--out", type=Path, default=Path(out), metavar="DIR", help=f"folder of results ({out})")
-    parser.set_defaults(benchmark=run)
     return parser

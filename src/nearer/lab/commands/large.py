@@ -24,8 +24,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> Report:
     """Run the benchmark."""
-    from nearer.lab.benchmarks.data import Size
     from nearer.lab.benchmarks.large import large_text, run_large
+    from nearer.lab.benchmarks.triplets import Size
 
     result = run_large(options.loss, Size(options.objects, options.comparisons), options.dimension, options.seed)
     return Report(large_text(result), {"benchmark": "large", **result})

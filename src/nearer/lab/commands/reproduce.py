@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, fail, say
-from nearer.cli.values import jobs, names, positive, positives, seed
+from nearer.cli.parsing import Commands, add_command, add_seed, fail, say
+from nearer.cli.values import jobs, names, positive, positives
 
 if TYPE_CHECKING:
     from nearer.lab.paper import Experiment
@@ -24,14 +24,14 @@ goes on from there. The end result is table.txt, table.csv, errors.png and figur
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "reproduce", "run an experiment of the paper again", _ABOUT, run)
+    parser = add_command(commands, "reproduce", "run an experiment of the paper again", _ABOUT, command=run)
     parser.add_argument("experiment", choices=["synthetic", "music"])
     parser.add_argument(
         "--sizes", type=positives, default=(), metavar="M,M,...",
         help="numbers of training comparisons (synthetic: 200,500,1000,10000; music: 200,500,1000,5000)",
     )  # fmt: skip
     parser.add_argument("--trials", type=positive, default=20, metavar="N", help="trials of each size (20)")
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of the whole run (0)")
+    add_seed(parser, "the whole run")
     parser.add_argument("--jobs", type=jobs, default=None, metavar="N", help="fits side by side (one on each core)")
     parser.add_argument(
         "--methods", type=names, default=("DMOE", "GNMDS", "STE", "TSTE"), metavar="NAME,...",
@@ -42,7 +42,9 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.lab.paper import EXPERIMENTS, Interrupted, Run, table_csv, table_rows, table_text
+    from nearer.lab.common.running import Interrupted
+    from nearer.lab.common.tables import write_tables
+    from nearer.lab.paper import EXPERIMENTS, Run, table_rows, table_text
 
     folder = options.out or Path("results") / options.experiment
     experiment = EXPERIMENTS[options.experiment]
@@ -61,8 +63,7 @@ def run(options: argparse.Namespace) -> int:
         return fail(str(stop), INTERRUPTED)
     rows = table_rows(experiment, records)
     text = table_text(experiment, rows)
-    (folder / "table.txt").write_text(text, encoding="utf-8")
-    (folder / "table.csv").write_text(table_csv(rows), encoding="utf-8")
+    write_tables(folder, text, rows)
     figures = _figures(experiment, work.seed, records, folder)
     about = {"experiment": experiment.name, "note": experiment.note, "seed": work.seed, "trials": work.n_trials}
     files = ", ".join(["table.txt", "table.csv", "trials.jsonl", *figures])

@@ -9,12 +9,12 @@ from nearer.cli.values import positive
 from nearer.common.words import name
 
 if TYPE_CHECKING:
-    from nearer.lab.benchmarks.data import Size
+    from nearer.lab.benchmarks.triplets import Size
 
 
 def sizes(text: str) -> tuple[Size, ...]:
     """Return numbers of objects and comparisons, such as ``1000x100000,2000x200000``."""
-    from nearer.lab.benchmarks.data import Size
+    from nearer.lab.benchmarks.triplets import Size
 
     both = [size.split("x") for size in text.lower().split(",")]
     if any(len(pair) != 2 for pair in both):

@@ -42,8 +42,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Report:
     """Run the benchmark."""
     from nearer.lab.benchmarks import speed, speed_table
-    from nearer.lab.benchmarks.peer import peer_program
-    from nearer.lab.benchmarks.tables import write_tables
+    from nearer.lab.common.cblearn import peer_program
+    from nearer.lab.common.tables import write_tables
 
     speed.check_losses(options.losses or speed.LOSSES)
     work = speed.Speed(

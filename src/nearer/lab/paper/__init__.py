@@ -5,17 +5,15 @@ for each tuned fit) -> table and figures.
 """
 
 from nearer.lab.paper.protocol import EXPERIMENTS, MUSIC, SYNTHETIC, Experiment
-from nearer.lab.paper.runner import Interrupted, Run
-from nearer.lab.paper.table import table_csv, table_rows, table_text
+from nearer.lab.paper.runner import Run
+from nearer.lab.paper.table import table_rows, table_text
 
 __all__ = [
     "EXPERIMENTS",
     "MUSIC",
     "SYNTHETIC",
     "Experiment",
-    "Interrupted",
     "Run",
-    "table_csv",
     "table_rows",
     "table_text",
 ]

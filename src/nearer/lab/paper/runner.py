@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
 
-import joblib
 import numpy as np
 from tqdm import tqdm
 
+from nearer.lab.common.records import (
+    AMOUNT,
+    SHARE,
+    Record,
+    append_record,
+    check_figures,
+    cut_partial_line,
+    read_records,
+)
+from nearer.lab.common.running import Interrupted, side_by_side
 from nearer.lab.paper.methods import METHODS, candidates
 from nearer.lab.paper.protocol import MIN_SIZE, Experiment
-from nearer.lab.paper.store import AMOUNT, SHARE, append_record, check_figures, cut_partial_line, read_records
-from nearer.lab.paper.tuning import Record, Unit, fingerprint, run_unit
-from nearer.report.checks import Check, string, whole
+from nearer.lab.paper.tuning import Unit, fingerprint, run_unit
+from nearer.study.schema_checks import Check, string, whole
 
 _FIGURES: dict[str, Check] = {
     **dict.fromkeys(("error", "error_strict", "error_embedding"), SHARE),
     "settings": string, "n_warnings": whole(), "seconds": AMOUNT,
 }  # fmt: skip
-
-
-class Interrupted(Exception):
-    """A run was stopped from outside; the message says what is kept and how to go on."""
-
-
-def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
-    """Call a function with each tuple of arguments, in several processes, and yield results as they come.
-
-    Examples
-    --------
-    >>> list(side_by_side(pow, [(2, 3), (3, 2)], n_jobs=1))
-    [8, 9]
-    """
-    parallel = joblib.Parallel(n_jobs=min(n_jobs, max(len(calls), 1)), return_as="generator_unordered")
-    results: Iterator[Any] = parallel(joblib.delayed(function)(*arguments) for arguments in calls)
-    return results
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 import numpy as np
 
+from nearer.lab.common.records import Record
 from nearer.lab.paper.methods import METHODS
-from nearer.lab.paper.paper import published
 from nearer.lab.paper.protocol import Experiment
-from nearer.lab.paper.tuning import Record
+from nearer.lab.paper.published import published
 
 
 class Row(TypedDict):
@@ -79,21 +77,6 @@ def _row(experiment: Experiment, size: int, method: str, records: Sequence[Recor
         n_warnings=sum(record["n_warnings"] for record in records),
         seconds_median=float(np.median([record["seconds"] for record in records])),
     )
-
-
-def table_csv(rows: Sequence[Row]) -> str:
-    """Return the table with all columns, for programs.
-
-    Examples
-    --------
-    >>> table_csv([]).split(",")[:3]
-    ['size', 'method', 'trials']
-    """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(Row.__annotations__), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(dict(row) for row in rows)
-    return text.getvalue()
 
 
 _HEAD = """\

@@ -10,7 +10,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
@@ -19,11 +19,10 @@ from threadpoolctl import threadpool_limits
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.metrics import comparison_error
+from nearer.lab.common.records import Record
 from nearer.lab.paper.methods import METHODS, Settings, candidates
 from nearer.lab.paper.protocol import Experiment, draw_trial, n_folds
 from nearer.problems.distances import error_from_margins, soft_error
-
-Record: TypeAlias = dict[str, Any]
 
 #: Raised whenever the same seed and grid would give other figures than before: old records then no longer count.
 PROTOCOL_VERSION = 1

@@ -1,0 +1,160 @@
+"""Labels of objects, people and trials: read, numbered, translated and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.data.refusing import Indices, Labels, Mask, check_length, refuse, show
+
+
+def read_objects(objects: Any) -> Labels:
+    """Return distinct labels as a 1-D array of their own memory."""
+    labels = read_labels(objects, "objects").copy()
+    if len(labels) == 0:
+        raise ValueError("objects is empty; pass at least one label, or leave it out")
+    seen: dict[Any, int] = {}
+    for position, label in enumerate([] if are_indices(labels) else _plain(labels)):
+        if _hashed(seen, label, position) != position:
+            raise ValueError(
+                f"objects holds {show(label)} twice, at {seen[label]} and {position}; labels must be distinct"
+            )
+    return labels
+
+
+def read_labels(values: Any, name: str, m: int | None = None) -> Labels:
+    """Return labels as a 1-D array without missing ones, of length m if given."""
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise ValueError(f"{name} must be a sequence of labels, not {values!r}")
+    labels = values if isinstance(values, np.ndarray) else _label_array(list(values))
+    check_length(labels, name, m)
+    refuse(missing(labels), lambda row: f"{name} has no label ({show(labels[row])})", f"give every entry of {name} one")
+    return labels
+
+
+def _label_array(labels: list[Any]) -> Labels:
+    if all(isinstance(label, str) for label in labels):
+        return np.array(labels, dtype=np.str_)
+    if all(isinstance(label, Integral) and not is_bool(label) for label in labels):
+        return np.array(labels)
+    return np.fromiter(labels, dtype=object, count=len(labels))
+
+
+def missing(labels: Labels) -> Mask:
+    """Return which labels are none: NaN, None or blank text."""
+    if labels.dtype.kind in "fc":
+        return np.isnan(labels)
+    if labels.dtype.kind in "mM":
+        return np.isnat(labels)
+    if labels.dtype.kind in "OU":
+        return np.fromiter((_is_missing(label) for label in labels.flat), bool, labels.size)
+    return np.zeros(labels.shape, dtype=bool)
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None or (isinstance(label, str) and not label.strip()):  # an empty cell of a spreadsheet
+        return True
+    try:
+        return bool(label != label)  # NaN and NaT
+    except (TypeError, ValueError):  # pandas.NA will not say; an array is no label, which hashing finds out
+        return type(label).__name__ == "NAType"
+
+
+def is_bool(value: Any) -> bool:
+    """Whether a value is a bool of Python or NumPy."""
+    return isinstance(value, bool | np.bool_)
+
+
+def _plain(labels: Labels) -> list[Any]:
+    """Python values, which hash alike whichever array held them; nanosecond dates would turn to integers."""
+    plain: list[Any] = list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
+    return plain
+
+
+def _hashed(codes: dict[Any, int], label: Any, code: int) -> int:
+    try:
+        return codes.setdefault(label, code)
+    except TypeError:
+        raise TypeError(
+            f"label {label!r} cannot be hashed; a label argument must be a string, number or tuple"
+        ) from None
+
+
+def factorize(table: NDArray[Any]) -> tuple[Labels, NDArray[np.intp]]:
+    """Return the distinct labels, sorted if they can be, and the table of their positions."""
+    if table.dtype.kind in "biufUSmM":
+        labels, codes = np.unique(table, return_inverse=True)
+        return labels, codes.reshape(table.shape)
+    found: dict[Any, int] = {}
+    first_seen = np.fromiter((_hashed(found, v, len(found)) for v in _plain(table)), np.intp, table.size)
+    first_seen = first_seen.reshape(table.shape)
+    names = list(found)
+    try:
+        names.sort()
+    except TypeError:
+        return _label_array(names), first_seen
+    rank = {name: position for position, name in enumerate(names)}
+    return _label_array(names), np.array([rank[name] for name in found], dtype=np.intp)[first_seen]
+
+
+def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
+    """Turn indices into ``labels`` into indices into ``objects``, which need only hold what rows mention."""
+    if are_indices(labels) and are_indices(objects) and len(objects) >= len(labels):
+        return indices
+    position = {label: index for index, label in enumerate(_plain(objects))}
+    new = np.array([position.get(label, -1) for label in _plain(labels)], dtype=np.intp)
+    translated = new[indices]
+    unknown = translated < 0
+    refuse(
+        unknown,
+        lambda row: f"object {show(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects",
+        "add it to the objects (on a fitted map: with place or partial_fit), or drop such rows",
+    )
+    return translated
+
+
+def union(parts: Sequence[Labels]) -> Labels:
+    """Return the labels found in any part, sorted if they can be, else in order of first appearance."""
+    distinct = list(dict.fromkeys(label for part in parts for label in _plain(part)))
+    return factorize(np.fromiter(distinct, dtype=object, count=len(distinct)))[0]
+
+
+def are_indices(objects: Labels) -> bool:
+    """Whether the labels are 0..n-1 in order."""
+    return objects.dtype.kind in "iu" and bool(np.array_equal(objects, np.arange(len(objects))))
+
+
+def same_labels(first: Labels, second: Labels) -> bool:
+    """Whether two label arrays name the same objects in the same order."""
+    if first is second or first.shape != second.shape:
+        return first is second
+    if first.dtype == second.dtype and first.dtype.kind != "O":
+        return bool(np.array_equal(first, second))
+    return _plain(first) == _plain(second)
+
+
+def common_objects(parts: list[Labels]) -> Labels:
+    """Return the labels of all parts; of plain indices, as many as the largest has."""
+    if all(same_labels(parts[0], part) for part in parts[1:]):
+        return parts[0]
+    if all(are_indices(part) for part in parts):
+        return max(parts, key=len)
+    return union(parts)
+
+
+def join_labels(parts: list[Labels | None], name: str) -> Labels | None:
+    """Return the labels of rows one after the other, in all parts or in none."""
+    present = [part for part in parts if part is not None]
+    if not present:
+        return None
+    if len(present) < len(parts):
+        raise ValueError(f"{len(present)} of {len(parts)} parts have {name}; give {name} to all parts or to none")
+    if len({part.dtype.kind for part in present}) > 1:
+        present = [part.astype(object) for part in present]  # or NumPy would turn the label 1 into "1"
+    return np.concatenate(present)

@@ -1,0 +1,131 @@
+"""Columns that take no part in a reading.
+
+All are listed with the answers. Those that may matter are told in a note: a column of objects, because an object may be
+missing; a column that is named like an anchor where several items are read; and beside near and far, a column of two
+values that may say whether a row is right as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from nearer.data.frame_columns import plain
+from nearer.formats.advice import as_column, one_of
+from nearer.formats.answers import Answers
+from nearer.formats.column_names import STEMS, SYNONYMS, by_plain, families
+from nearer.formats.layouts import Found, described, listing
+from nearer.formats.lists import readings
+from nearer.formats.table import Column, Table, present
+
+_MOSTLY = 0.5
+_ANCHORS = tuple(name for name in SYNONYMS["anchor"] if len(name) > 1)
+_RIGHT_WORDS = (
+    "correct iscorrect corr label labels agree agrees agreed agreement accuracy accurate acc isnear nearer iscloser "
+    "isright matches match sign truth outcome result valid vote"
+)
+_RIGHT = frozenset(_RIGHT_WORDS.split())
+_ENOUGH = 1000  # rows that show what a column holds
+_LISTED, _LONG = 10, 40  # columns in a message, and characters of each
+_MEMBER = re.compile(rf"({'|'.join(STEMS)})(\d{{1,4}}|[a-z])")
+
+
+def told(table: Table, found: Found, objects: list[object], candidates: list[str]) -> list[str]:
+    """Return notes about columns that hold objects, or an answer, and are not used.
+
+    A column holds objects if it belongs to a family of items, or if most of its cells in the first rows are labels of
+    objects, or lists of them. Where labels are numbers, cells that are numbers prove nothing.
+    """
+    used = set(found.names)
+    unused = [name for name in dict.fromkeys(candidates) if name not in used]
+    if not unused:
+        return []
+    labels = {str(label) for label in objects}
+    by_name = _by_name(table.names, used)
+    try:
+        peeked = (table.peek or table.load)(unused).columns
+    except ValueError:  # what is cut off at the beginning of a file may not be a table
+        peeked = table.load(unused).columns
+    holding = [name for name in unused if _holds(peeked[name], labels, name in by_name)]
+    notes = []
+    if len(holding) == 1:
+        notes.append(f"{table.source}: column {listing(holding)} holds objects and was not used")
+    elif holding:
+        notes.append(f"{table.source}: columns {listing(holding)} hold objects and were not used")
+    return notes + [
+        f"{table.source}: column {name!r} {why}"
+        for name in unused
+        if name not in holding and (why := _may_matter(name, peeked[name], found))
+    ]
+
+
+def _may_matter(name: str, column: Column, found: Found) -> str:
+    """Return what a column may mean that is not used and holds no object that others hold; nothing if it means none."""
+    values = {str(value) for value in present(column)}
+    if values and "items" in found.layout.roles and plain(name) in _ANCHORS:
+        return f"was not used; if it is the anchor, say {one_of('kind', ['grid'])} and {as_column('anchor', name)}"
+    named = "near" in found.roles or "near_1" in found.roles
+    if named and "answer" not in found.roles and len(values) == 2 and plain(name) in _RIGHT:
+        listed = " and ".join(sorted(values))
+        return (
+            f"holds {listed} and was not used; if it says whether near and far are right as they stand, say "
+            f"{as_column('answer', name)}"
+        )
+    return ""
+
+
+def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: dict[str, Column]) -> Answers:
+    """Return answers that tell which columns they were read from, and which they were not.
+
+    Columns that go with any kind of question may turn out to say nothing: empty ones, times that are no numbers, and
+    answers beside near and far.
+    """
+    nothing = {
+        "seconds": answers.seconds is None,
+        "confidence": answers.confidences is None,
+        "answer": "answer" not in found.layout.roles and answers.comparisons.answers is None,
+    }
+    columns = {
+        role: taken
+        for role, taken in found.roles.items()
+        if not nothing.get(role) and any((cells[name].codes >= 0).any() for name in taken)
+    }
+    used = {name for taken in columns.values() for name in taken}
+    return replace(answers, columns=columns, unused=tuple(dict.fromkeys(name for name in names if name not in used)))
+
+
+def told_columns(answers: Answers) -> str | None:
+    """Return in a line which columns were read and which were not; None if the answers come from no table."""
+    if not answers.columns:
+        return None
+    said = f"read: {described(answers.columns)}"
+    if not answers.unused:
+        return said
+    short = [name if len(name) <= _LONG else name[: _LONG - 3] + "..." for name in answers.unused[:_LISTED]]
+    more = f" and {len(answers.unused) - _LISTED} more" if len(answers.unused) > _LISTED else ""
+    return f"{said}; not used: {', '.join(short)}{more}"
+
+
+def _by_name(names: tuple[str, ...], used: set[str]) -> set[str]:
+    """Return columns that are named like items, with others of their family or beside one that is used."""
+    spelled = by_plain(names)
+    members = {name: match[1] for spelling, name in spelled.items() if (match := _MEMBER.fullmatch(spelling))}
+    stems = {stem for name, stem in members.items() if name in used}
+    return {name for family in families(spelled, used) for name in family} | {
+        name for name, stem in members.items() if stem in stems
+    }
+
+
+def _holds(column: Column, labels: set[str], named_so: bool) -> bool:
+    values = [str(column.values[code]) for code in set(column.codes[:_ENOUGH].tolist()) if code >= 0]
+    if named_so:
+        return bool(values)
+    words = [value for value in values if not value.replace(".", "").isdigit()]
+    return bool(words) and sum(_names(value, labels) for value in words) > _MOSTLY * len(values)
+
+
+def _names(text: str, labels: set[str]) -> bool:
+    """Whether a cell is the label of an object, or a list of such labels."""
+    if text in labels:
+        return True
+    return len(text) < 10_000 and any(len(items) > 1 and set(items) <= labels for items in readings(text))

@@ -1,0 +1,126 @@
+"""Whether distances can be trusted, as the doctor sees it, and that no two findings contradict each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.studies import simulate
+
+from nearer import Comparisons
+from nearer.checking import Finding, Findings, check
+from nearer.checking.case import Case
+from nearer.checking.enough import CURVE_CODES, agreed
+from nearer.checking.split_half import check_distances, distances_finding, with_distances
+from nearer.common.randomness import stream
+from nearer.formats.answers import Answers
+from nearer.reproducibility import SplitHalf
+
+CODES = {"distances": "good", "distances-roughly": "note", "distances-differ": "warning", "distances-unknown": "note"}
+
+
+def judged(answers, seed=0):
+    return check_distances(Case(answers, 2, stream(seed, "folds")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({}, "distances"),
+        ({"n_people": 12, "per_person": 40}, "distances-roughly"),
+        ({"n_people": 3, "per_person": 60}, "distances-differ"),
+        ({"n_people": 2, "per_person": 20}, "distances-unknown"),
+    ],
+)
+def test_distances_need_answers(changes, code):
+    finding = judged(simulate(seed=1, **changes).answers()).findings[0]
+    assert (finding.code, finding.level) == (code, CODES[code])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_clean_studies_of_many_sizes_raise_no_alarm(seed):
+    n_objects = [10, 20, 30, 50, 70, 90][seed]
+    study = simulate(seed, n_objects=n_objects, n_people=10, per_person=12 * n_objects, slope=[0.7, 1.0, 4.0][seed % 3])
+    assert judged(study.answers(), seed).findings[0].level in ("good", "note")
+
+
+def test_coins_have_no_distances():
+    coins = simulate(seed=2, slope=0.0)
+    assert judged(coins.answers()).findings[0].code == "distances-differ"
+
+
+def test_the_figure_of_a_part_is_stepped_up_to_all_answers(monkeypatch):
+    from nearer.checking import split_half
+
+    answers = simulate(seed=3).answers()
+    part = split_half.quick_part
+    monkeypatch.setattr(split_half, "quick_part", lambda study: part(study, 900))
+    found = judged(answers).counts["split_half"]
+    whole = 2 * len(answers) / 900 * found["half"] / (1 + (2 * len(answers) / 900 - 1) * found["half"])
+    assert found["reliability"] == pytest.approx(whole, rel=1e-3)
+
+
+def test_what_the_map_itself_shows_takes_the_place_of_the_quick_map():
+    findings = check(simulate(seed=1, n_people=5, per_person=60).answers(), random_state=0)
+    own = SplitHalf(0.9, 0.95, 0.94, 0.96, 5, 30, "trials")
+    replaced = with_distances(findings, own)
+    assert [each for each in replaced if each.code in CODES] == [distances_finding(own)]
+    assert len(replaced) == len(findings)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n_objects", "per_person", "repeated", "code"),
+    [
+        (1, 60, 200, 0.4, "learned"),
+        (0, 50, 110, 0.1, "still-learning"),  # at a ceiling of 15% to 31%, which is none
+        (1, 60, 150, 0.1, "still-learning"),
+        (2, 40, 60, 0.1, "still-learning"),
+        (1, 30, 60, 0.1, "still-learning"),
+    ],
+)
+def test_the_rule_of_thumb_asks_for_more_answers_unless_they_would_not_help(
+    seed, n_objects, per_person, repeated, code
+):
+    study = simulate(seed, n_objects=n_objects, per_person=per_person, repeated=repeated)
+    findings = check(study.answers(), random_state=seed)
+    codes = {finding.code: finding for finding in findings}
+    assert CURVE_CODES & codes.keys() == {code}
+    assert "rather-few" in codes
+    assert any("more make 4 n p log n" in finding.text for finding in findings) == (code != "learned")
+
+
+def test_a_settled_error_is_no_good_sign_while_distances_take_more_answers():
+    settled = Finding("good", "learned", "A map errs in 15%", "More would hardly help.")
+    split = SplitHalf(0.5, 0.7, 0.6, 0.8, 5, 30, "trials")
+    both = agreed(agreed(Findings("study.csv", (settled, distances_finding(split)))))
+    (finding,) = (each for each in both if each.code == "learned")
+    assert (finding.level, finding.text) == ("note", "More would hardly help. Distances take more.")
+    alone = agreed(with_distances(both, replace(split, reliability=0.95, low=0.9)))
+    assert settled in alone
+
+
+def test_distances_that_differ_from_split_to_split_are_no_good_sign():
+    assert distances_finding(SplitHalf(0.9, 0.95, 0.3, 0.99, 5, 30, "trials")).level == "note"
+
+
+def test_a_handful_of_answers_is_not_praised():
+    """Thirty odd-one-out answers of three people: nothing that rests on wide intervals is called good, or a bound."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(8, 2))
+    rows, trials = [], []
+    for trial in range(30):
+        shown = rng.choice(8, 4, replace=False)
+        away = np.linalg.norm(points[shown][:, None] - points[shown], axis=2).sum(axis=1)
+        odd = shown[np.argmax(away + rng.normal(scale=2.0, size=4))]
+        rest = shown[shown != odd]
+        rows += [[a, b, odd] for a in rest for b in rest if a != b]
+        trials += [trial] * 6
+    people = np.array(list("ABC"))[np.array(trials) % 3]
+    comparisons = Comparisons.from_triplets(rows, n_objects=8, annotators=people, trials=trials)
+    lines = np.arange(2, 32)
+    answers = Answers(comparisons, np.array(trials), "odd-one-out", "few.csv", lines, annotators=people[::6])
+    findings = check(answers, random_state=0)
+    codes = {finding.code: finding for finding in findings}
+    assert "vague-ceiling" in codes
+    assert "ceiling" not in codes
+    assert {finding.code for finding in findings if finding.level == "good"} <= {"connected", "enough"}
+    assert not any("no map can err" in finding.title for finding in findings)

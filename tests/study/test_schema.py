@@ -1,0 +1,128 @@
+"""One schema: what a study writes is what a report reads, and results of older versions are read as well."""
+
+import json
+
+import pytest
+from helpers.report_sample import color_results, empty_results
+
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import CKL, TSTE, BestOf
+from nearer.formats import read_answers
+from nearer.runs import RunSettings, fit_study
+from nearer.study.checked import checked
+from nearer.study.results import method_record, results_of
+from nearer.study.schema import FORMAT, KEYS
+
+ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
+
+
+def test_the_sample_has_every_key():
+    assert set(color_results()) == set(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 3}, "format 3, and this version of nearer reads formats 1 and 2"),
+        ({"objects": []}, r"objects must be a list of 1 or more; got \[\]"),
+        ({"embedding": [[0.0, 1.0]]}, r"shape \(3, p\); got \(1, 2\)"),
+        ({"embedding": [[0.0], [1.0, 2.0], [3.0]]}, "rows of numbers of one length"),
+        ({"embedding": [[0.0], [float("nan")], [1.0]]}, "row 1 holds a value that is not a finite number"),
+        ({"embedding": [[], [], []]}, "shape"),
+        ({"covariances": [[[1.0]]] * 3}, r"covariances must have the shape \(3, 2, 2\)"),
+        ({"attributes": {"size": [1, 2]}}, "'size' has 2 values for 3 objects"),
+    ],
+)
+def test_what_is_wrong_is_said(changes, message):
+    with pytest.raises(ValueError, match=message):
+        checked(empty_results(**changes))
+
+
+def test_missing_keys_are_named():
+    results = empty_results()
+    del results["scree"], results["seed"]
+    with pytest.raises(ValueError, match="lack scree, seed; write the results again"):
+        checked(results)
+
+
+def test_results_that_are_a_list_are_refused():
+    with pytest.raises(ValueError, match="must be a JSON object; got list"):
+        checked([])
+
+
+@pytest.fixture(scope="module")
+def answers():
+    rows = sample_triplets(make_gaussian(12, 2, random_state=0), 300, flipped=0.1, random_state=1).rows
+    return read_answers({"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2]})
+
+
+def test_a_study_writes_every_key_and_nothing_else(answers):
+    study = fit_study(answers, RunSettings("STE", 2, quick=True, parameters={"trace": 0.03}))
+    results = json.loads(json.dumps(results_of(study, ABOUT)))
+    assert set(results) == set(KEYS)
+    assert results["format"] == FORMAT
+    assert checked(results) == results
+
+
+def test_what_is_missing_is_told_by_name(answers):
+    study = fit_study(answers, RunSettings("STE", 2, by="trials", n_resamples=0, quick=True))
+    assert (study.missing, study.interrupted) == ((), False)
+    few = read_answers({"anchor": [0, 1, 2], "near": [1, 2, 0], "far": [2, 0, 1]})
+    study = fit_study(few, RunSettings("STE", 1, quick=True))
+    assert "distances" in study.missing
+    assert results_of(study, ABOUT)["missing"] == list(study.missing)
+    assert any(note.startswith("no reproducibility of distances: ") for note in study.notes)
+
+
+def test_a_chosen_method_is_a_record():
+    assert method_record(TSTE(3, alpha=3.0, trace=0.001, random_state=5)) == {
+        "name": "TSTE", "parameters": {"alpha": 3.0, "trace": 0.001},
+    }  # fmt: skip
+    assert method_record(CKL(random_state=1)) == {"name": "CKL", "parameters": {}}
+    assert method_record(BestOf()) == {"name": "BestOf", "parameters": {}}
+
+
+def of_format_1(**changes):
+    made = color_results(format=1, **changes)
+    for key in ("missing", "interrupted", "placed", "reproducibility", "ellipse_size", "regions", "trend"):
+        del made[key]
+    return made
+
+
+def test_format_1_is_read_as_format_2():
+    known = checked(of_format_1(notes=None))
+    assert set(known) == set(KEYS)
+    assert (known["format"], known["missing"], known["interrupted"]) == (2, [], False)
+    assert known["reproducibility"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ("held-out error", "error"),
+        ("noise ceiling", "ceiling"),
+        ("findings", "findings"),
+        ("reproducibility of distances", "distances"),
+        ("ellipses", "places"),
+        ("reliability of annotators", "annotators"),
+        ("learning curve", "curve"),
+    ],
+)
+def test_the_notes_of_format_1_told_what_is_missing(words, part):
+    assert checked(of_format_1(notes=["a note", f"no {words}: too few answers"]))["missing"] == [part]
+    stopped = checked(of_format_1(notes=["the run was stopped before its end"]))
+    assert (stopped["missing"], stopped["interrupted"]) == ([], True)
+
+
+def test_format_1_told_methods_by_their_repr():
+    settings = {"method": "CKL(n_components=3)", "chosen": {"method": "TSTE(n_components=3, trace=0.03)", "power": 2}}
+    known = checked(of_format_1(settings=settings))
+    assert known["settings"]["method"] == "CKL"
+    assert known["settings"]["chosen"] == {"method": {"name": "TSTE", "parameters": {"trace": "0.03"}}, "power": 2}
+    choice = color_results()["dimension"] | {"method": "SOE(trace=0.01)"}
+    assert checked(of_format_1(dimension=choice))["dimension"]["method"]["name"] == "SOE"
+
+
+def test_format_2_takes_no_repr():
+    with pytest.raises(ValueError, match=r"settings\.chosen\.method must be an object; got 'CKL\(\)'"):
+        checked(color_results(settings={"method": "BestOf", "chosen": {"method": "CKL()"}}))
