@@ -23,12 +23,13 @@ $(READY): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/nearer demo
 
+# Python's own tracebacks: pytest's parse all of scikit-learn's checks for each one that is expected to fail.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --tb=native
 
 # With the tests that are marked slow: the same claims at larger sizes.
 test-all: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m ''
+	$(BIN)/python -m pytest -n 2 --dist worksteal --tb=native -m ''
 
 # The oldest versions that pyproject.toml allows, on the parts that lean on them most. What they compile is kept apart:
 # two versions of numba throw away each other's loops.
