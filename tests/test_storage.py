@@ -149,3 +149,28 @@ def test_a_damaged_calibration_is_refused(tmp_path, calibration):
     change(folder, lambda what: what["fitted"]["dict"].update(_calibration=calibration))
     with pytest.raises(ValueError, match="_calibration"):
         load_model(folder)
+
+
+def test_a_loaded_dmoe_refits_with_the_shares_of_its_search(tmp_path):
+    model = DMOE(2, random_state=0).fit(ANSWERS)
+    again = load_model(save_model(model, tmp_path))
+    assert (model.cv_results_["share"] > 0).sum() > 1
+    expected, found = (each.with_chosen_settings().fit(ANSWERS) for each in (model, again))
+    np.testing.assert_array_equal(found.gram_, expected.gram_)
+    np.testing.assert_array_equal(found.embedding_, expected.embedding_)
+
+
+def test_a_model_of_the_version_before_is_read(tmp_path):
+    """Its solver still had the rank and the start, and its search was left out."""
+    model = DMOE(2, rank=2, random_state=0).fit(ANSWERS)
+    folder = save_model(model, tmp_path)
+
+    def older(what):
+        state = what["fitted"]["dict"]
+        state["solver_"]["fields"]["rank"] = 2
+        state["_search"] = None
+
+    change(folder, older)
+    again = load_model(folder)
+    np.testing.assert_array_equal(again.embedding_, model.embedding_)
+    assert again.with_chosen_settings().penalty == model.penalty_

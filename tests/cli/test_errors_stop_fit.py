@@ -102,6 +102,6 @@ def test_the_quick_look_finds_the_errors_of_the_whole_one(text, tmp_path):
 
 
 def test_no_other_check_can_find_an_error():
-    """The checks that fit runs are those of structure.py: an error found elsewhere would pass it."""
+    """The checks that fit runs are those of sampling.py: an error found elsewhere would pass it."""
     folder = Path(nearer.checking.__file__).parent
-    assert [path.name for path in folder.glob("*.py") if 'Finding("error"' in path.read_text()] == ["structure.py"]
+    assert [path.name for path in folder.glob("*.py") if 'Finding("error"' in path.read_text()] == ["sampling.py"]

@@ -142,3 +142,9 @@ def test_a_weight_is_as_good_as_a_repeated_row():
     weighted = BestOf(2, methods=methods, n_objects=25, random_state=0).fit(NOISY.rows, sample_weight=weights)
     repeated = BestOf(2, methods=methods, n_objects=25, random_state=0).fit(np.repeat(NOISY.rows, weights, axis=0))
     np.testing.assert_allclose(weighted.predict_proba(NOISY), repeated.predict_proba(NOISY), atol=1e-5)
+
+
+@pytest.mark.parametrize("methods", [(), [], "CKL", [CKL]])
+def test_no_methods_to_choose_from_are_refused(methods):
+    with pytest.raises(ValueError, match="methods must be estimators"):
+        BestOf(methods=methods).fit([[0, 1, 2], [1, 0, 2]])

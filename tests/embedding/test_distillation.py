@@ -143,7 +143,7 @@ def test_an_interrupt_between_two_descents_keeps_the_averaged_matrix(monkeypatch
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nearer.embedding.dmoe.estimator.gram_map", interrupted)
+    monkeypatch.setattr("nearer.embedding.dmoe.estimator.distilled_gram", interrupted)
     model = DMOE(2)
     with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
         model.fit(TRAIN)

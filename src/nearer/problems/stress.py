@@ -62,6 +62,11 @@ class StressProblem:
         # The mean of the points has an eigenvalue of 0 up to rounding, whose inverse would swamp all others.
         return np.asarray(np.linalg.pinv(self.laplacian(self.order.weights), rcond=1e-10, hermitian=True))
 
+    def stress(self, points: FloatArray) -> float:
+        """Return Kruskal's stress of points, at the size where it has a meaning."""
+        _, missed = self.order.disparities(self.distances(self.scaled(points)))
+        return float(np.sqrt(max(missed, 0.0)))
+
     def scaled(self, points: FloatArray) -> FloatArray:
         """Return points scaled such that their distances have a mean square of 1, unless they are all the same."""
         size = np.sqrt(self.order.weights @ self.distances(points) ** 2)
