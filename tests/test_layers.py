@@ -120,3 +120,10 @@ def test_every_part_has_its_place():
     parts = {path.stem if path.is_file() else path.name for path in ROOT.iterdir()}
     assert parts - {"__init__", "__pycache__", "py"} == HEIGHT.keys() | FACADES
     assert not any(name.startswith("_") for name in HEIGHT)
+
+
+def test_lab_is_named_in_the_table_of_commands_alone():
+    naming = [path for path in ROOT.rglob("*.py") if '"nearer.lab' in path.read_text(encoding="utf-8")]
+    assert {str(path.relative_to(ROOT)) for path in naming if path.relative_to(ROOT).parts[0] != "lab"} == {
+        "cli/main.py"
+    }

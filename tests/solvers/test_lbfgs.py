@@ -418,3 +418,11 @@ def test_problems_that_it_cannot_handle_are_refused():
         run(over_gram(easy(), Hinge()), Factored())
     with pytest.raises(ValueError, match="projected"):
         run(over_points(easy(), MeanVariance()), Factored())
+
+
+def test_an_array_start_may_hold_objects_that_nothing_mentions():
+    start = np.random.default_rng(0).normal(size=(20, 2))
+    model = STE(n_objects=20, solver=Factored(start=start)).fit(easy().rows)
+    again = STE(solver=Factored(start=start[:15])).fit(easy().rows)
+    np.testing.assert_array_equal(model.embedding_[:15], again.embedding_)
+    assert not model.embedding_[15:].any()

@@ -94,7 +94,7 @@ def _judge_twice(case: Case, part: Comparisons, names: Labels, person: NDArray[n
 
 
 def _agreement(case: Case, part: Comparisons, learned: NDArray[np.bool_]) -> FloatArray:
-    """Return 2 P - 1 of each answer, shape (m,), on a map of other people's answers among those to be learned from."""
+    """Return 2 P - 1 of each answer, (m,), under a map fitted to the other people of the training set."""
     agreement = np.zeros(len(part))
     answers = 1 if part.answers is None else part.answers
     for others, own in WholeKFold(_N_GROUPS, by="annotators", random_state=case.rng).split(part):

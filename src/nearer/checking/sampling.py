@@ -196,7 +196,7 @@ def _part_names(case: Case, parts: list[Any]) -> tuple[str, ...]:
 
 
 def _few_anchors(case: Case) -> tuple[Finding, ...]:
-    """Find triplets all of whose pairs contain one of so few objects that all others are free to turn about those."""
+    """Find triplets with so few anchors that the map is free to rotate about them."""
     rows, p = case.comparisons.rows, case.n_components
     if rows.shape[1] != 3:
         return ()

@@ -114,7 +114,7 @@ def _same_numbers(first: str, second: str) -> bool:
 
 
 def check_one_sided(case: Case) -> Outcome:
-    """Find that objects are ever near or ever far: near and far then hold different objects, or spellings of them."""
+    """Find objects that are always near, or always far: the two columns then hold different objects, or spellings."""
     if case.answers.kind != "triplet" or case.comparisons.rows.shape[1] != 3:
         return Outcome()  # of many options most are far
     near, far = case.comparisons.rows[:, 1:].T

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
@@ -18,6 +21,6 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     'mind the gap'
     """
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nearer."):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)

@@ -209,16 +209,19 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
 
         What the fit has chosen is not chosen again: the fits of a bootstrap or of split halves take the same settings.
         """
+        check_is_fitted(self)
         same: OrdinalEmbedding = clone(self)
         return same
 
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, for what takes many fits: one like this, or a faster one of its kind."""
+        check_is_fitted(self)
         same: OrdinalEmbedding = clone(self)
         return same
 
     def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
         """Return maps drawn from the distribution that the fit has found; None for a method that finds one map."""
+        check_is_fitted(self)
         return None
 
     def check_consistency(self) -> None:

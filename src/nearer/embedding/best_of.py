@@ -188,18 +188,22 @@ class BestOf(OrdinalEmbedding):
     @property
     def chosen_(self) -> OrdinalEmbedding:
         """The method that was chosen: `best_`."""
+        check_is_fitted(self)
         return self.best_.chosen_
 
     def with_chosen_settings(self) -> OrdinalEmbedding:
         """Return the chosen method with the settings of its fit, not yet fitted."""
+        check_is_fitted(self)
         return self.best_.with_chosen_settings()
 
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return that of the chosen method."""
+        check_is_fitted(self)
         return self.best_.quick_stand_in()
 
     def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
         """Return those of the chosen method."""
+        check_is_fitted(self)
         return self.best_.map_draws(n_draws, random_state)
 
     def _take_over(self) -> None:

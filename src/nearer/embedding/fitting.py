@@ -119,7 +119,7 @@ def checked_solver(solver: object) -> AnySolver:
 
 
 def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
-    """Return a map to go on from; None if it is flat or a point: it has no gradient out of that, and would stay so."""
+    """Return a map to go on from; None if it is degenerate, with no gradient in the missing directions."""
     if start is None or start.shape[1] != rank or np.linalg.matrix_rank(start) < min(rank, len(start) - 1):
         return None
     return start
@@ -164,9 +164,12 @@ def fit_points(
         return _fit_seen(source, recipe, rng, start, callback)
     n = source.n_objects
     among, seen = restricted(source.comparisons)
-    given = getattr(recipe.solver, "start", None) if start is None else start
-    if given is not None and not isinstance(given, str) and np.shape(given) == (n, recipe.rank):
-        start = np.asarray(given)[seen]
+    if start is not None:
+        start = start[seen]
+    solver: Any = recipe.solver
+    given = solver.start
+    if not isinstance(given, str) and np.shape(given) == (n, recipe.rank):
+        recipe = recipe._replace(solver=replace(solver, start=np.asarray(given)[seen]))
     fitted = _fit_seen(InMemory(among), recipe, rng, start, callback)
     embedding = np.zeros((n, recipe.rank))
     embedding[seen] = fitted.embedding

@@ -213,7 +213,7 @@ class NonmetricMDS(LossEmbedding):
         self._say(solution)
 
     def _solver(self) -> Smacof:
-        return Smacof(self.tol, self.max_iter)
+        return Smacof(tol=self.tol, max_iter=self.max_iter)
 
     def _restarted(
         self, problem: StressProblem, first: Callable[[], FloatArray], callback: Callback | None

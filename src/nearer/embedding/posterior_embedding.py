@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import chi2
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
@@ -139,11 +140,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
         """Return maps drawn from the posterior, and the covariances of the places."""
+        check_is_fitted(self)
         maps = self.sample(n_draws, random_state)[:, :, : self.embedding_.shape[1]]
         return MapDraws(maps, self.covariances_)
 
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return CKL, whose model of answers is of the same kind, with seconds in place of minutes for a fit."""
+        check_is_fitted(self)
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         return CKL(self.embedding_.shape[1], random_state=seed)
 

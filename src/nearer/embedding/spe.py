@@ -143,7 +143,7 @@ class SPE(TakesGraphs, GramEmbedding):
         onto: FloatArray | None = None,
     ) -> None:
         """Solve for the objects that are seen, put the others at the origin, and keep the map."""
-        n, solver = comparisons.n_objects, CuttingPlanes(self.tol)
+        n, solver = comparisons.n_objects, CuttingPlanes(tol=self.tol)
         problem = StructureProblem(oracle, self.margin, self.slack, self._rank(n))
         rng = stream(self.random_state, "start")
         with self._telling_of_interrupts():

@@ -123,7 +123,7 @@ def learning_curve(
 def _standard_error(
     differences: FloatArray, weights: FloatArray, clusters: NDArray[np.intp], repeats: NDArray[np.intp]
 ) -> float:
-    """Return that of a mean of differences between maps: of the answers tested, and of what varies between repeats."""
+    """Return the standard error of the mean difference of two errors: from the answers tested, and between repeats."""
     variance = clustered_variance(differences, weights, clusters)
     between = clustered_variance(differences, weights, repeats) if repeats[-1] > 0 else 0.0
     return float(np.sqrt(variance + between))

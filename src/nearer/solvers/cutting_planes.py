@@ -47,7 +47,7 @@ class CuttingState:
     stalled: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CuttingPlanes:
     """Settings of the cutting-plane method.
 

@@ -55,7 +55,7 @@ class FactoredState:
     since_best: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Factored:
     """Settings of L-BFGS over points.
 

@@ -75,7 +75,7 @@ def agreeing_within(tol: float) -> float:
 
 
 def several_by_default(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> bool:
-    """Whether a solver that leaves the number of descents open gets several: in few dimensions, at a small size."""
+    """Whether to use several starts by default: few dimensions and a small problem."""
     return (
         isinstance(solver, Factored)
         and solver.n_init is None

@@ -35,7 +35,7 @@ class SmacofState:
     recent: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Smacof:
     """Settings of SMACOF.
 

@@ -64,7 +64,7 @@ class SVRGState:
     rejected: int = 0  # epochs in a row that ended higher than they began
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SVRG:
     """Settings of stochastic variance-reduced descent over points.
 

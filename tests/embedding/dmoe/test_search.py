@@ -4,7 +4,8 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
@@ -15,6 +16,7 @@ from nearer.embedding.dmoe.paths import along
 from nearer.embedding.dmoe.search import CrossValidation, worth_tuning
 from nearer.problems.distances import error_from_margins
 from nearer.solvers import ADMM
+from nearer.storage import load_model, save_model
 from nearer.streaming import ComparisonsFile
 
 POINTS = make_gaussian(30, 2, random_state=0)
@@ -206,3 +208,16 @@ def test_the_search_costs_some_fits():
         return time.process_time() - start
 
     assert seconds(DMOE()) < 30 * seconds(DMOE(penalty=Penalty()))
+
+
+def test_settings_that_are_set_later_end_what_was_chosen(tmp_path):
+    fitted = DMOE(2, random_state=0).fit(CLEAN)
+    chosen = fitted.with_chosen_settings()
+    given = clone(chosen).set_params(penalty=Penalty(0.9, 0.5), nu=0.0, power=1).fit(CLEAN)
+    assert (given.penalty_, given.nu_) == (Penalty(0.9, 0.5), 0.0)
+    kept = clone(chosen).set_params(random_state=0, n_objects=None).fit(CLEAN)
+    np.testing.assert_allclose(kept.gram_, fitted.gram_, atol=1e-6 * np.abs(fitted.gram_).max())
+    again = load_model(save_model(kept, tmp_path))
+    np.testing.assert_array_equal(again.gram_, kept.gram_)
+    with pytest.raises(NotFittedError):
+        DMOE().with_chosen_settings()

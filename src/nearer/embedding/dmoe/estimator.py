@@ -7,6 +7,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
@@ -38,6 +39,7 @@ MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
 OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
+_SEARCHED = {"n_components", "penalty", "nu", "power", "rank", "solver"}
 FEW_COMPARISONS = 15  # for each object
 
 
@@ -132,7 +134,7 @@ class DMOE(GramEmbedding):
     best_index_: int
     _choice: Candidate
     _search: SearchResult | None
-    _given_search: SearchResult | None = None
+    _given_search: SearchResult  # of `with_chosen_settings`
     _calibration: Calibration | None
 
     def __init__(
@@ -189,7 +191,7 @@ class DMOE(GramEmbedding):
 
     def _searched(self, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> SearchResult | None:
         """Return what cross-validation says of the settings that are open; None where there is nothing to choose."""
-        if self._given_search is not None:
+        if hasattr(self, "_given_search"):
             return self._given_search
         given = self._given()
         if given.rank is not None and kind == "factored":
@@ -254,7 +256,7 @@ class DMOE(GramEmbedding):
         return OF_RANK if kind == "auto" else _SOLVERS["factored"]
 
     def _with_map(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Fitted:
-        """Return a fit whose map is the best of its dimension, where the search knows it, and whose matrix predicts."""
+        """Refit the map in p dimensions with the best settings of rank p; predictions use the Gram matrix."""
         if not isinstance(comparisons, Comparisons):
             return fitted
         choice, p = self._choice, self.n_components
@@ -271,7 +273,7 @@ class DMOE(GramEmbedding):
         return with_points(fitted, comparisons, Recipe(best.loss, best.penalty, OF_RANK, p))
 
     def _averaged(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Fitted:
-        """Return a fit whose matrix is the average of all settings that share in it, and whose map answers as it does.
+        """Average the Gram matrices by share, then distil the map from the average.
 
         Not if a rank was asked for, nor after an interrupt.
         """
@@ -301,6 +303,7 @@ class DMOE(GramEmbedding):
 
     def with_chosen_settings(self) -> DMOE:
         """Return a DMOE, not yet fitted, that takes over the settings, their shares and the calibration of this fit."""
+        check_is_fitted(self)
         same: DMOE = clone(self)
         if self._search is not None and self._search.has_best and not self._search.interrupted:
             same._given_search = self._search
@@ -312,9 +315,16 @@ class DMOE(GramEmbedding):
 
     def __sklearn_clone__(self) -> Self:
         copy: Self = super().__sklearn_clone__()
-        if self._given_search is not None:
+        if hasattr(self, "_given_search"):
             copy._given_search = self._given_search
         return copy
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of the search are searched again, also after `with_chosen_settings`."""
+        if params.keys() & _SEARCHED:
+            self.__dict__.pop("_given_search", None)
+        result: Self = super().set_params(**params)
+        return result
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).

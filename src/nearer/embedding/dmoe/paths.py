@@ -91,8 +91,7 @@ def _gram_matrices(candidates: Sequence[Candidate], train: Comparisons, closed: 
 
 
 def _points(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[Points]:
-    rank = candidates[0].rank
-    assert rank != "full"
+    rank = int(candidates[0].rank)
     # The direction of an object that none of these comparisons mentions would take a place in the start.
     n_objects = train.n_objects
     train, seen = restricted(train)

@@ -321,7 +321,7 @@ class _Race:
         return self.comparisons.sample_weight[np.concatenate(self.folds)]
 
     def _stand(self, most: int) -> None:
-        """Work out how far each candidate lies behind the best; those that lie too far, or beyond ``most``, are out."""
+        """Measure how far each candidate lies behind the best; drop those beyond 2 standard errors, or ``most``."""
         weights = self._weights()
         running = np.isfinite(self.behind)
         losses = self.losses()[running]

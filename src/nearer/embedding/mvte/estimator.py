@@ -129,8 +129,7 @@ class MVTE(OrdinalEmbedding):
     def responsibilities_(self) -> FloatArray:
         """How likely each view is the one that a row of `comparisons_` was judged from, (m, n_views_)."""
         check_is_fitted(self)
-        assert isinstance(self.comparisons_, Comparisons)
-        answers = Answers(self.comparisons_)
+        answers = Answers(self._in_memory(self.comparisons_))
         shares = judge(self.views_, self._views().mixture, answers, StudentT(self.alpha_)).shares
         return np.ascontiguousarray(answers.acts.spread(shares).T)
 
@@ -148,6 +147,7 @@ class MVTE(OrdinalEmbedding):
 
         A fit to other comparisons may put another view first, and then says nothing of where objects lie in this one.
         """
+        check_is_fitted(self)
         if self.n_views_ > 1:
             raise ValueError(
                 f"the map is the first of {self.n_views_} views ({percent(self.weights_[0])} of the answers), and maps "
@@ -157,6 +157,7 @@ class MVTE(OrdinalEmbedding):
 
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return an MVTE, not yet fitted, of the chosen number of views and degrees of freedom."""
+        check_is_fitted(self)
         same: OrdinalEmbedding = clone(self).set_params(n_views=self.n_views_, alpha=self.alpha_)
         return same
 

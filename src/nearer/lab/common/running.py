@@ -1,4 +1,4 @@
-"""Work that can be stopped and gone on with: calls side by side, and what a stopped run says."""
+"""Resumable runs: calls side by side, and what an interrupted run says."""
 
 from __future__ import annotations
 
