@@ -44,7 +44,7 @@ def run(arguments, capsys):
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
+def fitted(tmp_path_factory, few_repeats):
     folder = tmp_path_factory.mktemp("study")
     file = write_answers(folder / "answers.csv")
     assert main(["fit", str(file), "-o", str(folder / "map"), "--resamples", "10", "--method", "STE"]) == 0
