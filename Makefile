@@ -7,17 +7,23 @@ READY  := $(VENV)/.ready
 # Trials run side by side; a thread pool inside each of them only gets in the way.
 export OPENBLAS_NUM_THREADS ?= 1
 
+# What Python compiles at the first import is kept; pip compiles nothing, of which most would never be imported.
+unexport PYTHONDONTWRITEBYTECODE
+PIP_INSTALL := -m pip install --quiet --no-compile
+
 LOWEST := .venv-lowest
 DIST   := .venv-dist
 
-.PHONY: setup demo test test-all test-lowest lint format docs dist bench clean
+.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist bench clean
 
 setup: $(READY)
+
+setup-lowest: $(LOWEST)/.ready
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "nearer needs Python 3.11 or newer; set PYTHON=..."'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 demo: setup
@@ -34,12 +40,12 @@ test-all: setup
 # The oldest versions that pyproject.toml allows, on the parts that lean on them most. What they compile is kept apart:
 # two versions of numba throw away each other's loops.
 LOWEST_TESTS ?= tests/embedding tests/solvers tests/formats tests/data
-test-lowest: $(LOWEST)/.ready
+test-lowest: setup-lowest
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n 2 --dist worksteal $(LOWEST_TESTS)
 
 $(LOWEST)/.ready: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[plot,data,bench,parquet,frames]' \
+	$(LOWEST)/bin/python $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[plot,data,bench,parquet,frames]' \
 		clarabel hypothesis pandas polars pytest pytest-xdist
 	touch $@
 
@@ -62,7 +68,7 @@ dist: setup
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv $(DIST)
-	$(DIST)/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls $(CURDIR)/dist/*.whl)[plot]"
+	$(DIST)/bin/python $(PIP_INSTALL) --constraint constraints.txt "$$(ls $(CURDIR)/dist/*.whl)[plot]"
 	cd $(DIST) && bin/nearer demo
 
 bench: setup

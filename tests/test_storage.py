@@ -7,7 +7,7 @@ import pytest
 
 from nearer import Comparisons, Penalty, embedding
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import CKL, DMOE, STE, BestOf, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, MVTE, STE, BestOf, PosteriorEmbedding
 from nearer.posterior import NUTS
 from nearer.solvers import Factored
 from nearer.storage import load_model, save_model
@@ -21,6 +21,9 @@ NAMED = Comparisons.from_triplets(
     trials=np.repeat(np.arange(75), 2),
 )
 MODELS = {name: getattr(embedding, name)(2, random_state=0) for name in embedding.__all__}
+MODELS["BestOf"] = BestOf(2, n_folds=2, random_state=0)
+MODELS["MVTE"] = MVTE(2, alpha=3.0, n_init=1, random_state=0)  # finds the number of views
+MODELS["MVTE of two views"] = MVTE(2, n_views=2, n_init=1, random_state=0)  # finds alpha
 MODELS["PosteriorEmbedding"] = PosteriorEmbedding(2, solver=NUTS(2, 60, 60), random_state=0)
 MODELS["variational"] = PosteriorEmbedding(2, solver="variational", random_state=0)
 MODELS["DMOE with values"] = DMOE(3, penalty=Penalty(trace=0.2), nu=0.5, random_state=0)

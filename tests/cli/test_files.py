@@ -10,6 +10,7 @@ import pytest
 
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import BestOf
 from nearer.formats import read_answers
 from nearer.metrics import comparison_error
 from nearer.storage import load_model
@@ -43,7 +44,7 @@ def run(arguments, capsys):
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
+def fitted(tmp_path_factory, few_repeats):
     folder = tmp_path_factory.mktemp("study")
     file = write_answers(folder / "answers.csv")
     assert main(["fit", str(file), "-o", str(folder / "map"), "--resamples", "10", "--method", "STE"]) == 0
@@ -124,7 +125,8 @@ def test_place_puts_a_new_object_where_it_belongs(fitted, tmp_path, capsys):
     assert run(["report", tmp_path / "larger"], capsys)[0] == 0
 
 
-def test_a_map_of_the_method_that_was_chosen_can_be_added_to(tmp_path, capsys):
+def test_a_map_of_the_method_that_was_chosen_can_be_added_to(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(BestOf.__init__.__kwdefaults__, "n_folds", 2)  # of five, for speed
     labels = [*LABELS[:-2], "new", "newer"]
     file = write_answers(tmp_path / "answers.csv", m=150, labels=labels[:-2], points=POINTS[:-2])
     assert run(["fit", file, "-o", tmp_path / "map", "--quick", "--dimensions", "2"], capsys)[0] == 0

@@ -7,12 +7,12 @@ import pytest
 
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.evaluation.bootstrap import bootstrap
 from nearer.report.wording import method_name
 from nearer.study import read_results
 from nearer.study.citations import citations
 from nearer.study.settings import METHODS
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 LABELS = np.array(["oak", "elm", "ash", "yew", "fir", "box", "bay", "fig", "larch"])
 OPTIONS = ["--dimensions", "2", "--resamples", "10"]
 SETTINGS = {
@@ -49,8 +49,7 @@ def run(capsys, *arguments):
 
 
 @pytest.mark.parametrize("method", SETTINGS)
-def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(bootstrap.__kwdefaults__, "n_simulations", 5)  # of 60 fits; the ellipses need not be right
+def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys):
     folder, larger = tmp_path / "map", tmp_path / "larger"
     options = ["--method", method, "--set", SETTINGS[method], *OPTIONS]
     status, out, err = run(capsys, "fit", files["answers"], "-o", folder, *options)

@@ -2,6 +2,7 @@ import re
 from pathlib import Path
 
 from nearer.cli.main import main
+from nearer.embedding import BestOf
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -23,10 +24,13 @@ def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
     assert main(["example", "study"]) == 0
     table = tmp_path / "study" / "answers.csv"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
-    table.write_text("".join(lines[:401]), encoding="utf-8")  # of five people, for speed
-    exec(compile(LONG, "README.md", "exec"), {})
+    table.write_text("".join(lines[:241]), encoding="utf-8")  # of three people, for speed
+    monkeypatch.setitem(BestOf.__init__.__kwdefaults__, "n_folds", 2)  # of five, for speed
+    fewer = LONG.replace("n_resamples=50", "n_resamples=10")
+    assert fewer != LONG
+    exec(compile(fewer, "README.md", "exec"), {})
     out = capsys.readouterr().out
-    assert re.search(r"39\d answers by 5 people", out)
+    assert re.search(r"2[34]\d answers by 3 people", out)
     assert "chosen" in out
     assert float(re.search(r"held-out error (0\.\d+)", out)[1]) < 0.3
     assert (tmp_path / "map.png").stat().st_size > 10_000
@@ -34,7 +38,9 @@ def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
 
 def test_the_sure_example_finds_two_dimensions(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile(SURE, "README.md", "exec"), {})
+    smaller = SURE.replace("(25, 2,", "(15, 2,").replace("1500", "600")  # for speed
+    assert smaller.count("15, 2") == smaller.count("600") == 1
+    exec(compile(smaller, "README.md", "exec"), {})
     dimension, *_, chances, deviations = capsys.readouterr().out.splitlines()
     assert dimension.startswith("2 [")
     assert chances.startswith("[[")

@@ -21,6 +21,27 @@ N = 15
 POINTS = make_gaussian(N, 2, random_state=1)
 TRIPLETS = sample_triplets(POINTS, 300, random_state=1)
 TEST = sample_triplets(POINTS)
+# Two more fits each: of the methods that take longest, quadruplets are left to the slow tests. That these methods learn
+# from quadruplets is checked with all of them.
+EXPENSIVE = {
+    "BestOf",
+    "DMOE",
+    "DMOE-admm",
+    "DMOE-hinge",
+    "MVTE",
+    "NonmetricMDS",
+    "Posterior",
+    "Posterior-variational",
+    "SPE",
+}
+of_both_kinds = pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        pytest.param(name, kind, marks=[pytest.mark.slow] if name in EXPENSIVE and kind == "quadruplets" else [])
+        for name in ESTIMATORS
+        for kind in ("triplets", "quadruplets")
+    ],
+)
 
 
 @pytest.fixture(params=list(ESTIMATORS))
@@ -102,6 +123,7 @@ def test_learns_from_triplets_and_quadruplets_and_scores_both(plain, rows):
     assert len(plain.history_) >= 2
 
 
+@of_both_kinds
 def test_swapping_near_and_far_against_an_answer_of_minus_one(estimator, plain, rows):
     flip = np.random.default_rng(2).random(len(rows)) < 0.5
     turned = np.where(flip[:, None], swapped(rows), rows)
@@ -112,6 +134,7 @@ def test_swapping_near_and_far_against_an_answer_of_minus_one(estimator, plain, 
     assert plain.score(turned) == pytest.approx(1 - plain.score(swapped(turned)))
 
 
+@of_both_kinds
 def test_a_repeated_row_is_a_row_of_weight_two(estimator, rows):
     repeated = np.concatenate([rows, rows[:30]])
     weights = np.where(np.arange(len(rows)) < 30, 2.0, 1.0)
@@ -120,6 +143,7 @@ def test_a_repeated_row_is_a_row_of_weight_two(estimator, rows):
     assert twice.score(repeated) == pytest.approx(weighted.score(rows, sample_weight=weights))
 
 
+@of_both_kinds
 def test_relabelling_objects_changes_nothing(estimator, plain, rows):
     order = np.random.default_rng(3).permutation(N)
     relabelled = clone(estimator).fit(order[rows])
@@ -132,6 +156,7 @@ def test_relabelling_objects_changes_nothing(estimator, plain, rows):
     np.testing.assert_allclose(gram(relabelled)[np.ix_(order, order)], gram(plain), atol=tolerance(plain))
 
 
+@of_both_kinds
 def test_weight_zero_is_no_row(estimator, rows):
     weights = np.r_[np.ones(len(rows) - 50), np.zeros(50)]
     plain, weighted = clone(estimator).fit(rows[:-50]), clone(estimator).fit(rows, sample_weight=weights)

@@ -33,7 +33,7 @@ ESTIMATORS = {
     "MVTE": MVTE(n_views=2, alpha=3.0, n_init=2),
     "MVTE-single": MVTE(n_views=1),
     "NonmetricMDS": NonmetricMDS(n_init=2),
-    "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)]),
+    "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)], n_folds=3),
     # Far too few draws to trust, and enough to check what must hold of any number.
     "Posterior": PosteriorEmbedding(2, solver=NUTS(2, n_warmup=40, n_draws=20, thin=2), random_state=0),
     "Posterior-variational": PosteriorEmbedding(2, solver=Variational(400, 20), random_state=0),

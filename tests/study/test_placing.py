@@ -32,7 +32,7 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def folder(rows, tmp_path_factory):
+def folder(rows, tmp_path_factory, few_repeats):
     made = tmp_path_factory.mktemp("map")
     answers = write(made / "a.csv", rows[(rows < N).all(axis=1)][:700])
     study = fit_study(answers, RunSettings(method="STE", n_components=2, n_resamples=10, parameters={"trace": 0.03}))

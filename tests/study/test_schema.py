@@ -74,6 +74,7 @@ def test_what_is_missing_is_told_by_name(answers):
     assert any(note.startswith("no reproducibility of distances: ") for note in study.notes)
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_ellipses_tell_what_was_resampled(answers):
     study = fit_study(answers, RunSettings("STE", 2, n_resamples=10, quick=False, parameters={"trace": 0.03}))
     assert results_of(study, ABOUT)["regions"] == {"kind": "confidence", "n_resamples": 10, "unit": "questions"}

@@ -1,6 +1,7 @@
 """People who count less: held-out answers must not tell how much they count."""
 
 import numpy as np
+import pytest
 
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
@@ -73,6 +74,7 @@ def test_weights_follow_the_seed():
     assert not np.allclose(first.comparisons_.weights, other.comparisons_.weights)
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_a_learning_curve_with_people_weighed_begins_where_nobody_can_be_told_apart():
     rows, people = answers_of([0.3] * 12, each=12)
     table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
