@@ -92,7 +92,7 @@ def fit(
     rng : numpy Generator
         For random starts.
     start : ndarray, shape (n, p), optional
-        A map to go on from; the new one is turned to lie on it as well as it can.
+        A map to go on from, for solvers over points, unless it is degenerate.
     callback : callable, optional
         Called with each `Progress`.
     """
@@ -100,15 +100,13 @@ def fit(
     with limited_blas(solver.space, comparisons.n_objects):
         if solver.space == "points":
             source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
-            fitted = fit_points(source, recipe, rng, usable_start(start, recipe.rank), callback)
-        elif isinstance(comparisons, ComparisonsFile):
+            return fit_points(source, recipe, rng, usable_start(start, recipe.rank), callback)
+        if isinstance(comparisons, ComparisonsFile):
             raise ValueError(
                 f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
                 "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"
             )
-        else:
-            fitted = fit_gram(comparisons, recipe, rng, callback)
-    return fitted
+        return fit_gram(comparisons, recipe, rng, callback)
 
 
 def checked_solver(solver: object) -> AnySolver:

@@ -1,8 +1,8 @@
 """One loop for all solvers.
 
-A solver is a frozen set of settings with three small methods, `init`, `step` and `done`; everything that changes lives
-in the state they pass on. `solve` holds the only loop: it starts the solver, steps it, records its progress, and ends
-with a `Solution` whose `outcome` is a name and a sentence, not a flag.
+A solver is a frozen set of settings with four small methods, `init`, `step`, `done` and `value`; everything that
+changes lives in the state they pass on. `solve` holds the only loop: it starts the solver, steps it, records its
+progress, and ends with a `Solution` whose `outcome` is a name and a sentence, not a flag.
 """
 
 from __future__ import annotations
