@@ -42,14 +42,16 @@ _KNOWN = {
     "CuttingPlanes": "nearer.solvers.cutting_planes",
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.candidates"),
     "SearchResult": "nearer.embedding.dmoe.search",
-    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
+    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
+    **dict.fromkeys(("Answers", "Sets", "Twos"), "nearer.posterior.answers"),
 }
 # Fields of earlier versions that are arguments of `solve` now, or the problem's.
 _FORMER = {
     "ADMM": {"start"},
     "CuttingPlanes": {"rank", "start"},
     "Factored": {"rank"},
+    "Model": {"objects", "weights"},
     "SVRG": {"rank"},
     "Smacof": {"start"},
 }

@@ -243,8 +243,7 @@ def distilled_posterior(
     interrupted : bool
         Whether Ctrl-C ended the descent.
     """
-    asked = model.objects if model.objects.shape[1] == 4 else model.objects[:, [0, 1, 0, 2]]
-    weights = model.weights if model.weights.size else np.ones(len(asked))
+    asked, weights = model.answers.rows
     drawn = [asked[rng.integers(len(asked), size=QUESTIONS_OF_POSTERIOR), column] for column in (0, 1, 3)]
     questions, shares = questions_like(asked, weights, drawn, model.n_objects)
     answered = Answered(questions, chances_of(draws, questions, n_threads), shares)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
+from nearer.common.parameters import check_level, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
@@ -23,15 +23,15 @@ from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
 from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto
-from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
+from nearer.posterior.microcanonical import Microcanonical
+from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, each_as_someone, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
+from nearer.posterior.settling import sample_until_settled
 from nearer.posterior.variational import Variational, approximate
 from nearer.solvers import Progress
 from nearer.solvers.driver import Callback
 
 MOST_COMPONENTS = 15
-# Beyond this many comparisons times dimensions sampling takes minutes, and the posterior is nearly normal.
-MOST_WORK_SAMPLED = 250_000
 _N_PAIRS = 50  # whose distances are diagnosed
 
 
@@ -52,10 +52,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
     n_components : int, optional
         Dimension of the maps. Left out: up to 15 dimensions, of which the data choose `dimension_`, and `embedding_`
         has that many.
-    solver : {"auto", "nuts", "variational"}, NUTS or Variational, default "auto"
-        The no-U-turn sampler, with several chains that check each other; or independent normal distributions, for
-        large data. "auto" samples up to 250 000 comparisons times dimensions; `solver_` tells which.
-        `NUTS(n_draws=5000)` and the like, from `nearer.posterior`, set more.
+    solver : {"auto", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
+        "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
+        other and draw until predictions have settled. "nuts": the no-U-turn sampler, exact and ten times slower.
+        "variational": independent normal distributions, a rough approximation. `Microcanonical(n_steps=20_000)` and
+        the like, from `nearer.posterior`, set more.
+    budget : float, optional
+        Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
         What is believed about noise and scales before the comparisons; see `nearer.posterior`.
     n_threads : int, optional
@@ -111,7 +114,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self,
         n_components: int | None = None,
         *,
-        solver: str | NUTS | Variational = "auto",
+        solver: str | Microcanonical | NUTS | Variational = "auto",
+        budget: float | None = None,
         prior: Prior | None = None,
         n_threads: int | None = None,
         n_objects: int | None = None,
@@ -119,6 +123,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     ) -> None:
         self.n_components = n_components  # type: ignore[assignment]
         self.solver = solver
+        self.budget = budget
         self.prior = prior
         self.n_threads = n_threads
         self.n_objects = n_objects
@@ -169,10 +174,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         """Refuse fitted values that do not belong together."""
         super().check_consistency()
         n = self.n_objects_
-        for name, model in (("_model", self._model), ("_larger", self._larger)):
-            rows = model.objects
-            if rows.size and not 0 <= rows.min() <= rows.max() < model.n_objects:
-                raise ValueError(f"the rows of {name} are no positions in its list of objects")
         if self._seen.size and not 0 <= self._seen.min() <= self._seen.max() < n:
             raise ValueError("_seen has positions that are not in its list of objects")
         if self.draws_.points.shape[1] != n:
@@ -188,19 +189,21 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError(f"prior must have a centre and a scale for each of {', '.join(NUMBERS)}; got {prior!r}")
         if not np.isfinite([prior.centres, prior.scales]).all() or min(prior.scales) <= 0:
             raise ValueError(f"prior must have finite centres and positive scales; got {prior!r}")
+        if self.budget is not None:
+            check_number("budget", self.budget, above=0)
         if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
             raise ValueError(f"n_threads must be an integer >= 1 or None, got {self.n_threads!r}")
 
-    def _method(self, model: Model) -> NUTS | Variational:
-        if isinstance(self.solver, NUTS | Variational):
+    def _method(self) -> Microcanonical | NUTS | Variational:
+        if isinstance(self.solver, Microcanonical | NUTS | Variational):
             return self.solver
-        named: dict[str, NUTS | Variational] = {"nuts": NUTS(), "variational": Variational()}
-        if self.solver == "auto":
-            return named["nuts" if len(model.objects) * model.n_components <= MOST_WORK_SAMPLED else "variational"]
+        named: dict[Any, Microcanonical | NUTS | Variational] = {
+            "auto": Microcanonical(), "nuts": NUTS(), "variational": Variational()
+        }  # fmt: skip
         if self.solver not in named:
             raise ValueError(
-                f"solver must be one of {['auto', *named]}, or NUTS(...) or Variational(...) of nearer.posterior, "
-                f"got {self.solver!r}"
+                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...) or Variational(...) of "
+                f"nearer.posterior, got {self.solver!r}"
             )
         return named[self.solver]
 
@@ -215,23 +218,24 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         most = self.n_components or min(MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
         model, seen = model_of(comparisons, most, self.prior)
-        method = self._method(model)
+        method = self._method()
         rng = stream(self.random_state, "start")
-        seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(getattr(method, "n_chains", 1))
-        threads = self._threads()
+        seed = np.random.SeedSequence(int(rng.integers(2**63)))
         if isinstance(method, NUTS):
-            sampled = sample(model, method, seeds, threads)
+            sampled = sample(model, method, seed.spawn(method.n_chains), self._threads())
+        elif isinstance(method, Variational):
+            sampled = approximate(model, method, seed)
         else:
-            sampled = approximate(model, method, seeds[0], threads)
+            sampled = sample_until_settled(model, method, [], seed, self._threads(), self.budget)
         self._keep_draws(model, seen, sampled, comparisons, rng)
         self.solver_: Any = method
-        if self._summarize(rng, start):
+        if self._summarize(model, rng, start):
             sampled = replace(sampled, interrupted=True)
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
         if callback is not None:
             for progress in self.history_:
                 callback(progress)
-        self._diagnose(sampled, isinstance(method, NUTS))
+        self._diagnose(sampled, not isinstance(method, Variational))
 
     def _threads(self) -> int:
         from nearer.kernels import default_threads
@@ -247,21 +251,21 @@ class PosteriorEmbedding(OrdinalEmbedding):
         rng: np.random.Generator,
     ) -> None:
         unknowns = sampled.unknowns.reshape(-1, model.size)
-        self._model, self._seen = model, seen
+        self._seen = seen
         self._larger, self._unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
-        self.draws_ = draws_of(self._larger, self._unknowns)
+        self.draws_ = each_as_someone(model, unknowns, draws_of(self._larger, self._unknowns), rng)
         self.comparisons_ = comparisons
         self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
         self.classes_ = np.array([-1, 1])
         self.n_iter_ = sampled.n_steps
 
-    def _summarize(self, rng: np.random.Generator, onto: FloatArray | None) -> bool:
+    def _summarize(self, model: Model, rng: np.random.Generator, onto: FloatArray | None) -> bool:
         """Set one map and the dimension; say whether Ctrl-C ended the search for it."""
         known = Draws(self.draws_.points[:, self._seen], *self.draws_[1:])
         self.dimension_evidence_ = dimensions_of(known)
         self.dimension_ = int(self.dimension_evidence_.argmax()) + 1
         wanted = self.n_components or self.dimension_
-        found, interrupted = distilled_posterior(self._model, known, wanted, rng, self._threads())
+        found, interrupted = distilled_posterior(model, known, wanted, rng, self._threads())
         summary = laid_onto(known, found)
         if onto is not None and onto.shape[1] == wanted:
             summary = laid_onto(known, align(summary.embedding, onto[self._seen], scaling=False, moving=False))
@@ -297,13 +301,14 @@ class PosteriorEmbedding(OrdinalEmbedding):
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
             if worst.effective < LEAST_EFFECTIVE:
                 advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
-            if sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
+            if isinstance(self.solver_, NUTS) and sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
                 advice.append(f"{sampled.n_divergent} trajectories diverged")
         if advice:
             self.converged_ = False
             self._warn(
-                f"{', and '.join(advice)}. The result is usable; for a better one pass solver=NUTS(...) of "
-                "nearer.posterior with more n_warmup and n_draws, or fewer n_components"
+                f"{', and '.join(advice)}. The result is usable; for a better one pass "
+                f"solver={type(self.solver_).__name__}(...) of nearer.posterior with more steps or draws, a larger "
+                "budget, or fewer n_components"
             )
         if sampled.interrupted:
             self._tell("the fit was interrupted; what was drawn so far is on the estimator", interrupted=True)
@@ -315,7 +320,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if len(pairs) == 0:
             pairs = self._seen[None, :2]
         points = self.draws_.points
-        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) for a, b in pairs]
+        sizes = np.log(points.var(axis=1).sum(axis=1))  # which comparisons do not fix
+        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds that comparisons hold as written, (m,): those of the means over the posterior."""
@@ -344,16 +350,18 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _extend(self, added: Comparisons) -> None:
         """Draw the places of new objects, given each draw of the old ones, and put them on the map."""
         before, rng = self.n_objects_, stream(self.random_state, "start")
-        larger, unknowns = extended(self._larger, self._unknowns, np.arange(before), added.n_objects, rng)
-        about, mentioned = model_of(added, larger.n_components, self.prior)
-        rows = mentioned.astype(np.int32)[about.objects]
+        former = len(NUMBERS) - (self._larger.size - self._unknowns.shape[1])  # a model of an earlier version had fewer
+        known = np.pad(self._unknowns, ((0, 0), (0, len(NUMBERS) - former)))
+        larger, unknowns = extended(self._larger, known, np.arange(before), added.n_objects, rng)
+        about, mentioned = model_of(added, larger.n_components, self.prior, people=False)
+        answers = about.answers._replace(pairs=mentioned.astype(np.int32)[about.answers.pairs])
         later = mentioned >= before
         asked = about.exposure[later] + about.usual_exposure
         larger.exposure[mentioned[later]] = asked - larger.usual_exposure
-        larger = replace(larger, objects=rows, weights=about.weights)
         new = np.arange(added.n_objects) >= before
-        self._larger, self._unknowns = larger, settled(larger, unknowns, new, rng)
-        self.draws_ = draws_of(self._larger, self._unknowns)
+        self._unknowns = settled(replace(larger, answers=answers), unknowns, new, rng)
+        self._larger = larger
+        self.draws_ = self.draws_._replace(points=draws_of(larger, self._unknowns).points)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
         self._put_on_map(before)
         self._seen = np.concatenate([self._seen, np.arange(before, added.n_objects)])
