@@ -44,7 +44,7 @@ _KNOWN = {
     "SearchResult": "nearer.embedding.dmoe.search",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
-    **dict.fromkeys(("Answers", "Sets", "Twos"), "nearer.posterior.answers"),
+    "Answers": "nearer.posterior.answers",
 }
 # Fields of earlier versions that are arguments of `solve` now, or the problem's.
 _FORMER = {

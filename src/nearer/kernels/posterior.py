@@ -207,39 +207,6 @@ def _answers(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_l
     return total
 
 
-@loop
-def _choices(logs, chosen, bounds, others, signs, weights, people, slopes, lapses, by_log, by_slope, by_lapse):
-    """Do the same for choices of one pair among several: the nearest, or the farthest where the sign is -1."""
-    total = 0.0
-    shares = np.empty(np.max(bounds[1:] - bounds[:-1]) if len(chosen) else 0)
-    for c in range(len(chosen)):
-        first, count = bounds[c], bounds[c + 1] - bounds[c]
-        person = people[c]
-        slope, lapse = signs[c] * slopes[person], lapses[person]
-        own = logs[chosen[c]]
-        most = 0.0
-        for a in range(count):
-            shares[a] = slope * (own - logs[others[first + a]])
-            most = max(most, shares[a])
-        whole = np.exp(-most)
-        chance = whole
-        for a in range(count):
-            shares[a] = np.exp(shares[a] - most)
-            whole += shares[a]
-        chance /= whole
-        probability = lapse / (count + 1) + (1 - lapse) * chance
-        total += weights[c] * np.log(probability)
-        by_lapse[person] += weights[c] * (1 / (count + 1) - chance) / probability
-        scale = weights[c] * (1 - lapse) * chance / (probability * whole)
-        for a in range(count):
-            pull = scale * shares[a]
-            other = others[first + a]
-            by_slope[person] += signs[c] * pull * (logs[other] - own)
-            by_log[other] += pull * slope
-            by_log[chosen[c]] -= pull * slope
-    return total
-
-
 @in_order
 def _pull_back(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total):
     """Set the gradient by all that `place_objects` makes the map of, from that by its points, ``pushed``.
@@ -339,12 +306,12 @@ def _learn(q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_
 
 
 @in_order
-def density(q, gradient, compared, beside, twos, sets, exposure, n_people, p, centres, scales):
+def density(q, gradient, compared, beside, rows, weights, people, exposure, n_people, p, centres, scales):
     """Return the log-density at q up to a constant, and set its gradient.
 
-    ``compared`` are pairs of objects, (k, 2), and ``beside`` says what each object is compared with. ``twos`` are comparisons of two of them, as arrays (rows, weights,
-    people), ``sets`` choices among more, (chosen, bounds, others, signs, weights, people). ``centres`` and ``scales``
-    are those of the priors of the numbers: normal, and Cauchy for the exposure.
+    ``compared`` are pairs of objects, (k, 2), and ``beside`` says what each object is compared with. ``rows`` are
+    comparisons of two of the pairs, in the order of ``people``. ``centres`` and ``scales`` are those of the priors of
+    the numbers: normal, and Cauchy for the exposure.
     """
     n = len(exposure)
     # Without a rest that is not a multiple of eight, loops over dimensions are done by vector instructions.
@@ -361,10 +328,7 @@ def density(q, gradient, compared, beside, twos, sets, exposure, n_people, p, ce
     widened, logs = np.empty(len(compared)), np.empty(len(compared))
     _look(points, compared, offset, widened, logs)
     by_log, by_slope, by_lapse = np.zeros(len(compared)), np.zeros(len(slopes)), np.zeros(len(slopes))
-    rows, weights, people = twos
     total = _answers(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse)
-    if len(sets[0]):
-        total += _choices(logs, *sets, slopes, lapses, by_log, by_slope, by_lapse)
     by_offset = 0.0
     for a in range(len(by_log)):
         by_log[a] /= widened[a]
@@ -381,19 +345,25 @@ def density(q, gradient, compared, beside, twos, sets, exposure, n_people, p, ce
 def predict(points, slopes, offsets, lapses, objects, start, stop, chances):
     """Set ``chances`` of rows start to stop to the mean over draws (k maps, (k, n, p)) of the chance that they hold."""
     answers = np.empty(0, np.int8)
-    for q in range(start, stop):
-        chances[q] = 0.0
-    # One map at a time, which stays in the cache.
-    for draw in range(points.shape[0]):
-        share = 0.5 * (1 - lapses[draw]) / points.shape[0]
-        for q in range(start, stop):
-            i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-            near, far = _near_far(points[draw], i, j, l, k)
-            t = slopes[draw] * np.log((min(near, far) + offsets[draw]) / (max(near, far) + offsets[draw]))
-            t = np.exp(t)
-            away = share * (1 - t) / (1 + t)
-            chances[q] += away if far > near else -away
-    # By way of the larger of the two chances, so that exchanging the pairs gives the complement to the last bit.
-    for q in range(start, stop):
-        larger = 0.5 + abs(chances[q])
-        chances[q] = larger if chances[q] > 0 else 1 - larger
+    ratios, signs, bits = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK, np.int64)
+    for first in range(start, stop, _BLOCK):
+        count = min(_BLOCK, stop - first)
+        for a in range(count):
+            chances[first + a] = 0.0
+        for draw in range(points.shape[0]):
+            share = 0.5 * (1 - lapses[draw]) / points.shape[0]
+            for a in range(count):
+                i, j, l, k = pairs(objects, answers, first + a)  # noqa: E741
+                near, far = _near_far(points[draw], i, j, l, k)
+                ratios[a] = (min(near, far) + offsets[draw]) / (max(near, far) + offsets[draw])
+                signs[a] = share if far > near else -share
+            logarithms(ratios, count, ratios, bits)
+            for a in range(count):
+                ratios[a] *= slopes[draw]
+            exponentials(ratios, count, ratios, bits)
+            for a in range(count):
+                chances[first + a] += signs[a] * (1 - ratios[a]) / (1 + ratios[a])
+        # By way of the larger of the two chances, so that exchanging the pairs gives the complement to the last bit.
+        for a in range(count):
+            larger = 0.5 + abs(chances[first + a])
+            chances[first + a] = larger if chances[first + a] > 0 else 1 - larger

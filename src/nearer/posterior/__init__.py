@@ -1,6 +1,6 @@
 """Bayesian maps: what is believed before and after the comparisons.
 
-Data flows one way: answers (comparisons -> choices) -> model (choices and priors -> a density) -> settling, nuts or
+Data flows one way: answers -> model (answers and priors -> a density) -> settling, nuts or
 variational (a density -> draws) -> maps (draws -> chances and dimensions), with diagnostics beside. `nearer.embedding.PosteriorEmbedding` is what to use.
 """
 

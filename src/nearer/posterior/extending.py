@@ -93,7 +93,7 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
 
 def _near_means(model: Model, coordinates: FloatArray, new: NDArray[np.bool_]) -> FloatArray:
     """Return for each new object the mean of the old ones that it was called near to, or where it is without any."""
-    near = model.answers.rows[0][:, :2]
+    near = model.answers.quadruplets[:, :2]
     pairs = np.concatenate([near, near[:, ::-1]])
     pairs = pairs[new[pairs[:, 0]] & ~new[pairs[:, 1]]]
     sums = np.zeros_like(coordinates)

@@ -37,7 +37,7 @@ from scipy.special import expit
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of, with_positive_weight
-from nearer.posterior.answers import Answers, answers_of, times_of
+from nearer.posterior.answers import Answers, answers_of, totals_and_times
 
 NUMBERS = ("unevenness", "scale_spread", "steepness", "kernel", "lapse", "radius", "exposure", "steepness_spread", "lapse_spread")
 
@@ -91,13 +91,14 @@ class Model:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What the compiled loops take after the unknowns."""
-        pairs, twos, sets, n_people = self.answers
+        pairs, rows, weights, people, n_people = self.answers
         centres, scales = np.array(self.prior.centres), np.array(self.prior.scales)
         both = np.concatenate([pairs, pairs[:, ::-1]])
         order = np.lexsort(both.T[::-1])
         bounds = np.searchsorted(both[order, 0], np.arange(self.n_objects + 1)).astype(np.int32)
         beside = bounds, both[order, 1].copy(), (order % len(pairs)).astype(np.int32)
-        return pairs, beside, tuple(twos), tuple(sets), self.exposure, n_people, self.n_components, centres, scales
+        who = self.exposure, n_people, self.n_components
+        return pairs, beside, rows, weights, people, *who, centres, scales
 
     def density(self, unknowns: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density up to a constant, and its gradient."""
@@ -156,9 +157,7 @@ def each_as_someone(model: Model, unknowns: FloatArray, draws: Draws, rng: np.ra
     n_people, answers = model.answers.n_people, model.answers
     if n_people == 0:
         return draws
-    weights = answers.twos.weights if answers.twos.weights.size else np.ones(len(answers.twos.rows))
-    counts = np.bincount(answers.twos.people, weights, n_people)
-    counts += np.bincount(answers.sets.people, answers.sets.weights, n_people)
+    counts = np.bincount(answers.people, answers.total_weights, n_people)
     slopes, lapses = people_of(model, unknowns)
     someone = np.arange(len(draws)), rng.choice(n_people, size=len(draws), p=counts / counts.sum())
     return Draws(draws.points, slopes[someone], draws.offsets, lapses[someone])
@@ -189,17 +188,17 @@ def times_asked(comparisons: Comparisons) -> FloatArray:
     """
     comparisons = with_positive_weight(comparisons)
     trials, n = trials_of(comparisons), comparisons.n_objects
-    weights = times_of(comparisons.sample_weight, trials)
+    _, weights = totals_and_times(comparisons.sample_weight, trials)
     trial, asked = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
     order = np.lexsort([weights[trial], asked])  # or another order of the rows would be another rounding
     return np.bincount(asked[order], weights[trial][order], minlength=n).astype(np.float64)
 
 
 def model_of(
-    comparisons: Comparisons, n_components: int, prior: Prior | None = None, **how: bool
+    comparisons: Comparisons, n_components: int, prior: Prior | None = None, *, people: bool = True
 ) -> tuple[Model, NDArray[np.integer]]:
     """Return the model over the objects that are compared, and which those are."""
-    answers = answers_of(comparisons, **how)
+    answers = answers_of(comparisons, people=people)
     seen, positions = np.unique(answers.pairs, return_inverse=True)
     answers = answers._replace(pairs=positions.reshape(answers.pairs.shape).astype(np.int32))
     asked = np.log1p(times_asked(comparisons)[seen])

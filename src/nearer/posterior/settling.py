@@ -176,7 +176,7 @@ class _Run:
 
     def _scores(self) -> tuple[FloatArray, FloatArray]:
         """Return for each chain and answer its expected log-probability, had it not been seen, and whether it is wrong."""
-        rows, weights = self.model.answers.rows
+        rows, weights = self.model.answers.quadruplets, self.model.answers.total_weights
         some = self.rng.permutation(len(rows))[:_JUDGED]
         scores, wrong = [], []
         for chain in self.chains:
