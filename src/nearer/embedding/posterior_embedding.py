@@ -354,14 +354,14 @@ class PosteriorEmbedding(OrdinalEmbedding):
         known = np.pad(self._unknowns, ((0, 0), (0, len(NUMBERS) - former)))
         larger, unknowns = extended(self._larger, known, np.arange(before), added.n_objects, rng)
         about, mentioned = model_of(added, larger.n_components, self.prior, people=False)
-        answers = about.answers._replace(pairs=mentioned.astype(np.int32)[about.answers.pairs])
+        answers = replace(about.answers, pairs=mentioned.astype(np.int32)[about.answers.pairs])
         later = mentioned >= before
         asked = about.exposure[later] + about.usual_exposure
         larger.exposure[mentioned[later]] = asked - larger.usual_exposure
         new = np.arange(added.n_objects) >= before
         self._unknowns = settled(replace(larger, answers=answers), unknowns, new, rng)
         self._larger = larger
-        self.draws_ = self.draws_._replace(points=draws_of(larger, self._unknowns).points)
+        self.draws_ = Draws(draws_of(larger, self._unknowns).points, *self.draws_[1:])
         self.objects_, self.n_objects_ = added.objects, added.n_objects
         self._put_on_map(before)
         self._seen = np.concatenate([self._seen, np.arange(before, added.n_objects)])

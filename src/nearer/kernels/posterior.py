@@ -21,7 +21,12 @@ _TINY = 1e-12  # of squared length, so that an object at the origin has a direct
 _BLOCK = 512  # comparisons at a time: what is kept of them between passes stays in the nearest cache
 _FEW = 4  # dimensions
 _LEAST = -700.0  # of which the exponential is a normal number
-_LOG2_E, _LN2, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.6931471805599453, 6.93147180369123816e-1, 1.90821492927058770e-10
+_LOG2_E, _LN2, _LN2_HIGH, _LN2_LOW = (
+    1.4426950408889634,
+    0.6931471805599453,
+    6.93147180369123816e-1,
+    1.90821492927058770e-10,
+)
 _SQRT_HALF = 4604544271217802189  # the bits of sqrt(1/2)
 _near_far = part_in_order(near_far.py_func)  # type: ignore[attr-defined]
 
@@ -336,9 +341,7 @@ def density(q, gradient, compared, beside, rows, weights, people, exposure, n_pe
     bounds, others, which = beside
     _push(points, bounds, others, which, by_log, pushed)
     total = _pull_back(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total)
-    return _learn(
-        q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total
-    )
+    return _learn(q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total)
 
 
 @in_order

@@ -8,7 +8,7 @@ docs/posterior.md.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from nearer.data.units import near_and_far, numbered, trials_of, with_positive_w
 _DEPENDENCE = 0.4
 
 
-class Answers(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Answers:
     """What people said.
 
     Attributes

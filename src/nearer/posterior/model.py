@@ -27,7 +27,7 @@ distance, whatever k.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,17 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of, with_positive_weight
 from nearer.posterior.answers import Answers, answers_of, totals_and_times
 
-NUMBERS = ("unevenness", "scale_spread", "steepness", "kernel", "lapse", "radius", "exposure", "steepness_spread", "lapse_spread")
+NUMBERS = (
+    "unevenness",
+    "scale_spread",
+    "steepness",
+    "kernel",
+    "lapse",
+    "radius",
+    "exposure",
+    "steepness_spread",
+    "lapse_spread",
+)
 
 
 class Prior(NamedTuple):
@@ -91,14 +101,14 @@ class Model:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What the compiled loops take after the unknowns."""
-        pairs, rows, weights, people, n_people = self.answers
+        answers, pairs = self.answers, self.answers.pairs
         centres, scales = np.array(self.prior.centres), np.array(self.prior.scales)
         both = np.concatenate([pairs, pairs[:, ::-1]])
         order = np.lexsort(both.T[::-1])
         bounds = np.searchsorted(both[order, 0], np.arange(self.n_objects + 1)).astype(np.int32)
         beside = bounds, both[order, 1].copy(), (order % len(pairs)).astype(np.int32)
-        who = self.exposure, n_people, self.n_components
-        return pairs, beside, rows, weights, people, *who, centres, scales
+        said = answers.rows, answers.weights, answers.people
+        return pairs, beside, *said, self.exposure, answers.n_people, self.n_components, centres, scales
 
     def density(self, unknowns: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density up to a constant, and its gradient."""
@@ -200,7 +210,7 @@ def model_of(
     """Return the model over the objects that are compared, and which those are."""
     answers = answers_of(comparisons, people=people)
     seen, positions = np.unique(answers.pairs, return_inverse=True)
-    answers = answers._replace(pairs=positions.reshape(answers.pairs.shape).astype(np.int32))
+    answers = replace(answers, pairs=positions.reshape(answers.pairs.shape).astype(np.int32))
     asked = np.log1p(times_asked(comparisons)[seen])
     usual = float(asked.mean())
     # An object that was never asked about counts as one asked half as often as the rarest: an exposure of log 1 beside

@@ -166,7 +166,9 @@ class _Run:
         tasks = []
         for number in worthless:
             old, start = self.chains[number], good.draws[self.rng.integers(len(good.draws))]
-            new = Chain(self.model, old.rng, start.copy(), good.scales.copy(), self.settings, self._advance, old.n_steps)
+            new = Chain(
+                self.model, old.rng, start.copy(), good.scales.copy(), self.settings, self._advance, old.n_steps
+            )
             self.chains[number] = new
             tasks.append(lambda new=new: (new.warm_up(), new.go_on(len(good.draws) * self.settings.thin)))
         self.n_replaced += len(worthless)
@@ -192,10 +194,9 @@ class _Run:
         votes = [chances_of(drawn, self.questions, self.n_threads) for drawn in chains]
         i, j = self.pairs.T
         # Relative to the size of the map, which comparisons do not fix.
-        logs = [
-            np.log(((drawn.points[:, i] - drawn.points[:, j]) ** 2).sum(axis=2) / drawn.points.var(axis=1).sum(axis=1)[:, None])
-            for drawn in chains
-        ]
+        sizes = [drawn.points.var(axis=1).sum(axis=1, keepdims=True) for drawn in chains]
+        squares = [((drawn.points[:, i] - drawn.points[:, j]) ** 2).sum(axis=2) for drawn in chains]
+        logs = [np.log(square / size) for square, size in zip(squares, sizes, strict=True)]
         rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
         if len(chains) == 1:
             return _Judged(0.0, float(np.nanmax(rhats)))
@@ -204,8 +205,10 @@ class _Run:
 
     def _questions(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         n = self.model.n_objects
-        drawn = self.rng.random((_N_QUESTIONS, n)).argpartition(min(3, n) - 1, axis=1)[:, :3] if n < 2000 else (
-            self.rng.integers(n, size=(_N_QUESTIONS, 3))
+        drawn = (
+            self.rng.random((_N_QUESTIONS, n)).argpartition(min(3, n) - 1, axis=1)[:, :3]
+            if n < 2000
+            else (self.rng.integers(n, size=(_N_QUESTIONS, 3)))
         )
         if n < 3:
             drawn = np.zeros((1, 3), int)
