@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,11 +118,11 @@ class _Run:
         for rng in self.rngs[: settings.n_starts]:
             start = given.pop(0) if given else model.start(rng)
             self.climbs.append(Climb(model, start, rng, lambda: self._advance(0)))
-        self._all([lambda climb=climb: climb.go(settings.n_climb, FIRST_RATE, FIRST_RATE) for climb in self.climbs])
+        self._all([partial(climb.go, settings.n_climb, FIRST_RATE, FIRST_RATE) for climb in self.climbs])
         self.climbs.sort(key=lambda climb: -climb.height)
         better = self.climbs[: max(len(self.climbs) // 2, 1)]
         last = FIRST_RATE * _LAST_RATE
-        self._all([lambda climb=climb: climb.go(4 * settings.n_climb, FIRST_RATE, last) for climb in better])
+        self._all([partial(climb.go, 4 * settings.n_climb, FIRST_RATE, last) for climb in better])
         self.climbs = sorted(better, key=lambda climb: -climb.height)
 
     def _warm_up(self) -> None:
@@ -142,7 +143,7 @@ class _Run:
         steps = 0
         while steps < self.settings.n_steps and not self._late():
             now = min(_ROUND, self.settings.n_steps - steps)
-            self._all([lambda chain=chain: chain.go_on(now) for chain in self.chains])
+            self._all([partial(chain.go_on, now) for chain in self.chains])
             if self._late():
                 return
             steps += now
@@ -177,7 +178,7 @@ class _Run:
         return bool(tasks)
 
     def _scores(self) -> tuple[FloatArray, FloatArray]:
-        """Return for each chain and answer its expected log-probability, had it not been seen, and whether it is wrong."""
+        """Return for each chain the log-probability of each answer, had it not been seen, and which are wrong."""
         rows, weights = self.model.answers.quadruplets, self.model.answers.total_weights
         some = self.rng.permutation(len(rows))[:_JUDGED]
         scores, wrong = [], []
