@@ -45,6 +45,7 @@ _KNOWN = {
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
     "Answers": "nearer.posterior.answers",
+    "Reliability": "nearer.posterior.people",
 }
 # Fields of earlier versions that are arguments of `solve` now, or the problem's.
 _FORMER = {

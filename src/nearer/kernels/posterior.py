@@ -87,8 +87,9 @@ def logarithms(x, count, result, bits):
 def place_objects(q, exposure, n_people, axes, lengths, factors, points):
     """Set ``points`` (n, p or more) to the map of q.
 
-    Also the spread of each axis, squared lengths and factors before scaling. The spreads exp(sigma u) are normalized to a sum of squares of 1. An object of coordinates y is scaled to length
-    |y|^radius times exp(omega v + gamma exposure).
+    Also the spread of each axis, squared lengths and factors before scaling. The spreads exp(sigma u) are normalized to
+    a sum of squares of 1. An object of coordinates y is scaled to length |y|^radius times exp(omega v + gamma
+    exposure).
     """
     n, p = len(exposure), len(axes)
     numbers = n * p + p + n + 2 * n_people

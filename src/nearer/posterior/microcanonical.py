@@ -22,6 +22,7 @@ _LENGTH = 4.0  # of the path on which a chain forgets its direction, in units of
 _FIRST_STEP = 0.1  # in the same units
 _TUNED_EVERY = 5  # steps
 _TOO_FAR = 0.3  # variance of the energy's error at which a chain goes back
+_MUCH_WORK, _VERY_MUCH_WORK = 600_000, 6_000_000
 _WINDOWS = (0.3, 0.85)  # shares of the warm-up: scales are learned between them
 
 
@@ -54,6 +55,18 @@ class Microcanonical:
     error: float = 2e-4
     n_starts: int = 4
     n_climb: int = 80
+
+    @classmethod
+    def for_work(cls, work: int) -> Microcanonical:
+        """Return settings for so many comparisons times dimensions: where each step takes long, fewer of them.
+
+        With many comparisons an object the posterior is narrow, and few draws tell as much.
+        """
+        if work <= _MUCH_WORK:
+            return cls()
+        if work <= _VERY_MUCH_WORK:
+            return cls(n_chains=2, n_warmup=600, n_steps=3000, n_starts=2, n_climb=60)
+        return cls(n_chains=2, n_warmup=400, n_steps=1000, thin=10, n_starts=1, n_climb=40)
 
     def __post_init__(self) -> None:
         for name, least in (("n_chains", 1), ("n_warmup", 100), ("thin", 1), ("n_starts", 1), ("n_climb", 10)):

@@ -29,9 +29,9 @@ from nearer.posterior.model import Model, draws_of
 from nearer.posterior.nuts import Sampled
 
 _AWAKE = 0.1  # seconds
-_ROUND = 1000  # steps of each chain between two looks at the predictions
+_ROUND = 1000  # steps of each chain between two looks at the predictions, or a fourth of all
 _N_QUESTIONS, _N_PAIRS = 1000, 50
-_WORST_RHAT = 1.06
+_WORST_RHAT, _FAIR_RHAT = 1.06, 1.09  # where predictions are settled, and where they are so beyond doubt
 _JUDGED = 4000  # answers by which chains are compared
 _CLEARLY = 3.0  # standard errors
 _CLIMBING, _WARMING = 0.3, 0.6  # shares of the budget after which starts, and warm-up, must be done
@@ -142,7 +142,7 @@ class _Run:
         self._until(1.0)
         steps = 0
         while steps < self.settings.n_steps and not self._late():
-            now = min(_ROUND, self.settings.n_steps - steps)
+            now = min(_ROUND, max(self.settings.n_steps // 4, self.settings.thin), self.settings.n_steps - steps)
             self._all([partial(chain.go_on, now) for chain in self.chains])
             if self._late():
                 return
@@ -151,7 +151,8 @@ class _Run:
                 self._replace_worthless()
             judged = self._judge()
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {judged.rhat:.2f}")
-            if judged.error <= self.settings.tolerance and judged.rhat <= _WORST_RHAT:
+            worst = _WORST_RHAT if judged.error > self.settings.tolerance / 3 else _FAIR_RHAT
+            if judged.error <= self.settings.tolerance and judged.rhat <= worst:
                 return
 
     def _replace_worthless(self) -> bool:

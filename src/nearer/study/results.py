@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer.common.arrays import FloatArray
 from nearer.common.json_files import plain_values
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
@@ -65,6 +66,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "learning_curve": _curve(study),
         "trend": None if study.trend is None else asdict(study.trend),
         "dimension": _dimension(study),
+        "dimension_evidence": _evidence(study),
         "annotators": None if study.annotators is None else _annotators(study, study.annotators),
         "findings": None if study.findings is None else study.findings.as_dicts(),
         "settings": _settings(study),
@@ -162,12 +164,17 @@ def _dimension(study: Study) -> dict[str, Any] | None:
     if study.dimension is None:
         return None
     found = study.dimension
-    names = ("candidates", "errors", "standard_errors", "chosen")
+    names = ("candidates", "errors", "standard_errors", "chosen", "reliabilities")
     return {
         **{name: getattr(found, name) for name in names},
         "rule": "one standard error",
         "method": method_record(DIMENSIONS_BY),
     }
+
+
+def _evidence(study: Study) -> FloatArray | None:
+    """Return the posterior probability of 1, 2, ... dimensions, where the method chose among them."""
+    return None if study.settings.n_components else getattr(study.chosen, "dimension_evidence_", None)
 
 
 def _annotators(study: Study, found: AnnotatorReliability) -> list[dict[str, Any]]:

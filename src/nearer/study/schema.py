@@ -68,9 +68,11 @@ SCHEMA: dict[str, Check] = {
     "dimension": maybe(
         record(
             {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},
-            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": _method},
+            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": _method}
+            | {"reliabilities": list_of(_share)},
         )
     ),
+    "dimension_evidence": maybe(list_of(_share, least=1)),
     "annotators": maybe(
         list_of(
             record(
