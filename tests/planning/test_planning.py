@@ -16,7 +16,7 @@ from nearer.planning import Design, estimate_noise, plan, plot_plan, predict_err
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling
 from nearer.planning.simulation import capped_rates, distinct, make_world
-from nearer.problems.distances import pair_distances
+from nearer.problems.margins import pair_distances
 
 KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 QUICK = TSTE(n_components=2, trace=0.02)

@@ -30,8 +30,7 @@ from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.arrays import FloatArray
 from nearer.common.words import counted, name, percent, rounded
 from nearer.data.comparisons import Comparisons
-from nearer.data.labels import factorize
-from nearer.data.refusing import Labels
+from nearer.data.labels import Labels, factorize
 from nearer.data.units import torn
 from nearer.evaluation.annotators import acts_of
 from nearer.evaluation.folds import WholeKFold

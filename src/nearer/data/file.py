@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.parameters import check_integer
-from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
 from nearer.data.block_files import Block, open_table
-from nearer.data.packed import Rows
-from nearer.data.refusing import show
+from nearer.data.labels import read_answers, show
+from nearer.data.rows import Rows
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -126,7 +125,7 @@ class ComparisonsFile:
             raise ValueError(f"{self.path} has changed since it was checked; make a new ComparisonsFile")
         for objects, answers, weights in self._table.blocks(self.block_rows, rng):
             if answers is not None and answers.dtype.kind == "b":
-                answers = _columns.read_answers(answers, len(answers))
+                answers = read_answers(answers, len(answers))
             # The loops are compiled for 32 and 64 bits; blocks of those are not copied.
             wide = objects if objects.dtype in (np.int32, np.int64) else objects.astype(np.int64)
             yield Rows.of(wide, answers, weights)

@@ -23,12 +23,11 @@ from nearer.common.randomness import RandomState
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.labels import are_indices
-from nearer.data.refusing import show
+from nearer.data.labels import are_indices, show
 from nearer.data.units import alike
 from nearer.embedding.placing import with_new_objects
 from nearer.embedding.transformer import ReturnsMap
-from nearer.problems.distances import clear_ties, error_from_margins, pair_distances
+from nearer.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.solvers.driver import AnySolver, Callback, Solution
 
 

@@ -23,8 +23,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import factorize
-from nearer.data.refusing import Labels
+from nearer.data.labels import Labels, factorize
 from nearer.data.units import trials_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold

@@ -52,8 +52,7 @@ from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.labels import factorize
-from nearer.data.refusing import Labels
+from nearer.data.labels import Labels, factorize
 from nearer.data.units import By, kept_whole, questions_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.parametric import N_COPIES, N_STEPS

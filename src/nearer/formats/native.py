@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
-from nearer.data.row_values import refuse_all_zero
+from nearer.data.labels import refuse_all_zero
 from nearer.formats.answer_codes import Coding
 from nearer.formats.answers import KINDS, Answers, Kind
 from nearer.formats.faults import Faults, gather_bad

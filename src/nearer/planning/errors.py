@@ -21,7 +21,7 @@ from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import Against, Design
 from nearer.planning.simulation import Asked, World, joined, make_world
-from nearer.problems.distances import error_from_margins
+from nearer.problems.margins import error_from_margins
 
 _TESTED = 4000  # answers that a map is judged by
 _FEWEST_TESTED = 100

@@ -8,7 +8,7 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.evaluation.metrics import margins
-from nearer.problems.distances import error_from_margins
+from nearer.problems.margins import error_from_margins
 from nearer.study.study import Study
 
 _BINS = 40

@@ -14,7 +14,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MVTE, TSTE
 from nearer.embedding.mvte.number import LEAST_GAIN
 from nearer.losses import StudentT
-from nearer.problems.distances import pair_distances
+from nearer.problems.margins import pair_distances
 from nearer.problems.views import Acts, Answers, Mixture, ViewsProblem, best_mixture, judge
 from nearer.solvers import Outcome, solve
 from nearer.streaming import ComparisonsFile

@@ -9,7 +9,7 @@ from nearer.lab.accuracy.trial import Truth
 from nearer.posterior import NUTS
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import draws_of, model_of
-from nearer.problems.distances import error_from_margins, pair_distances
+from nearer.problems.margins import error_from_margins, pair_distances
 
 
 @pytest.mark.parametrize(("slope", "flipped"), [(None, 0.1), (9.0, 0.0)])

@@ -18,7 +18,7 @@ from nearer.lab.accuracy.run import one_thread_each
 from nearer.lab.common.running import Interrupted
 from nearer.lab.paper import tuning
 from nearer.metrics import comparison_error
-from nearer.problems.distances import soft_error
+from nearer.problems.margins import soft_error
 from nearer.solvers import Factored
 
 OWN = ("Guess", "Knows")

@@ -12,7 +12,7 @@ from nearer.lab.paper.methods import METHODS, candidates
 from nearer.lab.paper.protocol import draw_trial
 from nearer.lab.paper.tuning import Unit, fingerprint, run_unit, tune
 from nearer.metrics import comparison_error
-from nearer.problems.distances import soft_error
+from nearer.problems.margins import soft_error
 from nearer.solvers import Projected
 
 

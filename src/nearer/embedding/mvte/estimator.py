@@ -27,7 +27,7 @@ from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
 from nearer.geometry import align
 from nearer.losses import StudentT
-from nearer.problems.distances import clear_ties, pair_distances
+from nearer.problems.margins import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
 from nearer.problems.views import Answers, Mixture, judge
 from nearer.solvers import Factored

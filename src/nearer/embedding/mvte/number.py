@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.folds import fold_of_each
-from nearer.data.units import units_of, with_positive_weight
+from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.mvte.search import ViewSearch
 from nearer.losses import StudentT
 from nearer.problems.views import Answers, judge

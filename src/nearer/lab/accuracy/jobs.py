@@ -17,7 +17,7 @@ from nearer.lab.accuracy.peers import PEERS, fit_peers
 from nearer.lab.accuracy.trial import Predictions, Trial
 from nearer.lab.common.programs import Program
 from nearer.lab.common.records import Record
-from nearer.problems.distances import error_from_margins
+from nearer.problems.margins import error_from_margins
 
 #: Raised whenever the same seed would give other trials or other figures: old records then no longer count.
 PROTOCOL_VERSION = 1

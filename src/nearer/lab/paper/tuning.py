@@ -22,7 +22,7 @@ from nearer.evaluation.metrics import comparison_error
 from nearer.lab.common.records import Record
 from nearer.lab.paper.methods import METHODS, Settings, candidates
 from nearer.lab.paper.protocol import Experiment, draw_trial, n_folds
-from nearer.problems.distances import error_from_margins, soft_error
+from nearer.problems.margins import error_from_margins, soft_error
 
 #: Raised whenever the same seed and grid would give other figures than before: old records then no longer count.
 PROTOCOL_VERSION = 1
