@@ -17,8 +17,7 @@ from nearer.embedding import CKL, STE, BestOf
 from nearer.lab.accuracy import jobs, summary
 from nearer.lab.accuracy import run as accuracy
 from nearer.lab.accuracy.calibration_table import N_BINS
-from nearer.lab.accuracy.datasets import DATA_SETS
-from nearer.lab.accuracy.real import load
+from nearer.lab.accuracy.datasets import DATA_SETS, load
 from nearer.lab.benchmarks import coverage
 from nearer.lab.benchmarks.measure import Task
 from nearer.lab.benchmarks.session import Session

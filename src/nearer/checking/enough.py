@@ -32,7 +32,7 @@ from nearer.checking.findings import Finding, Findings, Level
 from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.words import counted, percent, rounded, short
 from nearer.data.units import units_of
-from nearer.evaluation.attainable import Best
+from nearer.evaluation.ceiling import Best
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
 from nearer.evaluation.trend import Kind, Trend, trend
 

@@ -7,8 +7,15 @@ from dataclasses import asdict, replace
 from nearer.checking.case import Case, Outcome
 from nearer.checking.findings import Finding, Findings
 from nearer.checking.quick import quick_estimator, quick_part
-from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced, stepped_up
-from nearer.evaluation.reproducibility import SplitHalf, split_half
+from nearer.evaluation.reproducibility import (
+    DISTANCES_FAIR,
+    DISTANCES_GOOD,
+    SplitHalf,
+    more_answers,
+    reproduced,
+    split_half,
+    stepped_up,
+)
 
 _N_SPLITS = 3
 _CODES = frozenset(("distances", "distances-roughly", "distances-differ", "distances-unknown"))

@@ -26,12 +26,11 @@ from nearer.formats.json_records import json_table
 from nearer.formats.layouts import TWO, Found
 from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
-from nearer.formats.prompt_columns import no_objects
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import as_utf8, read_bytes
-from nearer.formats.unused_columns import told, with_columns
+from nearer.formats.unused_columns import no_objects, told, with_columns
 from nearer.formats.whole_numbers import with_whole_numbers
 
 Preset = Literal["salmon", "jspsych", "cblearn"]

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from nearer.common.words import counted, figure, interval, number, percent
-from nearer.evaluation.attainable import Best
+from nearer.evaluation.ceiling import Best
 from nearer.evaluation.trend import CHANCE
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.axes import WIDTH, Axes, box, dot, line, path, words

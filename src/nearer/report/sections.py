@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearer.common.words import counted, digits, figure, interval, level_of, percent
-from nearer.evaluation.attainable import Best
-from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
+from nearer.evaluation.ceiling import Best
+from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
 from nearer.report import charts as _charts
 from nearer.report.payload import N_NEIGHBOURS
 from nearer.report.section import Content, Figure, Results, sentences

@@ -17,9 +17,9 @@ from nearer.common.json_files import read_json
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.formats.inert import inert
 from nearer.storage import save_model
-from nearer.study.checked import checked
 from nearer.study.figures import FIGURES, draw_study
 from nearer.study.results import results_of
+from nearer.study.schema import checked
 from nearer.study.schema_checks import HINT
 from nearer.study.study import Study
 

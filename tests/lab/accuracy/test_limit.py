@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from nearer.lab.accuracy import limit
+from nearer.lab.accuracy.datasets import Variant
 from nearer.lab.accuracy.figures import draw_errors
 from nearer.lab.accuracy.limit import known_numbers, posterior_vote
-from nearer.lab.accuracy.synthetic import Variant
 from nearer.lab.accuracy.trial import Truth
 from nearer.posterior import NUTS
 from nearer.posterior.maps import chances_of

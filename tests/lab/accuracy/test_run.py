@@ -11,11 +11,11 @@ from nearer.embedding import STE, TSTE
 from nearer.lab.accuracy import DATA_SETS, AccuracyRun, Entry, Predictions, entries
 from nearer.lab.accuracy import run as run_module
 from nearer.lab.accuracy.calibration_table import expected_calibration_error
+from nearer.lab.accuracy.datasets import draw_real, load
 from nearer.lab.accuracy.entries import ENTRIES, plain
 from nearer.lab.accuracy.jobs import Job, fingerprint, judge, run_job
-from nearer.lab.accuracy.real import draw_real, load
 from nearer.lab.accuracy.run import one_thread_each
-from nearer.lab.common.running import Interrupted
+from nearer.lab.common.records import Interrupted
 from nearer.lab.paper import tuning
 from nearer.metrics import comparison_error
 from nearer.problems.margins import soft_error

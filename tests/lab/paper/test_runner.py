@@ -1,8 +1,7 @@
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.lab.common.records import read_records
-from nearer.lab.common.running import Interrupted
+from nearer.lab.common.records import Interrupted, read_records
 from nearer.lab.paper import Experiment, Run, runner, table_rows, tuning
 from nearer.lab.paper.tuning import run_unit
 

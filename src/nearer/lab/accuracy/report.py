@@ -15,8 +15,7 @@ from nearer.lab.accuracy.ranks import rank_methods
 from nearer.lab.accuracy.run import AccuracyRun
 from nearer.lab.accuracy.summary import Row, calibration_rows, summary_rows
 from nearer.lab.accuracy.table import accuracy_text
-from nearer.lab.common.records import Record
-from nearer.lab.common.tables import write_tables
+from nearer.lab.common.records import Record, write_tables
 
 _GROUPS = {"own": tuple(ENTRIES), "peers": PEERS}
 

@@ -20,13 +20,14 @@ from nearer.lab.common.programs import MeasurementFailed, Program
 from nearer.lab.common.records import (
     AMOUNT,
     SHARE,
+    Interrupted,
     Record,
     append_record,
     check_figures,
     cut_partial_line,
     read_records,
+    side_by_side,
 )
-from nearer.lab.common.running import Interrupted, side_by_side
 from nearer.study.schema_checks import Check, maybe, string, whole
 
 # Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.

@@ -33,13 +33,13 @@ from nearer.lab.common.programs import machine
 from nearer.lab.common.records import (
     AMOUNT,
     SHARE,
+    Interrupted,
     Record,
     append_record,
     check_figures,
     cut_partial_line,
     read_records,
 )
-from nearer.lab.common.running import Interrupted
 from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {

@@ -18,13 +18,13 @@ from nearer.lab.common.programs import MeasurementFailed, Program
 from nearer.lab.common.records import (
     AMOUNT,
     SHARE,
+    Interrupted,
     Record,
     append_record,
     check_figures,
     cut_partial_line,
     read_records,
 )
-from nearer.lab.common.running import Interrupted
 from nearer.study.schema_checks import Check, list_of, number, refuse, string, whole
 
 WARM_UP = Size(30, 500)

@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Report:
     """Run the benchmark."""
     from nearer.lab.accuracy import PEERS, AccuracyRun, report
-    from nearer.lab.common.cblearn import peer_program
+    from nearer.lab.common.programs import peer_program
 
     methods, left_out = report.chosen_methods(options.methods, with_peers=not options.no_peer)
     data, missing = report.chosen_data(options.data)

@@ -29,7 +29,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.lab.common.running import Interrupted
+    from nearer.lab.common.records import Interrupted
 
     try:
         report = options.benchmark(options)

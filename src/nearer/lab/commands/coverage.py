@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Report:
     """Run the benchmark."""
     from nearer.lab.benchmarks import coverage
-    from nearer.lab.common.tables import write_tables
+    from nearer.lab.common.records import write_tables
 
     conditions = options.conditions or coverage.DEFAULTS
     work = coverage.Coverage(options.out, conditions, options.methods, options.replications, seed=options.seed)

@@ -42,8 +42,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.lab.common.running import Interrupted
-    from nearer.lab.common.tables import write_tables
+    from nearer.lab.common.records import Interrupted, write_tables
     from nearer.lab.paper import EXPERIMENTS, Run, table_rows, table_text
 
     folder = options.out or Path("results") / options.experiment

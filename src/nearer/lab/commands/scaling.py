@@ -34,8 +34,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Report:
     """Run the benchmark."""
     from nearer.lab.benchmarks import scaling
-    from nearer.lab.benchmarks.scaling_figure import draw_scaling
-    from nearer.lab.common.tables import write_tables
+    from nearer.lab.benchmarks.scaling import draw_scaling
+    from nearer.lab.common.records import write_tables
 
     work = scaling.Scaling(
         options.out,

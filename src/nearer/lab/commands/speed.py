@@ -41,9 +41,9 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> Report:
     """Run the benchmark."""
-    from nearer.lab.benchmarks import speed, speed_table
-    from nearer.lab.common.cblearn import peer_program
-    from nearer.lab.common.tables import write_tables
+    from nearer.lab.benchmarks import speed
+    from nearer.lab.common.programs import peer_program
+    from nearer.lab.common.records import write_tables
 
     speed.check_losses(options.losses or speed.LOSSES)
     work = speed.Speed(
@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> Report:
         seed=options.seed,
         peer_timeout=options.peer_timeout,
     )
-    rows = speed_table.speed_rows(work.execute())
-    text = speed_table.speed_text(work, rows)
+    rows = speed.speed_rows(work.execute())
+    text = speed.speed_text(work, rows)
     write_tables(options.out, text, rows)
-    notes = speed_table.speed_notes(work, rows)
+    notes = speed.speed_notes(work, rows)
     return Report(text, {"benchmark": "speed", "folder": str(options.out), "notes": notes, "table": rows})

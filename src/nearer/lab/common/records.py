@@ -1,16 +1,20 @@
-"""Records on disk: one line of JSON for each finished unit, appended as soon as it is finished.
+"""Records on disk, one line of JSON for each finished unit; the tables made of them; the end of a run that is stopped.
 
-A run that was stopped, even in the middle of a line, leaves a file that the next one can go on from. What identifies a
-record is looked at in every line; its figures are looked at when they are used, by `check_figures`: lines of older
-versions, which no run asks for, may hold others.
+A record is appended as soon as its unit is finished. A run that was stopped, even in the middle of a line, leaves a
+file that the next one can go on from. What identifies a record is looked at in every line; its figures are looked at
+when they are used, by `check_figures`: lines of older versions, which no run asks for, may hold others.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import joblib
 
 from nearer.common.json_files import read_json
 from nearer.study.schema_checks import HINT, Check, maybe, number, record, string, whole
@@ -102,3 +106,41 @@ def append_record(path: Path, record: Record) -> None:
     """Add one record, flushed to the file before this returns."""
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(record) + "\n")
+
+
+class Interrupted(Exception):
+    """A run was stopped from outside; the message says what is kept and how to go on."""
+
+
+def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
+    """Call a function with each tuple of arguments, in several processes, and yield results as they come.
+
+    Examples
+    --------
+    >>> list(side_by_side(pow, [(2, 3), (3, 2)], n_jobs=1))
+    [8, 9]
+    """
+    parallel = joblib.Parallel(n_jobs=min(n_jobs, max(len(calls), 1)), return_as="generator_unordered")
+    results: Iterator[Any] = parallel(joblib.delayed(function)(*arguments) for arguments in calls)
+    return results
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    r"""Return rows of the same columns as CSV, for programs.
+
+    Examples
+    --------
+    >>> csv_text([{"loss": "STE", "ratio": 2.5}, {"loss": "CKL", "ratio": None}])
+    'loss,ratio\nSTE,2.5\nCKL,\n'
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_tables(folder: Path, text: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write ``table.txt`` for people and ``table.csv`` for programs."""
+    (folder / "table.txt").write_text(text, encoding="utf-8")
+    (folder / "table.csv").write_text(csv_text(rows), encoding="utf-8")

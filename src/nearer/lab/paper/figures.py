@@ -8,7 +8,7 @@ from pathlib import Path
 from nearer.lab.common.records import Record
 from nearer.lab.paper.methods import METHODS, candidates
 from nearer.lab.paper.protocol import Experiment, draw_trial
-from nearer.lab.paper.published import published
+from nearer.lab.paper.table import published
 from nearer.plotting import new_figure, plot_errors, plot_loss, plot_margins
 
 #: The paper does not say which size its margin distribution was learned at; this one is in every table.

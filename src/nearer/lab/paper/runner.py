@@ -13,13 +13,14 @@ from tqdm import tqdm
 from nearer.lab.common.records import (
     AMOUNT,
     SHARE,
+    Interrupted,
     Record,
     append_record,
     check_figures,
     cut_partial_line,
     read_records,
+    side_by_side,
 )
-from nearer.lab.common.running import Interrupted, side_by_side
 from nearer.lab.paper.methods import METHODS, candidates
 from nearer.lab.paper.protocol import MIN_SIZE, Experiment
 from nearer.lab.paper.tuning import Unit, fingerprint, run_unit
