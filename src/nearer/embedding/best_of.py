@@ -24,12 +24,9 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
-from nearer.embedding.ckl import CKL
+from nearer.embedding.classical import CKL, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE
 from nearer.embedding.predictor import Calibration, check_calibration
-from nearer.embedding.soe import SOE
-from nearer.embedding.ste import STE
-from nearer.embedding.tste import TSTE
 from nearer.geometry import align
 from nearer.problems.margins import error_of_points
 from nearer.solvers.driver import Callback

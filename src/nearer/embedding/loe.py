@@ -14,8 +14,8 @@ from nearer.common.arrays import FloatArray, PointArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.graph import Graph
+from nearer.embedding.classical import SOE
 from nearer.embedding.fitting import Fitted, Recipe
-from nearer.embedding.soe import SOE
 from nearer.geometry import centred, embedding_from_gram, principal
 from nearer.problems.graph import GraphProblem, GraphTriplets
 from nearer.problems.points import leading_pull
