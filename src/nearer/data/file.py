@@ -10,7 +10,7 @@ import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nearer.common.parameters import check_integer
 from nearer.data import rows as _rows
 from nearer.data.block_files import Block, open_table
+from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_answers, show
 from nearer.data.rows import Rows
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-__all__ = ["ComparisonsFile"]
+__all__ = ["ComparisonsFile", "Judgments"]
 
 _MOST_OBJECTS = 2**31  # beyond this an "index" is an identifier
 
@@ -192,3 +193,6 @@ def _state(path: Path) -> tuple[int, int]:
     """Return what changes when a file is written to."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
+
+
+Judgments: TypeAlias = Comparisons | ComparisonsFile  # in memory, or in a file

@@ -6,8 +6,7 @@ from inspect import cleandoc
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
-from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import Judgments
 from nearer.embedding.fitting import Recipe, checked_solver, fit, turned
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.embedding.loss_based import LossEmbedding
@@ -68,12 +67,7 @@ class Classical(LossEmbedding):
         if cls.__doc__ and "{shared}" in cls.__doc__:
             cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED.replace("{name}", cls.__name__))
 
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         recipe = self._recipe()
         with self._telling_of_interrupts():
             fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)

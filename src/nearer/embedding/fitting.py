@@ -9,7 +9,7 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import ComparisonsFile, Judgments
 from nearer.data.units import restricted, seen_objects
 from nearer.embedding.predictor import Predictor
 from nearer.geometry import align, centred, embedding_from_gram, principal
@@ -76,7 +76,7 @@ class Fitted:
 
 
 def fit(
-    comparisons: Comparisons | ComparisonsFile,
+    comparisons: Judgments,
     recipe: Recipe,
     rng: np.random.Generator,
     start: FloatArray | None = None,

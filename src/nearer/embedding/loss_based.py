@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import Fitted
 from nearer.embedding.placing import place_points
@@ -42,7 +42,7 @@ class LossEmbedding(OrdinalEmbedding):
         holds = self._loss().probability_of(*distances)
         return np.column_stack([1 - holds, holds])
 
-    def _keep_fitted(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, solver: AnySolver) -> None:
+    def _keep_fitted(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
         self._keep_map(fitted.embedding, comparisons)
         self._keep_run(fitted.solution, solver)
         self.trace_, self._total_weight = fitted.trace, fitted.total_weight

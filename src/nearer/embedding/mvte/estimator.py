@@ -21,7 +21,7 @@ from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import percent
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
@@ -175,12 +175,7 @@ class MVTE(OrdinalEmbedding):
         if self.alpha is not None:
             StudentT(self.alpha)
 
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._in_memory(comparisons)
         known = self._known() if start is not None else None
         with self._telling_of_interrupts(), limited_blas("points", comparisons.n_objects):
