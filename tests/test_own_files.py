@@ -19,8 +19,7 @@ from nearer.lab.accuracy import run as accuracy
 from nearer.lab.accuracy.calibration_table import N_BINS
 from nearer.lab.accuracy.datasets import DATA_SETS, load
 from nearer.lab.benchmarks import coverage
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Session, Task
 from nearer.lab.benchmarks.triplets import Size
 from nearer.lab.common.programs import Program
 from nearer.lab.common.records import append_record, read_records

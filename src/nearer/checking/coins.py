@@ -34,7 +34,7 @@ from nearer.data.labels import Labels, factorize
 from nearer.data.units import torn
 from nearer.evaluation.annotators import acts_of
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.judging import read_judged
+from nearer.evaluation.held_out import read_judged
 
 _FEWEST = 10
 _MOST_JUDGED = 2_000_000  # comparisons: each person needs enough of them, and judging is quick

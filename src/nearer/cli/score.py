@@ -33,8 +33,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.data.units import units_of
+    from nearer.evaluation.held_out import judge, read_judged
     from nearer.evaluation.intervals import error_interval
-    from nearer.evaluation.judging import judge, read_judged
     from nearer.formats.answers import matched
     from nearer.storage import load_model
     from nearer.study.results import share_known

@@ -17,9 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.common.callers import warn_caller
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState
+from nearer.common.telling import warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile, Judgments

@@ -21,9 +21,8 @@ from nearer.data.units import in_order_of_appearance
 from nearer.embedding.loss_based import LossEmbedding
 from nearer.geometry import align, principal
 from nearer.losses import DistanceHinge, Loss
-from nearer.problems.disparities import ComparedPairs, TotalOrder
 from nearer.problems.points import FactoredProblem, InMemory
-from nearer.problems.stress import StressProblem
+from nearer.problems.stress import ComparedPairs, StressProblem, TotalOrder
 from nearer.solvers import Solution, solve
 from nearer.solvers.driver import Callback, limited_blas
 from nearer.solvers.restarts import best_of_restarts

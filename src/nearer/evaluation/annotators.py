@@ -27,9 +27,8 @@ from nearer.data.labels import Labels, factorize
 from nearer.data.units import trials_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import in_order
+from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import wilson
-from nearer.evaluation.judging import Task, judge_all, read_judged
 
 # Of the usual error, and of how many answers it is worth: beyond these, people are as alike or as unlike as matters.
 _USUAL = np.linspace(0.005, 0.6, 120)

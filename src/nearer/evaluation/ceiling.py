@@ -39,7 +39,7 @@ from nearer.common.words import counted, digits, level_of, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, questions_of, torn, trials_of
-from nearer.evaluation.judging import read_judged
+from nearer.evaluation.held_out import read_judged
 
 NEAR_CHANCE = 0.45  # an error that may be above this may be a coin's
 SURELY_CHANCE = 0.4  # one that is known to be above this is as good as a coin's

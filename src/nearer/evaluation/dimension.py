@@ -15,9 +15,8 @@ from nearer.common.randomness import RandomState
 from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import in_order
+from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance
-from nearer.evaluation.judging import Task, judge_all, read_judged
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, units_of
+from nearer.evaluation.held_out import Judgeable, Task, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance, error_interval
-from nearer.evaluation.judging import Judgeable, Task, judge_all, read_judged
 
 TEST_SHARE = 0.2
 N_SIZES = 6

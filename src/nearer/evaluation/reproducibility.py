@@ -66,7 +66,7 @@ from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, kept_whole, seen_objects, units_of
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.judging import read_judged
+from nearer.evaluation.held_out import read_judged
 
 #: From this reliability on distances can be trusted, and from this one on at least what is near and what is far.
 DISTANCES_GOOD, DISTANCES_FAIR = 0.9, 0.6

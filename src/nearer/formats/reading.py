@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import native
-from nearer.formats.advice import as_column, one_of
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind
 from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.delimited import delimited_table, without_preamble
-from nearer.formats.faults import Faults, gather_bad
+from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.finding_columns import Unclear, find_columns
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.inert import restored

@@ -19,9 +19,9 @@ from dataclasses import replace
 import numpy as np
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import as_column, one_of
 from nearer.formats.answers import Answers
 from nearer.formats.column_names import STEMS, SYNONYMS, by_plain, families
+from nearer.formats.faults import as_column, one_of
 from nearer.formats.layouts import ANSWERS, LISTS, NEAR_FAR, Found, described, listing
 from nearer.formats.lists import readings
 from nearer.formats.table import Column, Loaded, Table, present, shortened

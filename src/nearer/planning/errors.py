@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray, checked_points
 from nearer.common.parameters import check_integer, check_level
-from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.embedding import DMOE

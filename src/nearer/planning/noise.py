@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
-from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.embedding import TSTE

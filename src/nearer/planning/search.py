@@ -16,7 +16,7 @@ from sklearn.isotonic import IsotonicRegression
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
-from nearer.common.progress import progress_bar
+from nearer.common.telling import progress_bar
 from nearer.common.words import digits
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import Against

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from nearer.common.arrays import FloatArray, PointArray
-from nearer.common.progress import progress_bar
 from nearer.common.randomness import stream
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import Rows
 from nearer.losses import Loss

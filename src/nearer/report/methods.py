@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearer.common.words import counted, figure, interval, level_of
-from nearer.report.section import Content, Results, sentences
+from nearer.report.sections import Content, Results, sentences
 from nearer.report.wording import basis, map_error, method_name, n_fitted, setting_name, setting_value
 
 

@@ -22,7 +22,7 @@ from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.methods import citing, methods, settings
 from nearer.report.payload import payload
-from nearer.report.section import Content, Results, Section
+from nearer.report.sections import Content, Results, Section
 from nearer.report.thumbnails import read_thumbnails
 from nearer.report.verdict import verdict
 from nearer.report.wording import n_fitted

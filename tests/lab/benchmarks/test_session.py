@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.lab.benchmarks import session
-from nearer.lab.benchmarks.measure import Measured, Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Measured, Session, Task
 from nearer.lab.benchmarks.triplets import Size
 from nearer.lab.common.programs import MeasurementFailed, Program
 from nearer.lab.common.records import Interrupted

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nearer.common.arrays import FloatArray
-from nearer.common.progress import progress_bar
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile, Judgments
 from nearer.data.units import fold_of_each, units_of, with_positive_weight

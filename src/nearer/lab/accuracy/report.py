@@ -9,12 +9,11 @@ from typing import Any
 
 from nearer.lab.accuracy.datasets import DATA_SETS, DataSet, missing_sentence
 from nearer.lab.accuracy.entries import ENTRIES, METHODS
-from nearer.lab.accuracy.maps import contests
 from nearer.lab.accuracy.peers import PEERS, TIMEOUT
 from nearer.lab.accuracy.ranks import rank_methods
 from nearer.lab.accuracy.run import AccuracyRun
 from nearer.lab.accuracy.summary import Row, calibration_rows, summary_rows
-from nearer.lab.accuracy.table import accuracy_text
+from nearer.lab.accuracy.table import accuracy_text, contests
 from nearer.lab.common.records import Record, write_tables
 
 _GROUPS = {"own": tuple(ENTRIES), "peers": PEERS}

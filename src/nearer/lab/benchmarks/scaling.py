@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Session, Task
 from nearer.lab.benchmarks.speed import check_losses
 from nearer.lab.benchmarks.triplets import Size, check_size
 from nearer.lab.common.programs import machine, nearer_program

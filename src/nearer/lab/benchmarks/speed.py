@@ -8,8 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import TypedDict
 
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Session, Task
 from nearer.lab.benchmarks.triplets import Size, check_size
 from nearer.lab.common.programs import Program, machine, nearer_program
 from nearer.lab.common.records import Record

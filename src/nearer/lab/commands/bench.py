@@ -218,9 +218,7 @@ the same command goes on from there. The end result is table.txt, table.csv and 
 
 
 def _add_accuracy(commands: Commands) -> None:
-    parser = add_benchmark(
-        commands, "accuracy", "errors beside cblearn's", _ACCURACY, _run_accuracy, out="results/accuracy"
-    )
+    parser = add_benchmark(commands, "accuracy", "errors beside cblearn's", _ACCURACY, _run_accuracy, leaves_files=True)
     parser.add_argument("--data", type=words, default=(), metavar="NAME,...", help="data sets (all)")
     parser.add_argument(
         "--methods",
@@ -276,9 +274,7 @@ The end result is table.txt and table.csv in DIR."""
 
 
 def _add_coverage(commands: Commands) -> None:
-    parser = add_benchmark(
-        commands, "coverage", "what ellipses cover", _COVERAGE, _run_coverage, out="results/coverage"
-    )
+    parser = add_benchmark(commands, "coverage", "what ellipses cover", _COVERAGE, _run_coverage, leaves_files=True)
     parser.add_argument("--conditions", type=words, default=(), metavar="NAME,...", help="kinds of data")
     parser.add_argument(
         "--methods",
