@@ -7,9 +7,8 @@ from inspect import cleandoc
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.file import Judgments
-from nearer.embedding.fitting import Recipe, checked_solver, fit, turned
+from nearer.embedding.fitting import LossEmbedding, Recipe, checked_solver, fit, turned
 from nearer.embedding.graph_input import TakesGraphs
-from nearer.embedding.loss_based import LossEmbedding
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT
 from nearer.problems.penalty import Penalty
 from nearer.solvers import SVRG, Factored, Projected

@@ -18,7 +18,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
 from nearer.data.file import Judgments
 from nearer.data.units import in_order_of_appearance
-from nearer.embedding.loss_based import LossEmbedding
+from nearer.embedding.fitting import LossEmbedding
 from nearer.geometry import align, principal
 from nearer.losses import DistanceHinge, Loss
 from nearer.problems.points import FactoredProblem, InMemory

@@ -13,9 +13,8 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.file import Judgments
 from nearer.data.graph import Graph
 from nearer.data.units import restricted, with_positive_weight
-from nearer.embedding.fitting import Fitted, turned, usable_start
+from nearer.embedding.fitting import Fitted, GramEmbedding, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs
-from nearer.embedding.loss_based import GramEmbedding
 from nearer.geometry import embedding_from_gram
 from nearer.losses import Hinge
 from nearer.problems.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle, StructureProblem

@@ -17,8 +17,7 @@ from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.distillation import distilled_gram
 from nearer.embedding.dmoe.paths import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
-from nearer.embedding.fitting import Fitted, Recipe, checked_solver, fit, refined, turned, with_points
-from nearer.embedding.loss_based import GramEmbedding
+from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, checked_solver, fit, refined, turned, with_points
 from nearer.embedding.predictor import Calibration, Predictor, check_calibration, spread_of_points
 from nearer.losses import TwoSidedHinge
 from nearer.problems.penalty import Penalty

@@ -17,17 +17,7 @@ from nearer.lab.accuracy.entries import ENTRIES, METHODS
 from nearer.lab.accuracy.jobs import Job, Unit, fingerprint, run_job
 from nearer.lab.accuracy.peers import PEERS
 from nearer.lab.common.programs import MeasurementFailed, Program
-from nearer.lab.common.records import (
-    AMOUNT,
-    SHARE,
-    Interrupted,
-    Record,
-    append_record,
-    check_figures,
-    cut_partial_line,
-    read_records,
-    side_by_side,
-)
+from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
 from nearer.study.schema_checks import Check, maybe, string, whole
 
 # Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
@@ -88,8 +78,8 @@ class AccuracyRun:
         wanted = {unit: fingerprint(DATA_SETS[unit.data], unit.size, unit.method) for unit in self.units()}
         found: dict[Unit, Record] = {}
         for name in (_OWN, _PEERS):
-            path = self.folder / name
-            for record in read_records(path, {"data": string}):
+            file = RecordFile(self.folder / name)
+            for record in file.read({"data": string}):
                 if record["seed"] != self.seed:
                     continue
                 if record["size"] is None:  # everything of this method before this line no longer counts
@@ -101,7 +91,7 @@ class AccuracyRun:
                     continue
                 unit = Unit(record["data"], record["size"], record["trial"], record["method"])
                 if record["fingerprint"] == wanted.get(unit):
-                    found[unit] = check_figures(path, record, _FIGURES)
+                    found[unit] = file.usable(record, _FIGURES)
         return found
 
     def on_file(self) -> list[Record]:
@@ -112,11 +102,11 @@ class AccuracyRun:
     def forget(self, methods: Sequence[str]) -> None:
         """Make the records of methods on these data sets count no more, by a line that says so."""
         for method in methods:
-            path = self._path(method)
-            cut_partial_line(path)
+            file = self._file(method)
+            file.prepare()
             for data in self.data:
                 mark = {"data": data.name, "seed": self.seed, "size": None, "trial": None, "method": method}
-                append_record(path, {**mark, "fingerprint": "again"})
+                file.append({**mark, "fingerprint": "again"})
 
     def jobs(self, units: Sequence[Unit]) -> list[Job]:
         """Put units together: the peers of a trial in one job, every other unit in one of its own."""
@@ -137,8 +127,8 @@ class AccuracyRun:
         jobs = self.jobs([unit for unit in units if unit not in done])
         if self.peer is None and any(job.methods[0] in PEERS for job in jobs):
             raise ValueError("peers are left to run, but no Python with cblearn was given")
-        for path in {self._path(job.methods[0]) for job in jobs}:
-            cut_partial_line(path)
+        for file in {self._file(job.methods[0]) for job in jobs}:
+            file.prepare()
         # disable=None: a bar on a terminal, silence in a log file.
         bar = tqdm(total=len(units), initial=len(done), desc="accuracy", unit="fit", disable=None)
         try:
@@ -150,7 +140,7 @@ class AccuracyRun:
                         sys.stderr.write(f"nearer: {self._failures[-1]}\n")
                         continue
                     for record in outcome:
-                        append_record(self._path(record["method"]), record)
+                        self._file(record["method"]).append(record)
                         done[Unit(job.data, job.size, job.trial, record["method"])] = record
                     bar.update(len(outcome))
         except KeyboardInterrupt:
@@ -160,8 +150,8 @@ class AccuracyRun:
             ) from None
         return [done[unit] for unit in units if unit in done]
 
-    def _path(self, method: str) -> Path:
-        return self.folder / (_PEERS if method in PEERS else _OWN)
+    def _file(self, method: str) -> RecordFile:
+        return RecordFile(self.folder / (_PEERS if method in PEERS else _OWN))
 
 
 def attempt(job: Job, seed: int, peer: Program | None) -> tuple[Job, list[Record] | str]:

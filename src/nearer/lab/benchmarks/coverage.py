@@ -30,16 +30,7 @@ from nearer.evaluation.bootstrap import Bootstrap, bootstrap
 from nearer.evaluation.resampling import mean_squares
 from nearer.geometry import align
 from nearer.lab.common.programs import machine
-from nearer.lab.common.records import (
-    AMOUNT,
-    SHARE,
-    Interrupted,
-    Record,
-    append_record,
-    check_figures,
-    cut_partial_line,
-    read_records,
-)
+from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
 from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {
@@ -143,8 +134,9 @@ class Coverage:
         Interrupted
             On Ctrl-C. What was finished is on file.
         """
-        cut_partial_line(self.path)
-        found = {record["fingerprint"]: record for record in read_records(self.path)}
+        file = RecordFile(self.path)
+        file.prepare()
+        found = {record["fingerprint"]: record for record in file.read()}
         tasks = [(condition, method) for condition in self.conditions for method in self.methods]
         rows = []
         try:
@@ -155,8 +147,8 @@ class Coverage:
                         key = self._fingerprint(condition, method, replication)
                         if key not in found:
                             found[key] = self._measure(condition, method, replication, key)
-                            append_record(self.path, found[key])
-                        records.append(check_figures(self.path, found[key], _FIGURES))
+                            file.append(found[key])
+                        records.append(file.usable(found[key], _FIGURES))
                         bar.update()
                     rows.append(_row(condition, method, records))
         except KeyboardInterrupt:

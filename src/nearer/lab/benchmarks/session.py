@@ -23,16 +23,7 @@ from nearer.evaluation.metrics import comparison_error
 from nearer.lab.benchmarks import worker
 from nearer.lab.benchmarks.triplets import Data, Size, make_data, save_data, start_seeds
 from nearer.lab.common.programs import MeasurementFailed, Program, machine, reason
-from nearer.lab.common.records import (
-    AMOUNT,
-    SHARE,
-    Interrupted,
-    Record,
-    append_record,
-    check_figures,
-    cut_partial_line,
-    read_records,
-)
+from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
 from nearer.study.schema_checks import Check, list_of, number, refuse, string, whole
 
 #: Raised whenever the same task would be measured in another way: old records then no longer count.
@@ -151,8 +142,8 @@ class Session:
     n_kept: int = field(default=0, init=False)
 
     def __enter__(self) -> Self:
-        cut_partial_line(self.path)
-        self._found: dict[str, Record] = {record["fingerprint"]: record for record in read_records(self.path)}
+        RecordFile(self.path).prepare()
+        self._found: dict[str, Record] = {record["fingerprint"]: record for record in RecordFile(self.path).read()}
         self._folder = TemporaryDirectory(prefix="nearer-bench-")
         self._data: tuple[tuple[Size, int, int], Path, Data] | None = None
         # disable=None: a bar on a terminal, silence in a log file.
@@ -193,7 +184,7 @@ class Session:
             record = {**identity, **self._measure(task, program, timeout)}
         if "failure" not in record:
             if record is not self._found.get(fingerprint):
-                append_record(self.path, record)
+                RecordFile(self.path).append(record)
                 self._found[fingerprint] = record
             self.n_kept += 1
         self._bar.update()
@@ -205,7 +196,7 @@ class Session:
         if found is None:
             return None
         same: dict[str, Check] = {name: _equal_to(value) for name, value in identity.items()}
-        return check_figures(self.path, found, same | ({"timeout": AMOUNT} if "timeout" in found else _FIGURES))
+        return RecordFile(self.path).usable(found, same | ({"timeout": AMOUNT} if "timeout" in found else _FIGURES))
 
     def _measure(self, task: Task, program: Program, timeout: float) -> dict[str, Any]:
         path, data = self._files(task)
