@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from nearer.planning.design import MOST_COMPARISONS, Against, Design
 from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
 from nearer.planning.search import SizeSearch
 from nearer.planning.theorem import theorem_bound, theorem_excess
+from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
 _CHANCE = 0.5
@@ -257,3 +261,49 @@ def _check_target(target_error: float, floor: float, design: Design) -> None:
         "target_error)"
         + (", or ask for the error without their noise (--against truth, against='truth')" if floor else "")
     )
+
+
+def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Draw the error of simulated studies against their size, and where it meets the target.
+
+    Parameters
+    ----------
+    plan : Plan
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from nearer.embedding import TSTE
+    >>> from nearer.planning import Design, plan
+    >>> quick = TSTE(n_components=2, trace=0.02)
+    >>> ax = plot_plan(plan(Design(15, 2), 0.2, estimator=quick, n_replications=2, random_state=0))
+    >>> ax.get_xlabel()
+    'answers'
+    """
+    if ax is None:
+        ax = new_figure(6.4, 4.2).add_subplot()
+    line, band = PALETTE["DMOE"], PALETTE["GNMDS"]
+    ax.fill_between(plan.sizes, plan.lows, plan.highs, color=line, alpha=0.15, linewidth=0)
+    ax.plot(plan.sizes, plan.errors, color=line, marker="o", markersize=4, linewidth=1.6)
+    ax.axvspan(plan.low, plan.high, color=band, alpha=0.12, linewidth=0)
+    ax.axvline(plan.n_answers, color=band, linewidth=1.2)
+    ax.axhline(plan.target_error, color=band, linewidth=1.2, linestyle="--")
+    ax.set_xscale("log")
+    ax.set_xlim(plan.sizes[0], plan.sizes[-1])
+    ax.set_ylim(0, None)
+    ax.set_xticks(plan.sizes, [digits(size) for size in plan.sizes.tolist()], rotation=35, ha="right")
+    ax.minorticks_off()
+    left: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9}
+    ax.annotate(f"target {plan.target_error:.3f}", (0, plan.target_error), (6, -12), color=INK, **left)
+    if plan.floor:
+        ax.axhline(plan.floor, color=FAINT, linewidth=1.0, linestyle=":")
+        ax.annotate(f"floor {plan.floor:.3f}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
+    ax.set_xlabel("answers", color=INK)
+    ax.set_ylabel("error on new answers" if plan.against == "answers" else "error against the true order", color=INK)
+    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} to {digits(plan.high)})"
+    ax.set_title(title, color=INK, fontsize=11, loc="left")
+    return plain(ax)

@@ -13,8 +13,7 @@ from nearer.lab.accuracy import run as run_module
 from nearer.lab.accuracy.calibration_table import expected_calibration_error
 from nearer.lab.accuracy.datasets import draw_real, load
 from nearer.lab.accuracy.entries import ENTRIES, plain
-from nearer.lab.accuracy.jobs import Job, fingerprint, judge, run_job
-from nearer.lab.accuracy.run import one_thread_each
+from nearer.lab.accuracy.run import Job, fingerprint, judge, one_thread_each, run_job
 from nearer.lab.common.records import Interrupted
 from nearer.lab.paper import tuning
 from nearer.metrics import comparison_error

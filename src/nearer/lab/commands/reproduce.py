@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _figures(experiment: Experiment, seed: int, records: list[dict[str, object]], folder: Path) -> list[str]:
-    from nearer.lab.paper.figures import draw_figures
+    from nearer.lab.paper.table import draw_figures
 
     try:
         return draw_figures(experiment, seed, records, folder)
