@@ -18,7 +18,6 @@ from nearer.lab.accuracy import run as accuracy
 from nearer.lab.accuracy import summary
 from nearer.lab.accuracy.calibration_table import N_BINS
 from nearer.lab.accuracy.datasets import DATA_SETS, load
-from nearer.lab.accuracy.run import fingerprint
 from nearer.lab.benchmarks import coverage
 from nearer.lab.benchmarks.session import Session, Task
 from nearer.lab.benchmarks.triplets import Size
@@ -148,7 +147,7 @@ def test_damaged_accuracy(tmp_path):
     counts = [[10.0] * N_BINS, [7.0] * N_BINS, [6.0] * N_BINS]
     for unit in work.units():
         figures = {"error": 0.2, "error_map": None, "error_given": 0.3, "log_loss": 0.5, "ece": 0.1}
-        identity = {**unit._asdict(), "seed": 0, "fingerprint": fingerprint(DATA_SETS["flips"], 200, "STE")}
+        identity = {**unit._asdict(), "seed": 0, "fingerprint": accuracy.fingerprint(DATA_SETS["flips"], 200, "STE")}
         more = {"reliability": counts, "settings": "", "n_warnings": 0, "seconds": 1.0}
         RecordFile(tmp_path / "own.jsonl").append({**identity, **figures, **more})
     assert len(work.on_file()) == 3
