@@ -35,7 +35,7 @@ from scipy.special import betainc, ndtri
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
-from nearer.common.words import counted, digits, level_of, percent
+from nearer.common.words import counted, digits, figure, interval, level_of, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, questions_of, torn, trials_of
@@ -128,8 +128,8 @@ class NoiseCeiling:
     def __str__(self) -> str:
         least = "the least possible error is hardly known:" if self.best.vague else "no predictor can err less than"
         return (
-            f"{least} {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to "
-            f"{self.high:.3f}), judging by {counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
+            f"{least} {figure(self.error)} ({level_of(self.level)} interval {interval(self.low, self.high)}), "
+            f"judging by {counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
         )
 
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState
+from nearer.common.words import figure
 from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
@@ -51,7 +52,7 @@ class DimensionChoice:
         lines = ["dimension   error"]
         for candidate, error, deviation in zip(self.candidates, self.errors, self.standard_errors, strict=True):
             chosen = "   chosen" if candidate == self.chosen else ""
-            lines.append(f"{candidate:>9}   {error:.3f} +- {deviation:.3f}{chosen}")
+            lines.append(f"{candidate:>9}   {figure(error)} +- {figure(deviation)}{chosen}")
         return "\n".join(lines)
 
 

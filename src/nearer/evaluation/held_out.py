@@ -15,7 +15,7 @@ from tqdm import tqdm
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
-from nearer.common.words import level_of
+from nearer.common.words import figure, interval, level_of
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.units import By, kept_whole, units_of, with_positive_weight
 from nearer.evaluation.folds import WholeKFold
@@ -116,8 +116,8 @@ class HeldOutError:
 
     def __str__(self) -> str:
         return (
-            f"held-out error {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to {self.high:.3f}); "
-            f"of the map {self.map_error:.3f} ({self.map_low:.3f} to {self.map_high:.3f}); "
+            f"held-out error {figure(self.error)} ({level_of(self.level)} interval {interval(self.low, self.high)}); "
+            f"of the map {figure(self.map_error)} ({interval(self.map_low, self.map_high)}); "
             f"{self.n_splits} folds of whole {self.by}"
         )
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nearer.common.words import figure
 from nearer.lab.accuracy.datasets import DATA_SETS
 from nearer.lab.accuracy.entries import ENTRIES, LIMIT
 from nearer.lab.accuracy.peers import PEERS
@@ -133,7 +134,7 @@ def _maps(contests: Sequence[Contest]) -> str:
         [[method, str(played[method] - len(lost[method])), str(played[method])] for method in best],
     )
     exceptions = ", ".join(
-        f"{each.data} {each.size} ({each.error:.3f} against {each.peer_error:.3f} of {each.peer})"
+        f"{each.data} {each.size} ({figure(each.error)} against {figure(each.peer_error)} of {each.peer})"
         for each in lost[best[0]]
     )
     return (
@@ -159,7 +160,7 @@ def _data_set(name: str, rows: Sequence[Row]) -> str:
     ]
     limits = {row["size"]: row["limit"] for row in rows if row["limit"] is not None}
     if limits:
-        body.append(["best possible", *(f"{limits[size]:.3f}" if size in limits else "-" for size in sizes)])
+        body.append(["best possible", *(figure(limits[size]) if size in limits else "-" for size in sizes)])
     counts = sorted({row["trials"] for row in rows})
     over = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) + (" trial" if counts == [1] else " trials")
     return (
@@ -177,14 +178,14 @@ def _figure(row: Row | None, best: float | None) -> str:
         return ""
     if row["median"] is None:
         return "-"
-    text = f"{row['median']:.3f}"
-    return f"**{text}**" if best is not None and text == f"{best:.3f}" else text
+    text = figure(row["median"])
+    return f"**{text}**" if best is not None and text == figure(best) else text
 
 
 def _calibration(rows: Sequence[Calibration]) -> str:
     table = markdown(
         ["method", "calibration error", "log loss"],
-        [[row["method"], f"{row['ece']:.3f}", f"{row['log_loss']:.3f}"] for row in rows],
+        [[row["method"], figure(row["ece"]), figure(row["log_loss"])] for row in rows],
     )
     return (
         "### Calibration\n\nExpected calibration error and log loss of `predict_proba` on held-out answers as they "
