@@ -27,7 +27,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckResult:
     """What one check has to say: findings, and figures for machines."""
 
     findings: tuple[Finding, ...] = ()
@@ -236,4 +236,4 @@ class Case:
         return f"{name(anchor)} nearer to {name(others[0])} than to {name(others[1])}"
 
 
-Check: TypeAlias = Callable[[Case], Outcome]
+Check: TypeAlias = Callable[[Case], CheckResult]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearer.checking.case import Case, Outcome
+from nearer.checking.case import Case, CheckResult
 from nearer.checking.chance import Verdicts
 from nearer.checking.findings import Finding
 from nearer.checking.quick import quick_estimator, quick_part
@@ -42,18 +42,18 @@ _MOST_LEARNED = 200_000
 _N_GROUPS = 10
 
 
-def check_chance(case: Case) -> Outcome:
+def check_chance(case: Case) -> CheckResult:
     """Find people whose answers the map of the others predicts no better than chance, or gets all the wrong way."""
     part = read_judged(quick_part(case, _MOST_JUDGED))
     sure = ~torn(part)  # who cannot tell is not careless
     if part.annotators is None or len(factorize(part.annotators[sure])[0]) < 3:
-        return Outcome()
+        return CheckResult()
     people = _judge_twice(case, part[sure], *factorize(part.annotators[sure]))
     if people is None:
-        return Outcome()
+        return CheckResult()
     counts = {"typical_error": people.typical, "n_judged": len(people.names), "answers_to_tell": people.enough}
     counts |= {"n_at_chance": int(people.found.chance.sum()), "n_reversed": int(people.found.reverse.sum())}
-    return Outcome((*_at_chance(people), *_reversed(people), *_untold(people)), counts)
+    return CheckResult((*_at_chance(people), *_reversed(people), *_untold(people)), counts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from nearer.checking.case import Case, IntArray, Outcome
+from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
 from nearer.common.words import counted, digits, percent
 from nearer.evaluation.intervals import wilson
@@ -132,7 +132,7 @@ _NEAR_CYCLIC = 0.2  # a share known to be above this leaves little but coin toss
 _CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
 
 
-def check_repeats(case: Case) -> Outcome:
+def check_repeats(case: Case) -> CheckResult:
     """Count questions asked more than once, and those answered both ways."""
     asked = case.votes.sum(axis=1)
     repeated = asked > 1
@@ -140,22 +140,22 @@ def check_repeats(case: Case) -> Outcome:
     n_repeated, n_both = int(repeated.sum()), int(both.sum())
     counts: dict[str, Any] = {"n_repeated": n_repeated, "n_contradicted": n_both, "disagreement": None}
     if n_repeated == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     disagreement = _disagreement(case.votes[repeated])
     counts["disagreement"] = disagreement
     if n_both == 0:
         title = f"{counted(n_repeated, 'question was', 'questions were')} repeated, none was answered both ways"
         if n_repeated < _FEWEST:
             text = f"So few say little: from {_FEWEST} on it would be a sign that answers agree."
-            return Outcome((Finding("note", "contradictions", title, text),), counts)
+            return CheckResult((Finding("note", "contradictions", title, text),), counts)
         text = "Answers to the same question agree."
-        return Outcome((Finding("good", "contradictions", title, text),), counts)
+        return CheckResult((Finding("good", "contradictions", title, text),), counts)
     level, text = _verdict(disagreement, n_repeated)
     title = (
         f"{counted(n_both, 'question was', 'questions were')} answered both ways, {percent(n_both / n_repeated)} of "
         f"the {digits(n_repeated)} asked more than once"
     )
-    return Outcome((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
+    return CheckResult((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
 
 
 def _verdict(disagreement: float, n_questions: int) -> tuple[Level, str]:
@@ -186,16 +186,16 @@ def _examples(case: Case, chosen: NDArray[np.bool_], most: int = 3) -> tuple[str
     return tuple(lines)
 
 
-def check_self_contradictions(case: Case) -> Outcome:
+def check_self_contradictions(case: Case) -> CheckResult:
     """Count the questions that one person answered both ways."""
     if case.people is None or case.names is None:
-        return Outcome()
+        return CheckResult()
     votes, person, n_different = _own_repeats(case, case.people)
     both = votes.min(axis=1) > 0
     n_repeated, n_both = len(votes), int(both.sum())
     counts: dict[str, Any] = {"n_self_repeated": n_repeated, "n_self_contradicted": n_both}
     if n_both == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     disagreement = _disagreement(votes)
     counts["self_disagreement"] = disagreement
     per_person = np.bincount(person[both], minlength=len(case.names))
@@ -210,7 +210,7 @@ def check_self_contradictions(case: Case) -> Outcome:
         f"{percent(n_both / n_repeated)} of those that one person was asked again"
     )
     level, text = _verdict_on_self(disagreement, n_different)
-    return Outcome((Finding(level, "self-contradictions", title, text, examples),), counts)
+    return CheckResult((Finding(level, "self-contradictions", title, text, examples),), counts)
 
 
 def _disagreement(votes: IntArray) -> float:
@@ -239,11 +239,11 @@ def _own_repeats(case: Case, people: NDArray[np.intp]) -> tuple[IntArray, IntArr
     return votes[again], codes[again] // case.n_questions, len(np.unique(codes[again] % case.n_questions))
 
 
-def check_cycles(case: Case) -> Outcome:
+def check_cycles(case: Case) -> CheckResult:
     """Look for answers that go in a circle: one pair nearer than a second, that than a third, that than the first."""
     near, far = case.majority
     if len(near) == 0:
-        return Outcome()
+        return CheckResult()
     knot = knots(near, far, case.n_pairs)
     inside = int((knot[near] == knot[far]).sum())
     found = triads(near, far, case.n_pairs, case.rng)
@@ -254,7 +254,7 @@ def check_cycles(case: Case) -> Outcome:
         "share_cyclic": found.share_cyclic,
     }
     if inside == 0:
-        return Outcome((_no_circle(case, found.n_closed),), counts)
+        return CheckResult((_no_circle(case, found.n_closed),), counts)
     cycle = shortest_cycle(near, far, knot, case.n_pairs) if found.example is None else found.example
     words = tuple(
         case.comparison_name(first, second) for first, second in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
@@ -272,7 +272,7 @@ def check_cycles(case: Case) -> Outcome:
         "note": "Noisy answers always make some circles; a map settles them by weighing all answers.",
         "warning": "These answers follow no order of distances; check how they were recorded and what was asked.",
     }[level]
-    return Outcome((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
+    return CheckResult((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
 
 
 def _no_circle(case: Case, n_triads: int) -> Finding:

@@ -29,7 +29,7 @@ from nearer.geometry import align
 from nearer.losses import StudentT
 from nearer.problems.margins import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
-from nearer.problems.views import Answers, Mixture, judge
+from nearer.problems.views import Mixture, PackedAnswers, judge
 from nearer.solvers import Factored
 from nearer.solvers.driver import Callback, limited_blas
 
@@ -129,7 +129,7 @@ class MVTE(OrdinalEmbedding):
     def responsibilities_(self) -> FloatArray:
         """How likely each view is the one that a row of `comparisons_` was judged from, (m, n_views_)."""
         check_is_fitted(self)
-        answers = Answers(self._in_memory(self.comparisons_))
+        answers = PackedAnswers(self._in_memory(self.comparisons_))
         shares = judge(self.views_, self._views().mixture, answers, StudentT(self.alpha_)).shares
         return np.ascontiguousarray(answers.acts.spread(shares).T)
 

@@ -13,7 +13,7 @@ from nearer.lab.accuracy.datasets import DATA_SETS
 from nearer.lab.accuracy.entries import LIMIT, METHODS
 from nearer.lab.accuracy.peers import PEERS, loss_of
 from nearer.lab.accuracy.ranks import Ranking
-from nearer.lab.accuracy.summary import Calibration, Row
+from nearer.lab.accuracy.summary import AccuracyRow, CalibrationRow
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain, plot_reliability
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _DEFAULTS, _TUNED = (0.0, (1.0, 1.5)), (0.0, (4.0, 1.5))
 
 
 def draw_all(
-    rows: Sequence[Row], ranking: Ranking | None, calibration: Sequence[Calibration], folder: Path
+    rows: Sequence[AccuracyRow], ranking: Ranking | None, calibration: Sequence[CalibrationRow], folder: Path
 ) -> list[str]:
     """Write one figure for each data set, ``ranks.png`` and ``reliability.png``; return the names of the files."""
     names = []
@@ -54,7 +54,7 @@ def color_of(method: str) -> str:
     return {"Posterior": _POSTERIOR, **PALETTE}.get(loss_of(method), INK)
 
 
-def draw_errors(rows: Sequence[Row], path: Path) -> None:
+def draw_errors(rows: Sequence[AccuracyRow], path: Path) -> None:
     """Draw the error on one data set against the number of comparisons: our methods, and the peers beside them."""
     data = DATA_SETS[rows[0]["data"]]
     own = [row for row in rows if row["method"] not in PEERS and row["method"] != LIMIT]
@@ -92,7 +92,7 @@ def _add_legend(ax: Axes, with_peers: bool) -> None:
     )  # fmt: skip
 
 
-def plot_error_curves(rows: Sequence[Row], ax: Axes) -> Axes:
+def plot_error_curves(rows: Sequence[AccuracyRow], ax: Axes) -> Axes:
     """Draw median errors with a band from the lower to the upper quartile, one line for each method.
 
     Our methods have full lines, peers dashed ones, and peers at their defaults dotted ones.
@@ -123,7 +123,7 @@ def plot_error_curves(rows: Sequence[Row], ax: Axes) -> Axes:
     return plain(ax)
 
 
-def plot_limit(rows: Sequence[Row], ax: Axes) -> None:
+def plot_limit(rows: Sequence[AccuracyRow], ax: Axes) -> None:
     """Draw the error of the best possible predictor; the line breaks where it is not known."""
     known = {row["size"]: row["limit"] for row in rows}
     if any(limit is not None for limit in known.values()):
@@ -132,7 +132,7 @@ def plot_limit(rows: Sequence[Row], ax: Axes) -> None:
         ax.plot(sizes, limits, "D--", color="black", linewidth=1.4, markersize=3, zorder=4, label="best possible")
 
 
-def draw_reliability(calibration: Sequence[Calibration], path: Path) -> None:
+def draw_reliability(calibration: Sequence[CalibrationRow], path: Path) -> None:
     """Draw a reliability diagram for each method, on the answers of all noisy and human data sets together."""
     columns = min(len(calibration), 4)
     lines = -(-len(calibration) // columns)

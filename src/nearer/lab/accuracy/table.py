@@ -12,7 +12,7 @@ from nearer.lab.accuracy.datasets import DATA_SETS
 from nearer.lab.accuracy.entries import ENTRIES, LIMIT
 from nearer.lab.accuracy.peers import PEERS
 from nearer.lab.accuracy.ranks import ALPHA, Ranking
-from nearer.lab.accuracy.summary import Calibration, Row
+from nearer.lab.accuracy.summary import AccuracyRow, CalibrationRow
 from nearer.lab.common.records import Record
 
 TUNED_PEERS = tuple(peer for peer in PEERS if peer.endswith("-cv"))
@@ -90,10 +90,10 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def accuracy_text(
-    rows: Sequence[Row],
+    rows: Sequence[AccuracyRow],
     ranking: Ranking | None,
     maps: Sequence[Contest],
-    calibration: Sequence[Calibration],
+    calibration: Sequence[CalibrationRow],
     notes: Sequence[str],
 ) -> str:
     """Return all tables, with what a reader must know about them."""
@@ -105,7 +105,7 @@ def accuracy_text(
     return "\n\n".join(parts) + "\n"
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
+def _names(rows: Sequence[AccuracyRow]) -> list[str]:
     return list(dict.fromkeys(row["data"] for row in rows))
 
 
@@ -145,7 +145,7 @@ def _maps(contests: Sequence[Contest]) -> str:
     )
 
 
-def _data_set(name: str, rows: Sequence[Row]) -> str:
+def _data_set(name: str, rows: Sequence[AccuracyRow]) -> str:
     data = DATA_SETS[name]
     sizes = sorted({row["size"] for row in rows})
     found = {(row["method"], row["size"]): row for row in rows}
@@ -169,11 +169,11 @@ def _data_set(name: str, rows: Sequence[Row]) -> str:
     )
 
 
-def _is_ranked(row: Row, size: int) -> bool:
+def _is_ranked(row: AccuracyRow, size: int) -> bool:
     return row["size"] == size and row["method"] != LIMIT
 
 
-def _figure(row: Row | None, best: float | None) -> str:
+def _figure(row: AccuracyRow | None, best: float | None) -> str:
     if row is None:
         return ""
     if row["median"] is None:
@@ -182,7 +182,7 @@ def _figure(row: Row | None, best: float | None) -> str:
     return f"**{text}**" if best is not None and text == figure(best) else text
 
 
-def _calibration(rows: Sequence[Calibration]) -> str:
+def _calibration(rows: Sequence[CalibrationRow]) -> str:
     table = markdown(
         ["method", "calibration error", "log loss"],
         [[row["method"], figure(row["ece"]), figure(row["log_loss"])] for row in rows],

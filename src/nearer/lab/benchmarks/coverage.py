@@ -78,7 +78,7 @@ _FIGURES: dict[str, Check] = {
 }  # fmt: skip
 
 
-class Row(TypedDict):
+class CoverageRow(TypedDict):
     """Means over the replications of one condition and method; the standard error is over replications."""
 
     condition: str
@@ -126,7 +126,7 @@ class Coverage:
         """The file of records."""
         return self.folder / "measurements.jsonl"
 
-    def execute(self) -> list[Row]:
+    def execute(self) -> list[CoverageRow]:
         """Measure what is left to measure and return the table.
 
         Raises
@@ -196,13 +196,13 @@ def _radius(trust: Bootstrap) -> float:
     return float(np.mean(trust.radius() * np.linalg.det(trust.covariances) ** (0.5 / p)))
 
 
-def _row(condition: str, method: str, records: Sequence[Record]) -> Row:
+def _row(condition: str, method: str, records: Sequence[Record]) -> CoverageRow:
     def mean(name: str) -> float:
         return float(np.mean([record[name] for record in records]))
 
     covered = {level: [record["covered"][f"{level:g}"] for record in records] for level in LEVELS}
     deviation = float(np.std(covered[0.95], ddof=1)) if len(records) > 1 else float("nan")
-    return Row(
+    return CoverageRow(
         condition=condition,
         method=method,
         replications=len(records),
@@ -219,7 +219,7 @@ def _row(condition: str, method: str, records: Sequence[Record]) -> Row:
     )
 
 
-def coverage_text(run: Coverage, rows: Sequence[Row]) -> str:
+def coverage_text(run: Coverage, rows: Sequence[CoverageRow]) -> str:
     """Return the table for people."""
     lines = [
         "share of objects whose 95% ellipse covers their true place",

@@ -32,7 +32,7 @@ FIXED = Size(1000, 200_000)
 Axis: TypeAlias = Literal["comparisons", "objects"]
 
 
-class Row(TypedDict):
+class ScalingRow(TypedDict):
     """Medians over the repeats of one loss at one size."""
 
     grows: Axis
@@ -97,7 +97,7 @@ class Scaling:
         by_objects = [Size(number, self.fixed.comparisons) for number in sorted(set(self.objects))]
         return [("comparisons", size) for size in by_comparisons] + [("objects", size) for size in by_objects]
 
-    def execute(self) -> list[Row]:
+    def execute(self) -> list[ScalingRow]:
         """Measure what is left to measure and return the table, by axis, size and loss.
 
         Raises
@@ -115,11 +115,11 @@ class Scaling:
         return rows
 
 
-def _row(axis: Axis, loss: str, size: Size, records: Sequence[Record]) -> Row:
+def _row(axis: Axis, loss: str, size: Size, records: Sequence[Record]) -> ScalingRow:
     failures = [record["failure"] for record in records if "failure" in record]
     if failures:
         raise ValueError(f"{failures[0]} (size {size}); finished measurements are kept")
-    return Row(
+    return ScalingRow(
         grows=axis,
         loss=loss,
         objects=size.objects,
@@ -149,7 +149,7 @@ def exponent(sizes: Iterable[float], values: Iterable[float]) -> float | None:
     return float(centred @ y / (centred @ centred))
 
 
-def exponents(rows: Sequence[Row]) -> list[Exponent]:
+def exponents(rows: Sequence[ScalingRow]) -> list[Exponent]:
     """Fit a power law to each loss along each axis."""
     found = []
     for axis, loss in dict.fromkeys((row["grows"], row["loss"]) for row in rows):
@@ -169,7 +169,7 @@ def exponents(rows: Sequence[Row]) -> list[Exponent]:
 _HEAD = "  objects  comparisons  loss    seconds  iterations  ms an iteration    error  peak memory, MB"
 
 
-def scaling_text(scaling: Scaling, rows: Sequence[Row]) -> str:
+def scaling_text(scaling: Scaling, rows: Sequence[ScalingRow]) -> str:
     """Return the tables for people: sizes, then exponents."""
     lines = []
     for axis in dict.fromkeys(row["grows"] for row in rows):
@@ -188,19 +188,19 @@ def scaling_text(scaling: Scaling, rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Row) -> str:
+def _line(row: ScalingRow) -> str:
     return (
         f"{row['objects']:9d}{row['comparisons']:13d}  {row['loss']:<6}{row['seconds']:9.2f}{row['iterations']:12.0f}"
         f"{1e3 * row['seconds_per_iteration']:17.2f}{row['error']:9.4f}{row['peak_memory_mb']:17.0f}"
     )
 
 
-def plot_scaling(rows: Sequence[Row], axis: Axis, ax: Axes | None = None) -> Axes:
+def plot_scaling(rows: Sequence[ScalingRow], axis: Axis, ax: Axes | None = None) -> Axes:
     """Draw the seconds of a fit along one axis: a dot for each size, a line for each fitted power law.
 
     Examples
     --------
-    >>> row = Row(grows="objects", loss="STE", objects=10, comparisons=50, seconds=1.0, iterations=5,
+    >>> row = ScalingRow(grows="objects", loss="STE", objects=10, comparisons=50, seconds=1.0, iterations=5,
     ...           seconds_per_iteration=0.2, error=0.1, peak_memory_mb=1.0, warnings=0, repeats=1)
     >>> plot_scaling([row], "objects").get_xlabel()
     'objects'
@@ -232,7 +232,7 @@ def plot_scaling(rows: Sequence[Row], axis: Axis, ax: Axes | None = None) -> Axe
     return ax
 
 
-def draw_scaling(rows: Sequence[Row], path: Path) -> None:
+def draw_scaling(rows: Sequence[ScalingRow], path: Path) -> None:
     """Write a figure with one panel for each axis."""
     axes = list(dict.fromkeys(row["grows"] for row in rows))
     figure = new_figure(4.6 * len(axes) + 0.4, 3.8)

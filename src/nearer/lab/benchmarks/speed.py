@@ -118,7 +118,7 @@ def _succeeded(record: Record) -> Record:
     return record
 
 
-class Row(TypedDict):
+class SpeedRow(TypedDict):
     """Medians over the repeats of one loss at one size; None where there is no such figure."""
 
     objects: int
@@ -141,7 +141,7 @@ class Row(TypedDict):
     peer_failure: str | None
 
 
-def speed_rows(records: Iterable[Record]) -> list[Row]:
+def speed_rows(records: Iterable[Record]) -> list[SpeedRow]:
     """Summarize records by size and loss, in the order they come in.
 
     The ratio is that of the medians, the peer's divided by ours: above 1 the peer is slower. Of a peer that ran out of
@@ -153,7 +153,7 @@ def speed_rows(records: Iterable[Record]) -> list[Row]:
     return [_row(size, loss, group) for (size, loss), group in groups.items()]
 
 
-def _row(size: str, loss: str, records: Sequence[Record]) -> Row:
+def _row(size: str, loss: str, records: Sequence[Record]) -> SpeedRow:
     ours = [record for record in records if record["program"] == "nearer"]
     peer = [record for record in records if record["program"] != "nearer"]
     fitted = [record for record in peer if "seconds" in record]
@@ -163,7 +163,7 @@ def _row(size: str, loss: str, records: Sequence[Record]) -> Row:
     seconds = _median(ours, "seconds")
     peer_seconds = float(median(waited)) if waited else None
     objects, comparisons = map(int, size.split("x"))
-    return Row(
+    return SpeedRow(
         objects=objects,
         comparisons=comparisons,
         loss=loss,
@@ -200,12 +200,12 @@ _HEAD = """\
   objects  comparisons  loss    nearer  cblearn         ratio      nearer    cblearn      nearer    cblearn"""
 
 
-def speed_text(speed: Speed, rows: Sequence[Row]) -> str:
+def speed_text(speed: Speed, rows: Sequence[SpeedRow]) -> str:
     """Return the table for people, with a note on how it was measured."""
     return "\n".join([_HEAD, *map(_line, rows), "", *speed_notes(speed, rows)]) + "\n"
 
 
-def _line(row: Row) -> str:
+def _line(row: SpeedRow) -> str:
     bound = ">" if row["ratio_is_lower_bound"] else ""
     ratio = "-" if row["ratio"] is None else f"{bound} {row['ratio']:.1f}".strip()
     waited = "-" if row["peer_seconds"] is None else f"{bound} {row['peer_seconds']:.2f}".strip()
@@ -217,7 +217,7 @@ def _line(row: Row) -> str:
     )
 
 
-def speed_notes(speed: Speed, rows: Sequence[Row]) -> list[str]:
+def speed_notes(speed: Speed, rows: Sequence[SpeedRow]) -> list[str]:
     """Return what a reader must know to judge the table, a sentence each."""
     notes = [
         f"{machine()}; {speed.dimension}-D; noise-free triplets of Gaussian points; seed {speed.seed}.",

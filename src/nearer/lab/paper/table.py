@@ -76,7 +76,7 @@ _TABLES = {
 }
 
 
-class Row(TypedDict):
+class ExperimentRow(TypedDict):
     """Errors of one method at one size; None where there is no such figure."""
 
     size: int
@@ -97,7 +97,7 @@ class Row(TypedDict):
     seconds_median: float
 
 
-def table_rows(experiment: Experiment, records: Iterable[Record]) -> list[Row]:
+def table_rows(experiment: Experiment, records: Iterable[Record]) -> list[ExperimentRow]:
     """Summarize records by size and method.
 
     Parameters
@@ -108,7 +108,7 @@ def table_rows(experiment: Experiment, records: Iterable[Record]) -> list[Row]:
 
     Returns
     -------
-    list of Row
+    list of ExperimentRow
         By size, then in the order of `METHODS`. The deviation is that of a sample, None for a single trial.
     """
     groups: dict[tuple[int, str], list[Record]] = {}
@@ -119,10 +119,10 @@ def table_rows(experiment: Experiment, records: Iterable[Record]) -> list[Row]:
     return [_row(experiment, size, method, groups[size, method]) for size, method in keys]
 
 
-def _row(experiment: Experiment, size: int, method: str, records: Sequence[Record]) -> Row:
+def _row(experiment: Experiment, size: int, method: str, records: Sequence[Record]) -> ExperimentRow:
     errors = np.array([record["error"] for record in records])
     paper = published(experiment.name, size, method)
-    return Row(
+    return ExperimentRow(
         size=size,
         method=method,
         trials=len(errors),
@@ -148,7 +148,7 @@ _HEAD = """\
 method       min  median     max     std   median   median      min  median     max     std"""
 
 
-def table_text(experiment: Experiment, rows: Sequence[Row]) -> str:
+def table_text(experiment: Experiment, rows: Sequence[ExperimentRow]) -> str:
     """Return the table for people, one block for each size."""
     lines = [f"{experiment.name}: {experiment.title}", experiment.note]
     for size in sorted({row["size"] for row in rows}):
@@ -168,7 +168,7 @@ _LEGEND = (
 )
 
 
-def _line(row: Row) -> str:
+def _line(row: ExperimentRow) -> str:
     here = _figures(row["min"], row["median"], row["max"], row["std"])
     paper = _figures(row["paper_min"], row["paper_median"], row["paper_max"], row["paper_std"])
     variants = "".join(f"{value:9.3f}" for value in (row["strict_median"], row["embedding_median"]))
