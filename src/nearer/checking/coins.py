@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearer.checking.case import Case, CheckResult
+from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.chance import Verdicts
 from nearer.checking.findings import Finding
-from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.arrays import FloatArray
 from nearer.common.words import counted, name, percent, rounded
 from nearer.data.comparisons import Comparisons

@@ -27,9 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer.checking.case import Case, CheckResult
+from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding, Findings, Level
-from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.words import counted, percent, rounded, short
 from nearer.data.units import units_of
 from nearer.evaluation.ceiling import Best

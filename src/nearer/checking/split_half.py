@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from nearer.checking.case import Case, CheckResult
+from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding, Findings
-from nearer.checking.quick import quick_estimator, quick_part
 from nearer.evaluation.reproducibility import (
     DISTANCES_FAIR,
     DISTANCES_GOOD,

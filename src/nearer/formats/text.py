@@ -1,10 +1,14 @@
-"""Bytes of a file: what they are, and UTF-8 text of them.
+"""Bytes of a file: what they are, and UTF-8 text of them; cells that a spreadsheet would run, made inert and back.
 
 What a file is, is told by its first bytes and not by its name: people rename spreadsheets to .csv.
 
 Compressed files are unpacked no further than answers of people would grow. Answers become 5 to 15 times larger when
 they are unpacked, even a list of all triplets in order; a file made to fill the memory, up to 1000 times. What grows
 beyond 16 MB and 200 times its size is refused as soon as it does, whatever sizes the file itself claims.
+
+Spreadsheets take a cell that begins with = + - @, a tab or a carriage return for a formula. Such labels are written
+with an apostrophe before them, as are labels that begin with apostrophes and one of these, so that one apostrophe
+less gives back exactly what was there. Files written here are known by their column ``nearer_kind``.
 """
 
 from __future__ import annotations
@@ -17,6 +21,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from nearer.formats.table import Column, merged
 
 _ALWAYS, _MOST_TIMES = 2**24, 200
 _MOST_BYTES = 2**32
@@ -178,3 +185,34 @@ def _western(data: bytes) -> str:
         return data.decode("cp1252")
     except UnicodeDecodeError:  # five bytes mean nothing in Windows-1252
         return data.decode("latin-1")
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_INERT = re.compile(r"'+[=+\-@\t\r]")
+
+
+def inert(label: str) -> str:
+    """Return a label as it is written into a cell.
+
+    Examples
+    --------
+    >>> inert("=cmd()"), inert("cat")
+    ("'=cmd()", 'cat')
+    """
+    return f"'{label}" if _FORMULA.match(label) else label
+
+
+def original(cell: Any) -> Any:
+    """Return the label that was written as a cell.
+
+    Examples
+    --------
+    >>> original("'=cmd()"), original("'tis")
+    ('=cmd()', "'tis")
+    """
+    return cell[1:] if isinstance(cell, str) and _INERT.match(cell) else cell
+
+
+def restored(column: Column) -> Column:
+    """Return a column with all its labels as they were."""
+    return merged(column.codes, [original(value) for value in column.values])

@@ -15,7 +15,7 @@ import numpy as np
 from nearer.common.arrays import FloatArray
 from nearer.common.json_files import read_json
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.formats.inert import inert
+from nearer.formats.text import inert
 from nearer.storage import save_model
 from nearer.study.figures import FIGURES, draw_study
 from nearer.study.results import results_of

@@ -2,8 +2,8 @@ import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.lab.common.records import Interrupted, RecordFile
-from nearer.lab.paper import Experiment, Run, runner, table_rows, tuning
-from nearer.lab.paper.tuning import run_unit
+from nearer.lab.paper import Experiment, Run, methods, runner, table_rows
+from nearer.lab.paper.methods import run_unit
 
 
 def load(seed):
@@ -70,7 +70,7 @@ def test_other_seeds_and_other_grids_are_run_again(make_run, ran, monkeypatch):
     make_run(**small).execute()
     make_run(**small, seed=1).execute()
     assert len(ran) == 2
-    monkeypatch.setattr(tuning, "candidates", lambda *_: [{"trace": 0.2}])
+    monkeypatch.setattr(methods, "candidates", lambda *_: [{"trace": 0.2}])
     (record,) = make_run(**small).execute()
     assert len(ran) == 3
     assert record["settings"] == "STE(solver='projected', trace=0.2)"

@@ -11,9 +11,8 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
-from nearer.lab.paper.methods import METHODS, candidates
+from nearer.lab.paper.methods import METHODS, Unit, candidates, fingerprint, run_unit
 from nearer.lab.paper.protocol import MIN_SIZE, Experiment
-from nearer.lab.paper.tuning import Unit, fingerprint, run_unit
 from nearer.study.schema_checks import Check, string, whole
 
 _FIGURES: dict[str, Check] = {

@@ -104,7 +104,7 @@ def table_rows(experiment: Experiment, records: Iterable[Record]) -> list[Experi
     ----------
     experiment : Experiment
     records : iterable of dict
-        As `nearer.lab.paper.tuning.run_unit` returns them.
+        As `nearer.lab.paper.methods.run_unit` returns them.
 
     Returns
     -------
