@@ -24,6 +24,11 @@ from nearer.evaluation.intervals import wilson
 
 _MOST_PATHS = 1_000_000
 _MOST_STARTS = 20
+_FEWEST = 30  # questions below which a share says little
+_QUANTILE = 2.58  # intervals of 99%: every study is looked at in many ways
+_NEAR_CHANCE = 0.38  # of disagreement: below, answers are noisy, and no coin tosses
+_NEAR_CYCLIC = 0.2  # a share known to be above this leaves little but coin tosses
+_CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
 
 
 @dataclass(frozen=True)
@@ -123,13 +128,6 @@ def shortest_cycle(near: IntArray, far: IntArray, knot: IntArray, n_pairs: int) 
 def _contains(sorted_codes: IntArray, wanted: IntArray) -> NDArray[np.bool_]:
     places = np.searchsorted(sorted_codes, wanted).clip(max=len(sorted_codes) - 1)
     return np.asarray(sorted_codes[places] == wanted)
-
-
-_FEWEST = 30  # questions below which a share says little
-_QUANTILE = 2.58  # intervals of 99%: every study is looked at in many ways
-_NEAR_CHANCE = 0.38  # of disagreement: below, answers are noisy, and no coin tosses
-_NEAR_CYCLIC = 0.2  # a share known to be above this leaves little but coin tosses
-_CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
 
 
 def check_repeats(case: Case) -> CheckResult:

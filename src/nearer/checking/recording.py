@@ -16,6 +16,10 @@ _LEVEL = 0.001
 _BLOCK = 20  # answers in a row that are the same again: nobody repeats so many without a change
 _MOSTLY = 0.5
 _MILLISECONDS = 300.0
+# Nobody looks at three things and decides in less: choosing between two lights alone takes 0.3 s.
+FLOOR = 0.5
+_FEWEST = 10
+_MANY_FAST = 0.1
 
 
 def check_double(case: Case) -> CheckResult:
@@ -161,12 +165,6 @@ def _impossible_times(case: Case) -> list[Finding]:
         text = "They look like milliseconds; divide the column by 1000, or nobody will seem too fast."
         findings.append(Finding("warning", "time-unit", title, text))
     return findings
-
-
-# Nobody looks at three things and decides in less: choosing between two lights alone takes 0.3 s.
-FLOOR = 0.5
-_FEWEST = 10
-_MANY_FAST = 0.1
 
 
 def check_speed(case: Case) -> CheckResult:

@@ -11,6 +11,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
 
 def progress_bar(what: str, total: int) -> tqdm[Any]:
     """Return a bar for terminals, shown after a second; workers of a pool stay silent, their parent has its own."""
@@ -19,9 +21,6 @@ def progress_bar(what: str, total: int) -> tqdm[Any]:
         # A lock between processes would be left behind, with a warning, by a worker that Ctrl-C ends.
         tqdm.set_lock(threading.RLock())
     return tqdm(total=total, desc=what, delay=1, leave=False, disable=True if worker else None)
-
-
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

@@ -30,6 +30,7 @@ from nearer.data.labels import (
 )
 
 _LARGEST_N = 2**31  # beyond this an "index" is an identifier, and arange(n) would not fit in memory
+_MOST_COPIED = 4_000_000  # rows; 48 MB of triplets
 
 
 def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects: Any) -> tuple[Indices, Labels]:
@@ -287,9 +288,6 @@ def refuse_degenerate(rows: Indices, objects: Labels) -> None:
 
     refuse(itself(rows), compared_with_itself, remedy)
     refuse(identical(rows), same_pair, remedy)
-
-
-_MOST_COPIED = 4_000_000  # rows; 48 MB of triplets
 
 
 class Rows(NamedTuple):

@@ -33,6 +33,18 @@ from nearer.common.randomness import stream
 from nearer.formats import Answers, read_answers
 
 GROUPS = ("listener", "musician")
+COLUMNS = ("participant", "group", "trial", "item1", "item2", "item3", "odd", "rt", "catch")
+CARELESS = "p17"
+UNDECIDED = "can't tell"
+_SEED = 24
+_N_PEOPLE, _N_LATER = 24, 4
+_N_CATCH, _N_SHARED, _N_OWN, _SHARED = 5, 20, 55, 100
+_N_NEW, _N_PLACED = 50, 15  # questions to each later person: about the old instruments, and about the new one
+_ALPHA, _BETA, _SLIP = 0.1, 2.0, 0.02
+_SECONDS, _SPREAD, _FAST = 1.6, 0.3, 0.4  # medians of an easy answer and of a careless one, and their spread
+Row = tuple[str | int, ...]
+Question = tuple[tuple[int, ...], int]  # the instruments, and 1 if it is a catch question
+T = TypeVar("T")
 
 
 class Instrument(NamedTuple):
@@ -103,22 +115,6 @@ def places(group: str, instruments: dict[str, Instrument]) -> NDArray[np.float64
     sound = [getattr(each, group) for each in instruments.values()]
     size = np.array([each.size_cm for each in instruments.values()])
     return np.stack([sound, np.log2(80 / size)], axis=1)
-
-
-COLUMNS = ("participant", "group", "trial", "item1", "item2", "item3", "odd", "rt", "catch")
-CARELESS = "p17"
-UNDECIDED = "can't tell"
-
-_SEED = 24
-_N_PEOPLE, _N_LATER = 24, 4
-_N_CATCH, _N_SHARED, _N_OWN, _SHARED = 5, 20, 55, 100
-_N_NEW, _N_PLACED = 50, 15  # questions to each later person: about the old instruments, and about the new one
-_ALPHA, _BETA, _SLIP = 0.1, 2.0, 0.02
-_SECONDS, _SPREAD, _FAST = 1.6, 0.3, 0.4  # medians of an easy answer and of a careless one, and their spread
-
-Row = tuple[str | int, ...]
-Question = tuple[tuple[int, ...], int]  # the instruments, and 1 if it is a catch question
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,10 @@ from nearer.solvers import Factored, Solution, solve
 from nearer.solvers.driver import AnySolver, Callback, limited_blas
 from nearer.solvers.restarts import agreeing_within, best_of_restarts
 
+_LANDMARKS = 300
+_PRESSURES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # on the extra dimension, for each object and neighbour
+_UNFOLDING_STEPS = 200  # at each of them
+
 
 class LOE(SOE):
     """Local ordinal embedding (Terada and von Luxburg 2014): a map of an unweighted graph.
@@ -107,15 +111,6 @@ def fit_graph_points(
     everything = np.ones(graph.n_objects, dtype=bool)
     embedding = principal(np.asarray(best.value, np.float64), everything)
     return Fitted(embedding, best, problem.trace, problem.ridge, problem.total_weight, np.inf)
-
-
-_LANDMARKS = 300
-
-
-_PRESSURES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # on the extra dimension, for each object and neighbour
-
-
-_UNFOLDING_STEPS = 200  # at each of them
 
 
 def descend(

@@ -23,6 +23,9 @@ from nearer.data.comparisons import Comparisons
 from nearer.problems.gram import with_specificities
 from nearer.problems.margins import MarginMap, clear_ties
 
+_USUAL_LAPSE, _RANGE = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
+_SLOPE_RANGE = 1.0  # of the logarithm, around the odds as they are
+
 
 class Predictor(NamedTuple):
     """A Gram matrix, (n, n), and the part of its diagonal that specificities make up, (n,), each at least 0.
@@ -67,10 +70,6 @@ class Predictor(NamedTuple):
     def plus(self, other: Predictor) -> Predictor:
         """Return the sum with another."""
         return Predictor(self.gram + other.gram, self.specificities + other.specificities)
-
-
-_USUAL_LAPSE, _RANGE = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
-_SLOPE_RANGE = 1.0  # of the logarithm, around the odds as they are
 
 
 class Calibration(NamedTuple):

@@ -44,6 +44,13 @@ from nearer.evaluation.held_out import read_judged
 NEAR_CHANCE = 0.45  # an error that may be above this may be a coin's
 SURELY_CHANCE = 0.4  # one that is known to be above this is as good as a coin's
 WIDE = 0.15  # an interval beyond this tells little
+FEWEST_QUESTIONS = 20
+_N_GRID = 24  # values of each parameter
+_LEAST_LIKELY = 10.0  # in log-likelihood below the best: what is left out of the grid is e^-10 times as likely
+# Lapses, and logarithms of shapes, each as likely as the other before the counts are seen.
+_RANGES = ((0.0, 0.5), (float(np.log(0.003)), float(np.log(100.0))))
+# Finer towards 0, where Beta distributions of small shape have their mass.
+_EDGES = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 120)])
 
 
 class Best(NamedTuple):
@@ -83,15 +90,6 @@ class Best(NamedTuple):
         """Return the ceiling among figures, if there is one and it is not vague."""
         found = cls.read(figures)
         return None if found is None or found.vague else found
-
-
-FEWEST_QUESTIONS = 20
-_N_GRID = 24  # values of each parameter
-_LEAST_LIKELY = 10.0  # in log-likelihood below the best: what is left out of the grid is e^-10 times as likely
-# Lapses, and logarithms of shapes, each as likely as the other before the counts are seen.
-_RANGES = ((0.0, 0.5), (float(np.log(0.003)), float(np.log(100.0))))
-# Finer towards 0, where Beta distributions of small shape have their mass.
-_EDGES = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 120)])
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,16 @@ from nearer.data.units import By, kept_whole, seen_objects, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.held_out import read_judged
 
+__all__ = ["DISTANCES_FAIR", "DISTANCES_GOOD", "SplitHalf", "ellipse_size", "split_half"]
+
 #: From this reliability on distances can be trusted, and from this one on at least what is near and what is far.
 DISTANCES_GOOD, DISTANCES_FAIR = 0.9, 0.6
 #: The same for the size of 95% ellipses, as a share of the typical distance between two objects.
 ELLIPSES_GOOD, ELLIPSES_FAIR = 0.4, 0.8
 _MOST_TIMES = 20  # as many answers: beyond, a number is no advice
+_FEWEST_OBJECTS = 5  # of which there are ten distances
+_FEWEST_FOR_EACH = 2  # comparisons for each object in a half: fewer leave its place to the method, not to the answers
+_MOST_OBJECTS = 2000  # whose distances, two million, are looked at
 
 
 def reproduced(reliability: float) -> str:
@@ -125,13 +130,6 @@ def times_needed(reliability: float, wanted: float = DISTANCES_GOOD) -> float:
     (3.0, inf)
     """
     return float("inf") if reliability <= 0 else wanted * (1 - reliability) / (reliability * (1 - wanted))
-
-
-__all__ = ["DISTANCES_FAIR", "DISTANCES_GOOD", "SplitHalf", "ellipse_size", "split_half"]
-
-_FEWEST_OBJECTS = 5  # of which there are ten distances
-_FEWEST_FOR_EACH = 2  # comparisons for each object in a half: fewer leave its place to the method, not to the answers
-_MOST_OBJECTS = 2000  # whose distances, two million, are looked at
 
 
 @dataclass(frozen=True)

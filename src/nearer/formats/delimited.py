@@ -33,6 +33,8 @@ Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[BadRow], int]
 
 _PIECE = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
+_DELIMITERS = (",", ";", "\t", "|")
+_BLOCK_ROWS = 50_000
 
 
 def wrong_width(source: str, line: int, n_cells: int, width: int) -> BadRow:
@@ -155,10 +157,6 @@ def _plainly_quoted(data: bytes, delimiter: str) -> bool:
             return False
         opening ^= len(quotes) % 2 == 1
     return opening
-
-
-_DELIMITERS = (",", ";", "\t", "|")
-_BLOCK_ROWS = 50_000
 
 
 def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:

@@ -29,6 +29,10 @@ _ALWAYS, _MOST_TIMES = 2**24, 200
 _MOST_BYTES = 2**32
 _PIECE = 2**22
 _GZIP = b"\x1f\x8b"
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_READABLE = "save the answers as CSV, TSV, Parquet, JSON lines or npz"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_INERT = re.compile(r"'+[=+\-@\t\r]")
 
 
 class GrowsTooLarge(ValueError):
@@ -95,8 +99,6 @@ _FOREIGN = (
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"\x80\x04\x95", "a pickle, which is never opened"),
 )
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_READABLE = "save the answers as CSV, TSV, Parquet, JSON lines or npz"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -185,10 +187,6 @@ def _western(data: bytes) -> str:
         return data.decode("cp1252")
     except UnicodeDecodeError:  # five bytes mean nothing in Windows-1252
         return data.decode("latin-1")
-
-
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_INERT = re.compile(r"'+[=+\-@\t\r]")
 
 
 def inert(label: str) -> str:

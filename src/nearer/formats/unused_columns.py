@@ -36,6 +36,10 @@ _RIGHT = frozenset(_RIGHT_WORDS.split())
 _ENOUGH = 1000  # rows that show what a column holds
 _LISTED, _LONG = 10, 40  # columns in a message, and characters of each
 _MEMBER = re.compile(rf"({'|'.join(STEMS)})(\d{{1,4}}|[a-z])")
+_FEW_ROWS = 5  # in fewer rows than these, plain names may well be the same by chance
+_TAG = re.compile(r"<\s*/?\s*[a-zA-Z][^>]*>")
+_MEDIA = re.compile(r"<\s*(img|image|audio|video|source|picture|object|embed|svg|canvas|iframe)\b", re.IGNORECASE)
+_NEARLY_ALL = 0.9  # share of cells that tells what a column holds
 
 
 def told(table: Table, found: Found, objects: list[object], candidates: list[str]) -> list[str]:
@@ -137,12 +141,6 @@ def _names(text: str, labels: set[str]) -> bool:
     if text in labels:
         return True
     return len(text) < 10_000 and any(len(items) > 1 and set(items) <= labels for items in readings(text))
-
-
-_FEW_ROWS = 5  # in fewer rows than these, plain names may well be the same by chance
-_TAG = re.compile(r"<\s*/?\s*[a-zA-Z][^>]*>")
-_MEDIA = re.compile(r"<\s*(img|image|audio|video|source|picture|object|embed|svg|canvas|iframe)\b", re.IGNORECASE)
-_NEARLY_ALL = 0.9  # share of cells that tells what a column holds
 
 
 def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool) -> dict[str, str]:

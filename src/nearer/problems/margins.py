@@ -29,6 +29,11 @@ from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import pair_codes
 
+Ties: TypeAlias = Literal["half", "satisfied"]
+TIE_TOLERANCE = 1e-12
+# Rows gathered at once from an embedding: 2^16 rows of 10 doubles are 5 MB, which stays in cache.
+_BLOCK = 2**16
+
 
 def squared_distances(gram: FloatArray, diagonal: float = 1.0) -> FloatArray:
     """Return the (n, n) matrix of squared distances of a Gram matrix, its diagonal weighted by ``diagonal``.
@@ -135,16 +140,6 @@ class MarginMap:
         laplacian[np.diag_indices(n)] -= laplacian.sum(axis=1)
         laplacian[np.diag_indices(n)] *= self.diagonal
         return laplacian
-
-
-Ties: TypeAlias = Literal["half", "satisfied"]
-
-
-TIE_TOLERANCE = 1e-12
-
-
-# Rows gathered at once from an embedding: 2^16 rows of 10 doubles are 5 MB, which stays in cache.
-_BLOCK = 2**16
 
 
 def error_from_margins(margins: ArrayLike, sample_weight: ArrayLike | None = None, *, ties: Ties = "half") -> float:

@@ -19,6 +19,7 @@ from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITL
 from nearer.report.escaping import text
 
 WIDTH = 440.0
+_LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -145,9 +146,6 @@ def path(places: Sequence[tuple[float, float]], kind: str, *, closed: bool = Fal
     """Return a line through places, or the area that it encloses."""
     steps = "L".join(f"{x:g} {y:g}" for x, y in places)
     return f'<path class="{kind}" d="M{steps}{"Z" if closed else ""}"/>'
-
-
-_LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
 
 
 def predicts_otherwise(error: Mapping[str, Any]) -> bool:

@@ -19,6 +19,7 @@ from nearer.report.wording import map_error, share_of_way
 Results: TypeAlias = Mapping[str, Any]
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
+_LEVELS = ("error", "warning", "note", "good")  # the worst first
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,6 @@ class Figure:
 def sentences(*said: str) -> str:
     """Return sentences as a paragraph; empty ones are left out."""
     return " ".join(filter(None, said))
-
-
-_LEVELS = ("error", "warning", "note", "good")  # the worst first
 
 
 def notes(results: Results) -> Content | None:

@@ -46,6 +46,9 @@ MOST_REJECTED = 12  # epochs in a row, each with a quarter of the step before
 ROWS_PER_COORDINATE = 20  # of the sample that the descent begins with
 SAMPLE = 20_000  # comparisons that the first step is estimated from
 PROBE = 1e-2  # of the size of the map: how far that estimate looks
+ROWS_PER_OBJECT, SMALLEST_BATCH, MOST_BATCH_SHARE = 4, 1000, 0.1
+CHUNK = 2**17  # rows that are shuffled at a time: few enough to be taken from the cache
+SMALLEST_SAVING = 4  # how many times a sample must go into the whole to be worth its while
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,11 +255,6 @@ def _further(state: SVRGState) -> SVRGState:
         progress=state.progress._replace(objective=value),
         recent=(value,),
     )
-
-
-ROWS_PER_OBJECT, SMALLEST_BATCH, MOST_BATCH_SHARE = 4, 1000, 0.1
-CHUNK = 2**17  # rows that are shuffled at a time: few enough to be taken from the cache
-SMALLEST_SAVING = 4  # how many times a sample must go into the whole to be worth its while
 
 
 def default_batch_size(n_objects: int, n_comparisons: int) -> int:

@@ -61,6 +61,7 @@ _WORKS = {
     "SPE": ("Shaw, B. and Jebara, T. (2009). Structure preserving embedding. Proceedings of ICML.", None),
 }
 _WORKS["TSTE"], _WORKS["LOE"] = _WORKS["STE"], _WORKS["SOE"]
+_VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:
@@ -74,9 +75,6 @@ def citations(method: str, version: str) -> list[dict[str, Any]]:
     program = f"The nearer developers. nearer: ordinal embedding from similarity judgments, version {version}."
     works = [(program, None), *([_WORKS[method]] if method in _WORKS else [])]
     return [{"text": text, "doi": doi} for text, doi in works]
-
-
-_VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from nearer.formats import Answers
 from nearer.problems.margins import error_from_margins
 from nearer.study.settings import RunSettings
 
+_BINS = 40
+
 
 @dataclass(frozen=True, eq=False)
 class Study:
@@ -95,9 +97,6 @@ class Study:
     def n_components(self) -> int:
         """The dimension of the map."""
         return int(self.model.embedding_.shape[1])
-
-
-_BINS = 40
 
 
 def scaled_margins(study: Study) -> FloatArray:

@@ -41,6 +41,8 @@ _STEEP, _STEEP_TRACES = 12.0, (0.03, 0.006, 0.0015)
 _SMALL_RANK, _LARGE_RANK = 2, 10
 # Comparisons for each object: maps of small rank are hopeless below the first and fully trusted above the second.
 _TOO_FEW, _ENOUGH = 2.5, 10.0
+_ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
+_POINTS = Factored(tol=3e-4, max_iter=200, path=())
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,6 @@ def _over_points(ranks: tuple[int, ...]) -> list[Path]:
 
 def _shape(penalty: Penalty) -> tuple[float | None, float | None]:
     return penalty.diagonal, penalty.specificity
-
-
-_ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
-_POINTS = Factored(tol=3e-4, max_iter=200, path=())
 
 
 @dataclass(frozen=True, eq=False)

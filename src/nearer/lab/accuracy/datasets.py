@@ -34,6 +34,7 @@ N_TEST = 50_000
 VARIANCE = 1 / 20
 #: Rightly answered with probability 0.8 on average, for 100 points in 5 dimensions.
 LOGISTIC_SLOPE = 6.6
+MAX_TEST, MIN_TEST = 20_000, 1000
 
 
 def sizes_for(n_objects: int) -> tuple[int, ...]:
@@ -100,9 +101,6 @@ def draw_paper(seed: int, trial: int, size: int) -> Trial:
 def all_as_written(comparisons: Comparisons) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     """Return the answers +1 to all comparisons."""
     return np.ones(len(comparisons), dtype=np.int8)
-
-
-MAX_TEST, MIN_TEST = 20_000, 1000
 
 
 def find_file(name: str) -> Path | None:

@@ -24,6 +24,7 @@ _POSTERIOR = "#2a2f6e"
 #: Drawn once more beside the peers, to compare them with.
 _REFERENCE = ("DMOE", "Posterior")
 _DEFAULTS, _TUNED = (0.0, (1.0, 1.5)), (0.0, (4.0, 1.5))
+_ROW = 0.27  # inches between two labels
 
 
 def draw_all(
@@ -155,9 +156,6 @@ def draw_reliability(calibration: Sequence[CalibrationRow], path: Path) -> None:
     for line in range(lines):
         axes[line, 0].set_ylabel("share right", fontsize=9, color=INK)
     figure.savefig(path, dpi=200)
-
-
-_ROW = 0.27  # inches between two labels
 
 
 def draw_ranks(ranking: Ranking, path: Path) -> None:

@@ -29,6 +29,9 @@ from nearer.study.schema_checks import Check, maybe, string, whole
 
 #: Raised whenever the same seed would give other trials or other figures: old records then no longer count.
 PROTOCOL_VERSION = 1
+# Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
+_OWN, _PEERS = "own.jsonl", "peers.jsonl"
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Unit(NamedTuple):
@@ -128,10 +131,6 @@ def judge_map(embedding: np.ndarray[Any, np.dtype[np.float64]] | None, trial: Tr
         return dict.fromkeys(names)
     return judge(Predictions(margins(trial.test, embedding), embedding), trial)
 
-
-# Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
-_OWN, _PEERS = "own.jsonl", "peers.jsonl"
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 _FIGURES: dict[str, Check] = {
     **dict.fromkeys(("error", "error_map", "error_given", "ece"), maybe(SHARE)),

@@ -30,6 +30,7 @@ OBJECTS = (1000, 2000, 5000, 10_000)
 FIXED = Size(1000, 200_000)
 
 Axis: TypeAlias = Literal["comparisons", "objects"]
+_HEAD = "  objects  comparisons  loss    seconds  iterations  ms an iteration    error  peak memory, MB"
 
 
 class ScalingRow(TypedDict):
@@ -164,9 +165,6 @@ def exponents(rows: Sequence[ScalingRow]) -> list[Exponent]:
             )
         )
     return found
-
-
-_HEAD = "  objects  comparisons  loss    seconds  iterations  ms an iteration    error  peak memory, MB"
 
 
 def scaling_text(scaling: Scaling, rows: Sequence[ScalingRow]) -> str:

@@ -28,6 +28,10 @@ from nearer.study.schema_checks import Check, list_of, number, refuse, string, w
 
 #: Raised whenever the same task would be measured in another way: old records then no longer count.
 PROTOCOL_VERSION = 1
+WARM_UP = Size(30, 500)
+_FIGURES: dict[str, Check] = {
+    "seconds": number(1e-9), "n_iter": whole(), "peak_memory": AMOUNT, "warnings": list_of(string), "error": SHARE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,12 +103,6 @@ def run_fit(
     if done.returncode != 0:
         raise MeasurementFailed(f"{program.name} {loss} failed: {reason(done)}")
     return Measured(json.loads(done.stdout.splitlines()[-1]), np.load(embedding))
-
-
-WARM_UP = Size(30, 500)
-_FIGURES: dict[str, Check] = {
-    "seconds": number(1e-9), "n_iter": whole(), "peak_memory": AMOUNT, "warnings": list_of(string), "error": SHARE,
-}  # fmt: skip
 
 
 def _equal_to(wanted: Any) -> Check:

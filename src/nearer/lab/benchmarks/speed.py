@@ -17,6 +17,9 @@ LOSSES = ("GNMDS", "STE", "TSTE", "CKL", "SOE")
 SIZES = (Size(1000, 100_000), Size(2000, 200_000), Size(10_000, 200_000))
 #: A fit of the peer that takes longer than this is not repeated.
 LONG = 120.0
+_HEAD = """\
+                              ------- seconds of a fit -------   -- held-out error --   -- peak memory, MB --
+  objects  comparisons  loss    nearer  cblearn         ratio      nearer    cblearn      nearer    cblearn"""
 
 
 def check_losses(losses: Sequence[str]) -> None:
@@ -193,11 +196,6 @@ def _warnings(records: Sequence[Record]) -> str:
 
 def _median(records: Sequence[Record], name: str) -> float:
     return float(median(record[name] for record in records))
-
-
-_HEAD = """\
-                              ------- seconds of a fit -------   -- held-out error --   -- peak memory, MB --
-  objects  comparisons  loss    nearer  cblearn         ratio      nearer    cblearn      nearer    cblearn"""
 
 
 def speed_text(speed: Speed, rows: Sequence[SpeedRow]) -> str:

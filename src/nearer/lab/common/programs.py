@@ -18,6 +18,8 @@ from typing import NamedTuple
 import nearer
 
 _NO_PART_OF_A_FIT = {"checking", "cli", "lab", "planning", "plotting", "report", "study"}
+CBLEARN = "0.4.0"  # the version that is compared
+_ALONE = "or measure nearer alone with --no-peer"
 
 
 class MeasurementFailed(Exception):
@@ -82,15 +84,11 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
     return lines[-1] if lines else f"exit status {done.returncode}"
 
 
-VERSION = "0.4.0"
-_ALONE = "or measure nearer alone with --no-peer"
-
-
 def cache_folder() -> Path:
     """Return where the environment is kept: in ``$NEARER_CACHE`` if that is set, else in the user's cache."""
     named = os.environ.get("NEARER_CACHE")
     shared = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "nearer"
-    return (Path(named) if named else shared).expanduser() / f"peer-cblearn-{VERSION}"
+    return (Path(named) if named else shared).expanduser() / f"peer-cblearn-{CBLEARN}"
 
 
 def peer_program(python: str | None = None) -> Program:
@@ -109,7 +107,7 @@ def peer_program(python: str | None = None) -> Program:
     except OSError as error:
         raise ValueError(f"{python} cannot be run ({error.strerror}); name a Python with cblearn, {_ALONE}") from None
     if answer.returncode != 0:
-        raise ValueError(f"{python} has no cblearn; install it there with: pip install cblearn=={VERSION}, {_ALONE}")
+        raise ValueError(f"{python} has no cblearn; install it there with: pip install cblearn=={CBLEARN}, {_ALONE}")
     return Program("cblearn", python, answer.stdout.strip())
 
 
@@ -117,10 +115,10 @@ def _installed(folder: Path) -> str:
     python = folder / "bin" / "python"
     ready = folder / ".ready"  # written last: an installation that was stopped does not count
     if not ready.exists():
-        sys.stderr.write(f"Installing cblearn {VERSION} into {folder}, once.\n")
+        sys.stderr.write(f"Installing cblearn {CBLEARN} into {folder}, once.\n")
         shutil.rmtree(folder, ignore_errors=True)
         _call([sys.executable, "-m", "venv", str(folder)])
-        _call([str(python), "-m", "pip", "install", "--quiet", f"cblearn=={VERSION}"])
+        _call([str(python), "-m", "pip", "install", "--quiet", f"cblearn=={CBLEARN}"])
         ready.touch()
     return str(python)
 
@@ -130,7 +128,7 @@ def _call(command: list[str]) -> None:
     if done.returncode != 0:
         errors = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         raise ValueError(
-            f"cblearn {VERSION} could not be installed ({errors[-1].strip() if errors else 'no reason given'}). It "
+            f"cblearn {CBLEARN} could not be installed ({errors[-1].strip() if errors else 'no reason given'}). It "
             "needs a package index and a Python that its NumPy 1.26 exists for (3.12 or older); name one that has it "
             f"with --peer-python, {_ALONE}"
         )

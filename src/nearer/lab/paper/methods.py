@@ -41,6 +41,10 @@ METHODS: dict[str, Callable[..., OrdinalEmbedding]] = {
     "CKL-X": CKL,
     "SOE-X": SOE,
 }
+#: Raised whenever the same seed and grid would give other figures than before: old records then no longer count.
+PROTOCOL_VERSION = 1
+#: The same for single methods.
+METHOD_VERSIONS = {"DMOE": 2}  # its map is refined
 
 
 def candidates(method: str, n_comparisons: int, n_objects: int) -> list[Settings]:
@@ -121,12 +125,6 @@ def _over_points(method: str) -> list[Settings]:
     if method == "TSTE-X":
         settings += [{"trace": trace, "alpha": alpha} for trace in (0.001, 0.01) for alpha in (1.0, 30.0)]
     return settings
-
-
-#: Raised whenever the same seed and grid would give other figures than before: old records then no longer count.
-PROTOCOL_VERSION = 1
-#: The same for single methods.
-METHOD_VERSIONS = {"DMOE": 2}  # its map is refined
 
 
 class Unit(NamedTuple):

@@ -13,6 +13,9 @@ from nearer.lab.paper.methods import METHODS, candidates
 from nearer.lab.paper.protocol import Experiment, draw_trial
 from nearer.plotting import new_figure, plot_errors, plot_loss, plot_margins
 
+#: The paper does not say which size its margin distribution was learned at; this one is in every table.
+MARGINS_SIZE = 1000
+
 
 class Published(NamedTuple):
     """Minimum, median, maximum and standard deviation of the error."""
@@ -177,10 +180,6 @@ def _line(row: ExperimentRow) -> str:
 
 def _figures(*values: float | None) -> str:
     return "".join(f"{'-':>8}" if value is None else f"{value:8.3f}" for value in values)
-
-
-#: The paper does not say which size its margin distribution was learned at; this one is in every table.
-MARGINS_SIZE = 1000
 
 
 def draw_figures(experiment: Experiment, seed: int, records: Sequence[Record], folder: Path) -> list[str]:
