@@ -16,6 +16,19 @@ from typing import Any
 
 from nearer.cli.interrupts import Interrupts
 
+# In the order of a study. A new command is a module with a function ``add(commands)``, and a line here.
+_COMMANDS = {
+    "check": "nearer.cli.check",
+    "fit": "nearer.cli.fit",
+    "report": "nearer.cli.report",
+    "score": "nearer.cli.score",
+    "place": "nearer.cli.place",
+    "plan": "nearer.cli.plan",
+    "example": "nearer.cli.example",
+    "demo": "nearer.cli.demo",
+    "reproduce": "nearer.lab.commands.reproduce",
+    "bench": "nearer.lab.commands.bench",
+}
 _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning, ResourceWarning)
 
 
@@ -47,21 +60,6 @@ def warnings_told(silent: Callable[[], bool] = lambda: False) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = tell
         yield
-
-
-# In the order of a study. A new command is a module with a function ``add(commands)``, and a line here.
-_COMMANDS = {
-    "check": "nearer.cli.check",
-    "fit": "nearer.cli.fit",
-    "report": "nearer.cli.report",
-    "score": "nearer.cli.score",
-    "place": "nearer.cli.place",
-    "plan": "nearer.cli.plan",
-    "example": "nearer.cli.example",
-    "demo": "nearer.cli.demo",
-    "reproduce": "nearer.lab.commands.reproduce",
-    "bench": "nearer.lab.commands.bench",
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
