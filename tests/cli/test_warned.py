@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from nearer.cli.main import main, warnings_told
+from nearer.cli.main import main
 from nearer.cli.parsing import sentence
+from nearer.cli.warned import warnings_told
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.formats import read_answers
 

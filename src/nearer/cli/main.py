@@ -8,11 +8,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 from nearer.cli.interrupts import Interrupts
 
@@ -29,37 +26,6 @@ _COMMANDS = {
     "reproduce": "nearer.lab.commands.reproduce",
     "bench": "nearer.lab.commands.bench",
 }
-_FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning, ResourceWarning)
-
-
-@contextmanager
-def warnings_told(silent: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Show warnings as sentences on stderr, those for developers of libraries left out.
-
-    ``silent`` says that no more is to be told: a fit that was stopped warns of it, and the program says so already.
-
-    Examples
-    --------
-    >>> import contextlib, io
-    >>> with contextlib.redirect_stderr(io.StringIO()) as shown, warnings_told():
-    ...     warnings.warn("index 0 never occurs", UserWarning)
-    ...     warnings.warn("index 0 never occurs", UserWarning)
-    >>> shown.getvalue().splitlines()
-    ['nearer: index 0 never occurs']
-    """
-    told: set[str] = set()
-
-    def tell(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        sentence = " ".join(str(message).split())
-        if issubclass(category, RuntimeWarning):  # of NumPy, in a few words that name no subject
-            sentence = f"while computing: {sentence}; look at what was found with care"
-        if not (sentence in told or issubclass(category, _FOR_DEVELOPERS) or silent()):
-            sys.stderr.write(f"nearer: {sentence}\n")
-        told.add(sentence)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = tell
-        yield
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str], interrupts: Interrupts) -> int:
     """Run the program and say, in a sentence, what goes wrong."""
     from nearer.cli.parsing import FAILED, fail, sentence
+    from nearer.cli.warned import warnings_told
 
     parser = _parser(arguments[0] if arguments else "")
     if not arguments:
