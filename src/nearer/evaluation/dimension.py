@@ -12,15 +12,14 @@ from sklearn.base import clone
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
+from nearer.common.words import figure
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import in_order
+from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance
-from nearer.evaluation.judging import Task, judge_all, read_judged
-from nearer.evaluation.reliability import DISTANCES_GOOD
-from nearer.evaluation.reproducibility import split_half
+from nearer.evaluation.reproducibility import DISTANCES_GOOD, split_half
 
 _NEARLY_AS_GOOD = 0.05  # of reliability
 
@@ -63,9 +62,8 @@ class DimensionChoice:
         for row, candidate in enumerate(self.candidates):
             chosen = "   chosen" if candidate == self.chosen else ""
             reliability = f"   {self.reliabilities[row]:.2f}" if self.reliabilities is not None else ""
-            lines.append(
-                f"{candidate:>9}   {self.errors[row]:.3f} +- {self.standard_errors[row]:.3f}{reliability}{chosen}"
-            )
+            error = f"{figure(self.errors[row])} +- {figure(self.standard_errors[row])}"
+            lines.append(f"{candidate:>9}   {error}{reliability}{chosen}")
         return "\n".join(lines)
 
 
