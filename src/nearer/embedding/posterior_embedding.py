@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import chi2
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
@@ -92,8 +93,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+    vote_error_ : float
+        The standard error of a predicted probability, on average over questions, as the chains differ in it.
+    n_replaced_ : int
+        Chains that began anew, because they predicted clearly worse than the others.
     converged_ : bool
-        Whether the chains agree; always True for "variational", which has no such check, unless it was interrupted.
+        Whether the chains agree, in distances or at least in predictions; always True for "variational", which has no
+        such check, unless it was interrupted.
     n_iter_ : int
         Evaluations of the density.
     history_ : list of Progress
@@ -164,6 +170,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         check_is_fitted(self)
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         return CKL(self.embedding_.shape[1], random_state=seed)
+
+    def for_judging(self) -> OrdinalEmbedding:
+        """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
+        model: OrdinalEmbedding = clone(self)
+        return model.set_params(solver=Microcanonical.for_judging()) if self.solver == "auto" else model
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
@@ -302,6 +313,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def _diagnose(self, sampled: Sampled, checked: bool) -> None:
         self.diagnostics_: dict[str, Diagnosis] = {}
+        self.vote_error_, self.n_replaced_ = sampled.vote_error, sampled.n_replaced
         self.converged_ = not sampled.interrupted
         advice = []
         if checked:
@@ -315,9 +327,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
             found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
             self.diagnostics_ = found
             worst = found["distances"]
-            if worst.rhat > WORST_RHAT and chains > 1:
+            settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 5
+            if worst.rhat > WORST_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
-            if worst.effective < LEAST_EFFECTIVE:
+            if worst.effective < LEAST_EFFECTIVE and not settled:
                 advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
             if isinstance(self.solver_, NUTS) and sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
                 advice.append(f"{sampled.n_divergent} trajectories diverged")

@@ -68,6 +68,11 @@ class Microcanonical:
             return cls(n_chains=2, n_warmup=600, n_steps=3000, n_starts=2, n_climb=60)
         return cls(n_chains=2, n_warmup=400, n_steps=1000, thin=10, n_starts=1, n_climb=40)
 
+    @classmethod
+    def for_judging(cls) -> Microcanonical:
+        """Return settings that are enough for predictions."""
+        return cls(n_chains=2, n_warmup=500, n_steps=2000, n_starts=2)
+
     def __post_init__(self) -> None:
         for name, least in (("n_chains", 1), ("n_warmup", 100), ("thin", 1), ("n_starts", 1), ("n_climb", 10)):
             check_integer(name, getattr(self, name), least)

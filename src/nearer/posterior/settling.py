@@ -31,7 +31,8 @@ from nearer.posterior.nuts import Sampled
 _AWAKE = 0.1  # seconds
 _ROUND = 1000  # steps of each chain between two looks at the predictions, or a fourth of all
 _N_QUESTIONS, _N_PAIRS = 1000, 50
-_WORST_RHAT, _FAIR_RHAT = 1.06, 1.09  # where predictions are settled, and where they are so beyond doubt
+_WORST_RHAT, _FAIR_RHAT = 1.06, 1.09
+_BEYOND_DOUBT = 0.2  # of the tolerance
 _JUDGED = 4000  # answers by which chains are compared
 _CLEARLY = 3.0  # standard errors
 _CLIMBING, _WARMING = 0.3, 0.6  # shares of the budget after which starts, and warm-up, must be done
@@ -96,6 +97,7 @@ class _Run:
         self.chains: list[Chain] = []
         self.climbs: list[Climb] = []
         self.n_replaced = 0
+        self.vote_error = float("nan")
         self.questions, self.pairs = self._questions()
 
     def result(self, starts: Sequence[FloatArray]) -> Sampled:
@@ -151,7 +153,10 @@ class _Run:
                 self._replace_worthless()
             judged = self._judge()
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {judged.rhat:.2f}")
-            worst = _WORST_RHAT if judged.error > self.settings.tolerance / 3 else _FAIR_RHAT
+            self.vote_error = judged.error
+            # Where predictions have settled beyond doubt, more draws would not change what anybody sees.
+            beyond_doubt = judged.error <= self.settings.tolerance * _BEYOND_DOUBT
+            worst = _WORST_RHAT if not beyond_doubt else _FAIR_RHAT if steps <= now else np.inf
             if judged.error <= self.settings.tolerance and judged.rhat <= worst:
                 return
 
@@ -265,4 +270,6 @@ class _Run:
             steps,
             0,
             interrupted,
+            self.vote_error,
+            self.n_replaced,
         )
