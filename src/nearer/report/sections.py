@@ -211,8 +211,8 @@ def dimensions(results: Results) -> Content | None:
     if choice:
         figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
         said += _about_choice(choice)
-    elif results["dimension_evidence"]:
-        said += _about_evidence(results["dimension_evidence"], len(results["embedding"][0]))
+    elif evidence := ((results["settings"] or {}).get("chosen") or {}).get("dimension_evidence"):
+        said += _about_evidence(evidence, len(results["embedding"][0]))
     else:
         said.append("The number of dimensions was not chosen by cross-validation in this run.")
     return {"figures": figures, "paragraphs": [sentences(*said)]}

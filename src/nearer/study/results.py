@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from nearer.common.arrays import FloatArray
 from nearer.common.json_files import plain_values
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
@@ -114,7 +113,6 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "learning_curve": _curve(study),
         "trend": None if study.trend is None else asdict(study.trend),
         "dimension": _dimension(study),
-        "dimension_evidence": _evidence(study),
         "annotators": None if study.annotators is None else _annotators(study, study.annotators),
         "findings": None if study.findings is None else study.findings.as_dicts(),
         "settings": _settings(study),
@@ -220,11 +218,6 @@ def _dimension(study: Study) -> dict[str, Any] | None:
     }
 
 
-def _evidence(study: Study) -> FloatArray | None:
-    """Return the posterior probability of 1, 2, ... dimensions, where the method chose among them."""
-    return None if study.settings.n_components else getattr(study.chosen, "dimension_evidence_", None)
-
-
 def _annotators(study: Study, found: AnnotatorReliability) -> list[dict[str, Any]]:
     seconds = _median_seconds(study)
     flags = _flags(study)
@@ -268,6 +261,8 @@ def _settings(study: Study) -> dict[str, Any]:
         for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
         if hasattr(chosen, name)
     }
+    if study.settings.n_components is None and hasattr(chosen, "dimension_evidence_"):
+        decided["dimension_evidence"] = chosen.dimension_evidence_
     method = METHODS[study.settings.method]
     if chosen is not model:
         if getattr(model, "cv_results_", None) is None:  # too few answers to choose by

@@ -87,7 +87,6 @@ SCHEMA: dict[str, Check] = {
             | {"reliabilities": list_of(_share)},
         )
     ),
-    "dimension_evidence": maybe(list_of(_share, least=1)),
     "annotators": maybe(
         list_of(
             record(
@@ -110,7 +109,9 @@ SCHEMA: dict[str, Check] = {
             {
                 "method": string,
                 "parameters": mapping_of(plain),
-                "chosen": both(mapping_of(plain), record({}, {"method": _method})),
+                "chosen": both(
+                    mapping_of(plain), record({}, {"method": _method, "dimension_evidence": list_of(_share, least=1)})
+                ),
                 "run": record({}, {"n_resamples": whole(), "by": string, "weigh_annotators": boolean}),
                 "weighed": boolean,
             },
