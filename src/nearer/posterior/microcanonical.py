@@ -23,6 +23,7 @@ _FIRST_STEP = 0.1  # in the same units
 _TUNED_EVERY = 5  # steps
 _TOO_FAR = 0.3  # variance of the energy's error at which a chain goes back
 _MUCH_WORK, _VERY_MUCH_WORK = 600_000, 6_000_000
+_TOO_LONG, _MOST_ATTEMPTS = 4.0, 3  # times the error that is aimed at, where steps are shortened; and how often
 _WINDOWS = (0.3, 0.85)  # shares of the warm-up: scales are learned between them
 
 
@@ -112,11 +113,40 @@ class Chain:
         self._tune(self.settings.n_warmup - second)
 
     def go_on(self, n_steps: int) -> None:
-        """Draw."""
-        for _ in range(n_steps // self.settings.thin):
-            self._walk(self.settings.thin)
-            self.draws.append(self.unknowns.copy())
-            self.values.append(self.value)
+        """Draw.
+
+        Where the posterior turns out to be narrower than the warm-up saw, and steps are too long for it, the chain
+        shortens them and draws again.
+        """
+        wanted = len(self.draws) + n_steps // self.settings.thin
+        for _ in range(_MOST_ATTEMPTS):
+            error = self._draw_until(wanted)
+            if error <= _TOO_LONG * self.settings.error:
+                return
+            self.step *= (self.settings.error / error) ** (1 / 6)
+            self.draws, self.values = [], []
+        self._draw_until(wanted)
+
+    def _draw_until(self, wanted: int) -> float:
+        """Draw until there are so many; return the median error of the energy."""
+        errors = []
+        while len(self.draws) < wanted:
+            error = self._walk_back(self.settings.thin)
+            errors.append(error)
+            if error < _TOO_FAR:
+                self.draws.append(self.unknowns.copy())
+                self.values.append(self.value)
+        return float(np.median(errors))
+
+    def _walk_back(self, n_steps: int) -> float:
+        """Take steps, but go back where they have left the region that such steps can follow, and shorten them."""
+        before = self.unknowns.copy(), self.velocity.copy(), self.gradient.copy(), self.value
+        error = self._walk(n_steps)
+        if not error < _TOO_FAR:
+            self.unknowns, self.velocity, self.gradient, self.value = before
+            self.step *= 0.9
+            return np.inf
+        return error
 
     def _walk(self, n_steps: int) -> float:
         from nearer.kernels import microcanonical
@@ -134,10 +164,8 @@ class Chain:
         """Adapt the step; return scales: the root of the deviation of unknowns over that of the gradients."""
         steps, moments = [], Moments(self.size)
         for _ in range(n_steps // _TUNED_EVERY):
-            before = self.unknowns.copy(), self.velocity.copy(), self.gradient.copy(), self.value
-            error = self._walk(_TUNED_EVERY)
+            error = self._walk_back(_TUNED_EVERY)
             if not error < _TOO_FAR:
-                self.unknowns, self.velocity, self.gradient, self.value = before
                 self.step *= 0.5
                 continue
             # The error of a short step has a variance that goes with its sixth power.
