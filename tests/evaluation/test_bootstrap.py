@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, PosteriorEmbedding
-from nearer.evaluation.parametric import Imitation, imitate
-from nearer.evaluation.resampling import squared_distances
+from nearer.evaluation.resampling import Imitation, imitate, squared_distances
 from nearer.geometry import align
 from nearer.metrics import procrustes_error
 from nearer.posterior import NUTS

@@ -11,12 +11,12 @@ from nearer.common.words import digits
 from nearer.data.units import trials_of
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import TSTE
-from nearer.lab.accuracy.real import find_file
+from nearer.lab.accuracy.datasets import find_file
 from nearer.planning import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling
 from nearer.planning.simulation import capped_rates, distinct, make_world
-from nearer.problems.distances import pair_distances
+from nearer.problems.margins import pair_distances
 
 KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 QUICK = TSTE(n_components=2, trace=0.02)

@@ -22,17 +22,13 @@ from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.folds import fold_of_each
-from nearer.data.units import units_of, with_positive_weight
+from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
-from nearer.embedding.ckl import CKL
+from nearer.embedding.classical import CKL, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE
-from nearer.embedding.probability import Calibration, check_calibration
-from nearer.embedding.soe import SOE
-from nearer.embedding.ste import STE
-from nearer.embedding.tste import TSTE
+from nearer.embedding.predictor import Calibration, check_calibration
 from nearer.geometry import align
-from nearer.problems.distances import error_of_points
+from nearer.problems.margins import error_of_points
 from nearer.solvers.driver import Callback
 
 # A search of DMOE in each fold is seconds below this, and minutes above.

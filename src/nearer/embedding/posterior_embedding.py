@@ -17,7 +17,7 @@ from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
-from nearer.embedding.ckl import CKL
+from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose

@@ -12,12 +12,12 @@ from sklearn.base import clone
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState
+from nearer.common.words import figure
 from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import in_order
+from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance
-from nearer.evaluation.judging import Task, judge_all, read_judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class DimensionChoice:
         lines = ["dimension   error"]
         for candidate, error, deviation in zip(self.candidates, self.errors, self.standard_errors, strict=True):
             chosen = "   chosen" if candidate == self.chosen else ""
-            lines.append(f"{candidate:>9}   {error:.3f} +- {deviation:.3f}{chosen}")
+            lines.append(f"{candidate:>9}   {figure(error)} +- {figure(deviation)}{chosen}")
         return "\n".join(lines)
 
 

@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from markupsafe import Markup
 
 from nearer.common.words import counted, digits, figure, interval, level_of, percent
-from nearer.evaluation.attainable import Best
-from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
+from nearer.evaluation.ceiling import Best
+from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
 from nearer.report import charts as _charts
 from nearer.report.payload import N_NEIGHBOURS
-from nearer.report.section import Content, Figure, Results, sentences
 from nearer.report.verdict import grade_predictions
 from nearer.report.wording import map_error, share_of_way
 
+Results: TypeAlias = Mapping[str, Any]
+#: What a template of a section is given.
+Content: TypeAlias = dict[str, Any]
 _LEVELS = ("error", "warning", "note", "good")  # the worst first
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: its anchor, its heading, and a template with what it is filled with."""
+
+    name: str
+    title: str
+    template: str
+    content: Content
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing with its caption."""
+
+    drawing: Markup
+    caption: str
+
+
+def sentences(*said: str) -> str:
+    """Return sentences as a paragraph; empty ones are left out."""
+    return " ".join(filter(None, said))
 
 
 def notes(results: Results) -> Content | None:

@@ -6,9 +6,8 @@ from helpers.fake_peer import make_peer
 
 from nearer.cli.main import main
 from nearer.lab.benchmarks import speed as speed_module
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.speed import Speed
-from nearer.lab.benchmarks.speed_table import speed_rows, speed_text
+from nearer.lab.benchmarks.session import Task
+from nearer.lab.benchmarks.speed import Speed, speed_rows, speed_text
 from nearer.lab.benchmarks.triplets import Size
 from nearer.lab.common.programs import Program
 

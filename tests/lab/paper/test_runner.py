@@ -1,10 +1,9 @@
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.lab.common.records import read_records
-from nearer.lab.common.running import Interrupted
-from nearer.lab.paper import Experiment, Run, runner, table_rows, tuning
-from nearer.lab.paper.tuning import run_unit
+from nearer.lab.common.records import Interrupted, RecordFile
+from nearer.lab.paper import Experiment, Run, methods, runner, table_rows
+from nearer.lab.paper.methods import run_unit
 
 
 def load(seed):
@@ -55,7 +54,7 @@ def test_a_rerun_after_a_cut_goes_on_and_ends_with_the_same_table(make_run, ran)
     resumed = make_run("cut").execute()
     assert ran == [make_run("cut").units()[-1]]
     assert table(resumed) == table(whole)
-    assert len(read_records(path)) == 8
+    assert len(RecordFile(path).read()) == 8
 
 
 def test_a_part_of_a_run_counts_for_the_whole(make_run, ran):
@@ -71,7 +70,7 @@ def test_other_seeds_and_other_grids_are_run_again(make_run, ran, monkeypatch):
     make_run(**small).execute()
     make_run(**small, seed=1).execute()
     assert len(ran) == 2
-    monkeypatch.setattr(tuning, "candidates", lambda *_: [{"trace": 0.2}])
+    monkeypatch.setattr(methods, "candidates", lambda *_: [{"trace": 0.2}])
     (record,) = make_run(**small).execute()
     assert len(ran) == 3
     assert record["settings"] == "STE(solver='projected', trace=0.2)"
@@ -79,7 +78,7 @@ def test_other_seeds_and_other_grids_are_run_again(make_run, ran, monkeypatch):
 
 def test_an_interrupt_says_what_is_kept(make_run, monkeypatch):
     def stop_at_third(experiment, seed, unit):
-        if len(read_records(make_run().path)) == 2:
+        if len(RecordFile(make_run().path).read()) == 2:
             raise KeyboardInterrupt
         return run_unit(experiment, seed, unit)
 
@@ -95,7 +94,7 @@ def test_a_damaged_line_is_named(make_run, damage):
     first, *others = run.path.read_text().splitlines()
     run.path.write_text("\n".join([first, damage, *others, ""]))
     with pytest.raises(ValueError, match="line 2 is not a record"):
-        read_records(run.path)
+        RecordFile(run.path).read()
 
 
 @pytest.mark.parametrize(
