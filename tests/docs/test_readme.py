@@ -1,9 +1,12 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from nearer.cli.main import main
 from nearer.embedding import BestOf
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 README = Path(__file__).parents[2] / "README.md"
 
 
