@@ -15,7 +15,10 @@ from nearer.graphs import graph_from_embedding
 from nearer.storage import load_model, save_model
 from nearer.streaming import ComparisonsFile
 
-pytestmark = pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.usefixtures("one_start"),
+]
 N = 12
 POINTS = make_gaussian(N, 2, random_state=4) + 3.0 * (np.arange(N)[:, None] % 3 == [1, 2])  # three clusters
 TRIPLETS = sample_triplets(POINTS, 300, random_state=4)
