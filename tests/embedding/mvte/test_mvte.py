@@ -142,7 +142,7 @@ def test_the_rows_of_a_trial_share_their_view():
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_the_number_of_views_is_found(n_views):
     if n_views == 2:
-        rows, which, _ = planted(600, n=12, seed=1)
+        rows, which, _ = planted(400, n=12, seed=1)
         answers = Comparisons.from_triplets(rows, trials=in_trials(which, 4))
     else:
         answers = sample_triplets(make_gaussian(12, 2, random_state=3), 500, random_state=0)
