@@ -9,6 +9,7 @@ from nearer.embedding import STE
 from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, stepped_up, times_needed
 from nearer.evaluation.reproducibility import _first_half, ellipse_size, split_half
 
+pytestmark = pytest.mark.usefixtures("one_start")
 QUICK = STE(2, trace=0.03, random_state=0)
 
 
