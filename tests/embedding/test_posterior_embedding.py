@@ -1,5 +1,6 @@
 """PosteriorEmbedding: predictions, calibration, uncertainty, dimensions, new objects, messages."""
 
+import copy
 import os
 import pickle
 import signal
@@ -249,13 +250,18 @@ AMONG_OLD = ALL_ROWS[(ALL_ROWS < OLD).all(axis=1)]
 ABOUT_NEW = ALL_ROWS[(ALL_ROWS >= OLD).any(axis=1)]
 
 
-@pytest.fixture
-def on_old():
+@pytest.fixture(scope="module")
+def fitted_to_old():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return PosteriorEmbedding(2, solver=NUTS(4, n_warmup=150, n_draws=60, thin=4), random_state=0).fit(
             AMONG_OLD[:600]
         )
+
+
+@pytest.fixture
+def on_old(fitted_to_old):
+    return copy.deepcopy(fitted_to_old)
 
 
 def test_placed_objects_land_where_they_belong_and_old_ones_stay(on_old):

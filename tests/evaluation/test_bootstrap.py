@@ -18,6 +18,8 @@ from nearer.metrics import procrustes_error
 from nearer.posterior import NUTS
 from nearer.uncertainty import Bootstrap, bootstrap
 
+pytestmark = pytest.mark.usefixtures("one_start")
+
 
 @pytest.fixture(scope="module")
 def points():

@@ -16,6 +16,7 @@ from nearer.evaluation.reproducibility import (
     times_needed,
 )
 
+pytestmark = pytest.mark.usefixtures("one_start")
 QUICK = STE(2, trace=0.03, random_state=0)
 
 

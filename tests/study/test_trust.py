@@ -22,6 +22,7 @@ from nearer.study.parts import PARTS
 from nearer.study.results import results_of
 from nearer.study.schema import checked
 
+pytestmark = pytest.mark.usefixtures("one_start")
 ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
 
 

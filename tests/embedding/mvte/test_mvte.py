@@ -142,11 +142,11 @@ def test_the_rows_of_a_trial_share_their_view():
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_the_number_of_views_is_found(n_views):
     if n_views == 2:
-        rows, which, _ = planted(600, n=12, seed=1)
+        rows, which, _ = planted(400, n=12, seed=1)
         answers = Comparisons.from_triplets(rows, trials=in_trials(which, 4))
     else:
         answers = sample_triplets(make_gaussian(12, 2, random_state=3), 500, random_state=0)
-    model = MVTE(alpha=7.0, n_init=3, random_state=0).fit(answers)
+    model = MVTE(alpha=7.0, n_init=2, random_state=0).fit(answers)
     assert model.n_views_ == n_views
     assert len(model.cv_results_["n_views"]) == n_views + 1
     gains, errors = model.cv_results_["gain"], model.cv_results_["gain_standard_error"]

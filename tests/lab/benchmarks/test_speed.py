@@ -142,7 +142,7 @@ def test_a_peer_that_never_ends_and_one_that_fails(peer, tmp_path, capsys):
     assert "cblearn STE failed: MemoryError: a matrix of 20 GB." in report["notes"]
 
 
-def test_without_a_peer(tmp_path, capsys):
+def test_without_a_peer(tmp_path, ran, capsys):
     arguments = ["--losses", "GNMDS", "--sizes", "20x300", "--repeats", "1", "--no-peer", "--out", str(tmp_path)]
     assert main(["bench", "speed", *arguments]) == 0
     assert "cblearn was not measured" in capsys.readouterr().out

@@ -22,6 +22,13 @@ def make_run(tmp_path):
     return make
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The records of a run that went to its end, and the file of them."""
+    run = Run(TINY, tmp_path_factory.mktemp("whole"), n_trials=2, methods=("DMOE", "STE"), n_jobs=1)
+    return run.execute(), run.path
+
+
 @pytest.fixture
 def ran(monkeypatch):
     """Units that were really run, in order."""
@@ -43,25 +50,22 @@ def test_large_sizes_come_first(make_run):
     assert [unit.size for unit in make_run().units()] == [30] * 4 + [20] * 4
 
 
-def test_a_rerun_after_a_cut_goes_on_and_ends_with_the_same_table(make_run, ran):
-    whole = make_run("whole").execute()
-    assert len(ran) == 8
-    make_run("cut").execute()
-    path = make_run("cut").path
+def test_a_rerun_after_a_cut_goes_on_and_ends_with_the_same_table(make_run, ran, whole):
+    records, path = whole
     kept = path.read_bytes()
-    path.write_bytes(kept[: kept.rindex(b'"error"')])
-    del ran[:]
+    cut = make_run("cut").path
+    cut.write_bytes(kept[: kept.rindex(b'"error"')])
     resumed = make_run("cut").execute()
     assert ran == [make_run("cut").units()[-1]]
-    assert table(resumed) == table(whole)
-    assert len(RecordFile(path).read()) == 8
+    assert table(resumed) == table(records)
+    assert len(RecordFile(cut).read()) == 8
 
 
-def test_a_part_of_a_run_counts_for_the_whole(make_run, ran):
-    whole = make_run("whole").execute()
+def test_a_part_of_a_run_counts_for_the_whole(make_run, ran, whole):
     make_run("part", sizes=(20,), methods=("STE",)).execute()
+    assert len(ran) == 2
     del ran[:]
-    assert table(make_run("part").execute()) == table(whole)
+    assert table(make_run("part").execute()) == table(whole[0])
     assert len(ran) == 6
 
 
@@ -88,13 +92,12 @@ def test_an_interrupt_says_what_is_kept(make_run, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ['{"si', "[1]", '{"size": 20}', ""])
-def test_a_damaged_line_is_named(make_run, damage):
-    run = make_run()
-    run.execute()
-    first, *others = run.path.read_text().splitlines()
-    run.path.write_text("\n".join([first, damage, *others, ""]))
+def test_a_damaged_line_is_named(whole, tmp_path, damage):
+    first, *others = whole[1].read_text().splitlines()
+    path = tmp_path / "trials.jsonl"
+    path.write_text("\n".join([first, damage, *others, ""]))
     with pytest.raises(ValueError, match="line 2 is not a record"):
-        RecordFile(run.path).read()
+        RecordFile(path).read()
 
 
 @pytest.mark.parametrize(
