@@ -1,6 +1,6 @@
 """Whole runs with few fits, for tests of what a run does with its parts: ellipses and curves need not be right."""
 
-from nearer.evaluation import parametric
+from nearer.evaluation import resampling
 from nearer.evaluation.bootstrap import bootstrap
 from nearer.evaluation.learning_curve import learning_curve
 from nearer.solvers import restarts
@@ -14,6 +14,6 @@ def one_start(patch):
 def few_repeats(patch):
     """Have few fits made for a bootstrap and a learning curve, of one start each."""
     one_start(patch)
-    patch.setattr(parametric, "N_STEPS", 2)  # of 8
+    patch.setattr(resampling, "N_STEPS", 2)  # of 8
     patch.setitem(bootstrap.__kwdefaults__, "n_simulations", 5)  # of 60
     patch.setitem(learning_curve.__kwdefaults__, "n_repeats", 2)  # of 5
