@@ -94,7 +94,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
     vote_error_ : float
-        The standard error of a predicted probability, on average over questions, as the chains differ in it.
+        The share of predictions that more draws would make right, as far as the chains differ in them.
     n_replaced_ : int
         Chains that began anew, because they predicted clearly worse than the others.
     converged_ : bool
@@ -327,7 +327,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
             self.diagnostics_ = found
             worst = found["distances"]
-            settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 5
+            settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 20
             if worst.rhat > WORST_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
             if worst.effective < LEAST_EFFECTIVE and not settled:

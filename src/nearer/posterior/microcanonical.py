@@ -2,7 +2,7 @@
 
 Each chain begins near the best of several starts (`nearer.posterior.climbing`), adapts its step and its scales, and
 then draws in rounds until predictions have settled. Steps are not corrected by acceptance: they are short enough that
-the error of the energy, for each unknown, has a variance of 2e-4, and what that does to predictions is far below what
+the error of the energy, for each unknown, has a variance of 3e-5, and what that does to predictions is far below what
 the number of draws does. In return a draw takes a tenth of the gradients that the no-U-turn sampler needs.
 """
 
@@ -41,7 +41,7 @@ class Microcanonical:
     thin : int
         One in so many steps is kept.
     tolerance : float
-        Predictions have settled when the standard error of a probability is, on average, this small.
+        Predictions have settled when more draws would make at most this share more of them right.
     error : float
         The variance, for each unknown, of the error of the energy in a step.
     n_starts, n_climb : int
@@ -52,8 +52,8 @@ class Microcanonical:
     n_warmup: int = 700
     n_steps: int = 6000
     thin: int = 20
-    tolerance: float = 0.015
-    error: float = 2e-4
+    tolerance: float = 0.0015
+    error: float = 3e-5
     n_starts: int = 4
     n_climb: int = 80
 

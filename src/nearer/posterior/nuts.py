@@ -80,7 +80,7 @@ class Sampled:
         Trajectories, after the warm-up, that left the region where the step can follow the density.
     interrupted : bool
     vote_error : float
-        The standard error of a predicted probability, on average over questions; NaN where it is not known.
+        The share of predictions that more draws would make right; NaN where it is not known.
     n_replaced : int
         Chains that began anew, because they predicted clearly worse than the others.
     """

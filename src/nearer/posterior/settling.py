@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
@@ -32,7 +33,7 @@ _AWAKE = 0.1  # seconds
 _ROUND = 1000  # steps of each chain between two looks at the predictions, or a fourth of all
 _N_QUESTIONS, _N_PAIRS = 1000, 50
 _WORST_RHAT, _FAIR_RHAT = 1.06, 1.09
-_BEYOND_DOUBT = 0.2  # of the tolerance
+_BEYOND_DOUBT, _LONG = 0.05, 4000  # of the tolerance; steps after which that alone is enough
 _JUDGED = 4000  # answers by which chains are compared
 _CLEARLY = 3.0  # standard errors
 _CLIMBING, _WARMING = 0.3, 0.6  # shares of the budget after which starts, and warm-up, must be done
@@ -72,7 +73,7 @@ def sample_until_settled(
 
 
 class _Judged(NamedTuple):
-    """How the draws so far agree: standard error of probabilities, worst R-hat of distances."""
+    """How the draws so far agree: the error that more of them would take away, and the worst R-hat of distances."""
 
     error: float
     rhat: float
@@ -156,7 +157,7 @@ class _Run:
             self.vote_error = judged.error
             # Where predictions have settled beyond doubt, more draws would not change what anybody sees.
             beyond_doubt = judged.error <= self.settings.tolerance * _BEYOND_DOUBT
-            worst = _WORST_RHAT if not beyond_doubt else _FAIR_RHAT if steps <= now else np.inf
+            worst = _WORST_RHAT if not beyond_doubt else _FAIR_RHAT if steps < _LONG else np.inf
             if judged.error <= self.settings.tolerance and judged.rhat <= worst:
                 return
 
@@ -207,8 +208,10 @@ class _Run:
         rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
         if len(chains) == 1:
             return _Judged(0.0, float(np.nanmax(rhats)))
-        error = np.std(votes, axis=0, ddof=1) / np.sqrt(len(votes))
-        return _Judged(float(error.mean()), float(np.nanmax(rhats)))
+        # The standard error of a vote, and with it the share of votes on the wrong side, each with what that costs.
+        error = float(np.std(votes, axis=0, ddof=1).mean() / np.sqrt(len(votes))) + 1e-12
+        lead = np.abs(np.mean(votes, axis=0) - 0.5)
+        return _Judged(float(np.mean(2 * lead * ndtr(-lead / error))), float(np.nanmax(rhats)))
 
     def _questions(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         n = self.model.n_objects
