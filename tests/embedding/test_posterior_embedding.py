@@ -18,9 +18,8 @@ from nearer import Comparisons, ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
-from nearer.embedding import posterior_embedding as module
 from nearer.embedding.distillation import distilled_posterior
-from nearer.posterior import NUTS, Prior, Variational, nuts
+from nearer.posterior import NUTS, Microcanonical, Prior, Variational, nuts
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import NUMBERS, Draws, model_of
 from nearer.solvers import Outcome
@@ -327,7 +326,7 @@ def test_partial_fit_adds_comparisons_and_objects(on_old):
 
 def test_short_chains_warn_and_leave_a_result():
     rows = sample_triplets(POINTS, 300, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="more n_warmup and n_draws"):
+    with pytest.warns(ConvergenceWarning, match="more steps or draws"):
         model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=20, n_draws=8, thin=2), random_state=0).fit(rows)
     assert not model.converged_
     assert model.score(rows) > 0.7
@@ -354,14 +353,11 @@ def test_the_approximation_predicts_too():
     assert objectives[-50:].mean() < objectives[:50].mean()
 
 
-def test_auto_samples_small_data_and_approximates_large(monkeypatch):
-    rows = sample_triplets(POINTS, 100, random_state=0)
-    small, _ = model_of(rows, 2)
-    assert isinstance(PosteriorEmbedding()._method(small), NUTS)
-    monkeypatch.setattr(module, "MOST_WORK_SAMPLED", 199)
-    assert isinstance(PosteriorEmbedding()._method(small), Variational)
-    assert isinstance(PosteriorEmbedding(solver="nuts")._method(small), NUTS)
-    assert PosteriorEmbedding(solver=SHORT)._method(small) is SHORT
+def test_auto_is_microcanonical_and_the_others_have_names():
+    assert PosteriorEmbedding()._method() == Microcanonical()
+    assert PosteriorEmbedding(solver="nuts")._method() == NUTS()
+    assert PosteriorEmbedding(solver="variational")._method() == Variational()
+    assert PosteriorEmbedding(solver=SHORT)._method() is SHORT
 
 
 @QUIET
@@ -384,9 +380,11 @@ def test_trials_weigh_less_than_independent_answers():
         ({"solver": NUTS}, "NUTS"),
         ({"prior": 3}, "prior must be"),
         ({"prior": Prior(centres=(0.0,))}, "a centre and a scale for each"),
-        ({"prior": Prior(scales=(0.5, 0.5, 1.0, 1.0, 1.5, 0.0, 0.06))}, "positive scales"),
-        ({"prior": Prior(centres=(0.0,) * 6 + (np.nan,))}, "finite"),
+        ({"prior": Prior(scales=(0.5, 0.5, 1.0, 1.0, 1.5, 0.0, 0.06, 0.5, 0.7))}, "positive scales"),
+        ({"prior": Prior(centres=(0.0,) * 8 + (np.nan,))}, "finite"),
         ({"n_threads": 0}, "n_threads"),
+        ({"budget": 0}, "budget"),
+        ({"budget": -1.0}, "budget"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -1,5 +1,7 @@
 """What is sampled: a model over the objects that are compared, exposure, the maps of draws, and people."""
 
+from dataclasses import replace
+
 import numpy as np
 from helpers import posterior_twin as twin
 from helpers.drawn_rows import random_quadruplets
@@ -124,3 +126,12 @@ def test_the_number_of_rows_of_a_trial_gives_no_answer_away():
     np.testing.assert_allclose(model.exposure + model.usual_exposure, np.log1p([1, 2, 2, 2, 1, 1, 1]))
     weighted = Comparisons.from_triplets(grid, trials=["grid"] * 8, weights=[3.0] * 8)
     np.testing.assert_allclose(times_asked(weighted), 3)
+
+
+def test_what_the_loops_take_is_made_once():
+    """Sorting the pairs anew for each density would take several times as long as the density itself."""
+    model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 2)
+    assert model.arguments is model.arguments
+    other = replace(model, answers=replace(model.answers, rows=model.answers.rows[:, ::-1].copy()))
+    q = model.start(np.random.default_rng(0))
+    assert other.density(q)[0] != model.density(q)[0]

@@ -28,6 +28,7 @@ distance, whatever k.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,7 +99,7 @@ class Model:
         n, p = self.n_objects, self.n_components
         return n * p + p + n + 2 * self.answers.n_people + len(NUMBERS)
 
-    @property
+    @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """What the compiled loops take after the unknowns."""
         answers, pairs = self.answers, self.answers.pairs
