@@ -96,18 +96,22 @@ class Chain:
     def go_on(self, n_steps: int) -> None:
         """Draw."""
         for _ in range(n_steps // self.settings.thin):
-            self._walk(self.settings.thin)
+            self._walk(self.settings.thin, np.inf)
             self.draws.append(self.unknowns.copy())
             self.values.append(self.value)
 
-    def _walk(self, n_steps: int) -> float:
+    def _walk(self, n_steps: int, most: float) -> float:
+        """Take so many steps, or turn back if the error of the energy, which is returned, is not below ``most``."""
         from nearer.kernels import microcanonical
 
+        before = self.unknowns.copy(), -self.velocity, self.gradient.copy(), self.value
         length = _LENGTH * np.sqrt(self.size)
         self.value, error = microcanonical.walk(
             self.unknowns, self.velocity, self.gradient, self.value, self.step, length, self.scales, n_steps, self.rng,
             self.arguments,
         )  # fmt: skip
+        if not error < most * self.size:  # not a number, for one; going on, it would come to the same place again
+            self.unknowns, self.velocity, self.gradient, self.value = before
         self.n_steps += n_steps
         self.advance(n_steps)
         return float(error) / self.size
@@ -116,10 +120,8 @@ class Chain:
         """Adapt the step; return scales: the root of the deviation of unknowns over that of the gradients."""
         steps, moments = [], Moments(self.size)
         for _ in range(n_steps // _TUNED_EVERY):
-            before = self.unknowns.copy(), self.velocity.copy(), self.gradient.copy(), self.value
-            error = self._walk(_TUNED_EVERY)
+            error = self._walk(_TUNED_EVERY, _TOO_FAR)
             if not error < _TOO_FAR:
-                self.unknowns, self.velocity, self.gradient, self.value = before
                 self.step *= 0.5
                 continue
             # The error of a short step has a variance that goes with its sixth power.

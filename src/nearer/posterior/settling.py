@@ -141,13 +141,15 @@ class _Run:
         self._until(1.0)
         steps = 0
         while steps < self.settings.n_steps and not self._late():
-            now = min(_ROUND, self.settings.n_steps - steps)
+            now = min(max(_ROUND, 4 * self.settings.thin), self.settings.n_steps - steps)
             self._all([lambda chain=chain: chain.go_on(now) for chain in self.chains])
             if self._late():
                 return
             steps += now
             if self.n_replaced < self.settings.n_chains and len(self.chains) > 1:
                 self._replace_worthless()
+                if self._late():  # what began anew may have no draws yet
+                    return
             judged = self._judge()
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {judged.rhat:.2f}")
             if judged.error <= self.settings.tolerance and judged.rhat <= _WORST_RHAT:
@@ -212,7 +214,8 @@ class _Run:
         )
         if n < 3:
             drawn = np.zeros((1, 3), int)
-        return drawn[:, [0, 1, 0, 2]], np.unique(np.sort(drawn[:_N_PAIRS, :2], axis=1), axis=0)
+        pairs = np.unique(np.sort(drawn[:_N_PAIRS, :2], axis=1), axis=0)
+        return drawn[:, [0, 1, 0, 2]], pairs[(pairs[:, 0] < pairs[:, 1]) | (n < 3)]
 
     def _until(self, share: float) -> None:
         if self.budget is not None:
