@@ -57,7 +57,7 @@ def test_without_information_moments_are_those_of_the_prior(from_the_prior):
     np.testing.assert_allclose(correlations, 0, atol=5 * error)
 
 
-@pytest.mark.parametrize("people", [False, True], ids=["together", "people"])
+@pytest.mark.parametrize(("kind", "people"), [("triplets", False), ("quadruplets", False), ("quadruplets", True)])
 def test_a_small_posterior_is_that_of_importance_sampling(kind, people):
     """Chances of questions, a distance and some numbers, within Monte Carlo error of weighted draws from the prior."""
     model = small_model(kind, people=people)
