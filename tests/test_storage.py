@@ -180,6 +180,7 @@ def test_a_model_of_the_version_before_is_read(tmp_path):
     assert again.with_chosen_settings().penalty == model.penalty_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_posterior_of_the_version_before_is_read_and_places_objects(tmp_path):
     """It had seven numbers, and its model the comparisons themselves."""
     model = PosteriorEmbedding(2, solver=NUTS(2, 60, 60), random_state=0).fit(ANSWERS)
