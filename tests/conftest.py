@@ -1,7 +1,5 @@
 import pytest
-
-from nearer.evaluation.bootstrap import bootstrap
-from nearer.evaluation.learning_curve import learning_curve
+from helpers import few
 
 
 @pytest.fixture(params=["triplets", "quadruplets"])
@@ -10,9 +8,16 @@ def kind(request):
 
 
 @pytest.fixture(scope="module")
-def few_repeats():
-    """Whole runs with few fits, for tests of what a run does with its parts: ellipses and curves need not be right."""
+def one_start():
+    """Fits from one start, for tests that would not see a fold in a map."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(bootstrap.__kwdefaults__, "n_simulations", 5)  # of 60
-        patch.setitem(learning_curve.__kwdefaults__, "n_repeats", 2)  # of 5
+        few.one_start(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_repeats():
+    """Whole runs with few fits, for tests of what a run does with its parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        few.few_repeats(patch)
         yield

@@ -14,17 +14,15 @@ from helpers.damage import attempt, damaged, generator
 from nearer import Comparisons
 from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, BestOf
-from nearer.lab.accuracy import jobs, summary
 from nearer.lab.accuracy import run as accuracy
+from nearer.lab.accuracy import summary
 from nearer.lab.accuracy.calibration_table import N_BINS
-from nearer.lab.accuracy.datasets import DATA_SETS
-from nearer.lab.accuracy.real import load
+from nearer.lab.accuracy.datasets import DATA_SETS, load
 from nearer.lab.benchmarks import coverage
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Session, Task
 from nearer.lab.benchmarks.triplets import Size
 from nearer.lab.common.programs import Program
-from nearer.lab.common.records import append_record, read_records
+from nearer.lab.common.records import RecordFile
 from nearer.lab.paper import Experiment, Run, table_rows, table_text
 from nearer.runs import read_results
 from nearer.storage import load_model, save_model
@@ -61,7 +59,7 @@ class TestTrials:
         for unit in run.units():
             figures = {"error": 0.2, "error_strict": 0.19, "error_embedding": 0.21, "choice": 1, "n_warnings": 0}
             identity = {"experiment": "tiny", "seed": 0, **unit._asdict(), "fingerprint": run._fingerprint(unit)}
-            append_record(run.path, {**identity, **figures, "settings": "STE()", "seconds": 1.5})
+            RecordFile(run.path).append({**identity, **figures, "settings": "STE()", "seconds": 1.5})
         return run
 
     def test_damage_ends_in_a_sentence_or_in_a_table(self, run):
@@ -104,7 +102,7 @@ class TestTrials:
 
     def test_lines_of_other_runs_need_no_figures(self, run):
         other = {"size": 20, "trial": 0, "method": "STE", "seed": 0, "fingerprint": "of an older version"}
-        append_record(run.path, other)
+        RecordFile(run.path).append(other)
         assert len(run.finished()) == 4
 
 
@@ -117,7 +115,7 @@ def test_damaged_measurements(tmp_path):
             "program": "nearer", "version": "abc", "size": "30x500", "trial": task.repeat, "method": "STE",
             "dimension": 2, "seed": 0, "fingerprint": task.fingerprint(program),
         }  # fmt: skip
-        append_record(path, identity | figures)
+        RecordFile(path).append(identity | figures)
     identities = [json.loads(line) for line in path.read_bytes().splitlines()]
 
     def read():
@@ -149,9 +147,9 @@ def test_damaged_accuracy(tmp_path):
     counts = [[10.0] * N_BINS, [7.0] * N_BINS, [6.0] * N_BINS]
     for unit in work.units():
         figures = {"error": 0.2, "error_map": None, "error_given": 0.3, "log_loss": 0.5, "ece": 0.1}
-        identity = {**unit._asdict(), "seed": 0, "fingerprint": jobs.fingerprint(DATA_SETS["flips"], 200, "STE")}
+        identity = {**unit._asdict(), "seed": 0, "fingerprint": accuracy.fingerprint(DATA_SETS["flips"], 200, "STE")}
         more = {"reliability": counts, "settings": "", "n_warnings": 0, "seconds": 1.0}
-        append_record(tmp_path / "own.jsonl", {**identity, **figures, **more})
+        RecordFile(tmp_path / "own.jsonl").append({**identity, **figures, **more})
     assert len(work.on_file()) == 3
     for records in read_damaged(tmp_path / "own.jsonl", work.on_file):
         (row,) = summary.summary_rows(records)
@@ -231,4 +229,4 @@ def test_a_damaged_cache_of_compiled_code_is_made_again(suffix, damage, tmp_path
 def test_a_store_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "trials.jsonl").write_bytes(b"\xff\xfe\x00\n")
     with pytest.raises(ValueError, match=r"trials\.jsonl, line 1 is not a record: byte 1 is no text"):
-        read_records(tmp_path / "trials.jsonl")
+        RecordFile(tmp_path / "trials.jsonl").read()

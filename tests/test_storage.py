@@ -7,11 +7,12 @@ import pytest
 
 from nearer import Comparisons, Penalty, embedding
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import CKL, DMOE, MVTE, STE, BestOf, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, MVTE, SPE, STE, BestOf, PosteriorEmbedding
 from nearer.posterior import NUTS, Microcanonical
 from nearer.solvers import Factored
 from nearer.storage import load_model, save_model
 
+pytestmark = pytest.mark.usefixtures("one_start")
 POINTS = make_gaussian(12, 2, random_state=0)
 ANSWERS = sample_triplets(POINTS, 150, flipped=0.1, random_state=0)
 NAMED = Comparisons.from_triplets(
@@ -22,6 +23,7 @@ NAMED = Comparisons.from_triplets(
 )
 MODELS = {name: getattr(embedding, name)(2, random_state=0) for name in embedding.__all__}
 MODELS["BestOf"] = BestOf(2, n_folds=2, random_state=0)
+MODELS["SPE"] = SPE(2, tol=0.01, random_state=0)
 MODELS["MVTE"] = MVTE(2, alpha=3.0, n_init=1, random_state=0)  # finds the number of views
 MODELS["MVTE of two views"] = MVTE(2, n_views=2, n_init=1, random_state=0)  # finds alpha
 MODELS["PosteriorEmbedding"] = PosteriorEmbedding(2, solver=NUTS(2, 60, 60), random_state=0)

@@ -3,7 +3,7 @@
 from nearer.evaluation.calibration import ReliabilityCurve, expected_calibration_error, reliability_curve
 from nearer.evaluation.metrics import MarginStatistics, comparison_error, margin_statistics, margins
 from nearer.geometry import procrustes_error
-from nearer.problems.distances import error_from_margins, pair_distances, soft_error
+from nearer.problems.margins import error_from_margins, pair_distances, soft_error
 
 __all__ = [
     "MarginStatistics",

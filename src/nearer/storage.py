@@ -38,13 +38,14 @@ _KNOWN = {
     **dict.fromkeys(("Progress", "Restarts"), "nearer.solvers.driver"),
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
     "Smacof": "nearer.solvers.smacof",
-    "Calibration": "nearer.embedding.probability",
+    "Calibration": "nearer.embedding.predictor",
     "CuttingPlanes": "nearer.solvers.cutting_planes",
-    **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.candidates"),
+    **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.paths"),
     "SearchResult": "nearer.embedding.dmoe.search",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
     "Answers": "nearer.posterior.answers",
+    "Reliability": "nearer.posterior.people",
 }
 # Fields of earlier versions that are arguments of `solve` now, or the problem's.
 _FORMER = {

@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from nearer.checking.cycles import knots, shortest_cycle, triads
+from nearer.checking.contradictions import knots, shortest_cycle, triads
 from nearer.checking.loose_parts import components, hanging_parts
 from nearer.checking.sampling import chance_open
 

@@ -4,6 +4,7 @@ import os
 import re
 import struct
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,20 @@ from nearer.cli.main import main
 
 pty = pytest.importorskip("pty", reason="a terminal of a Unix system")
 fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
+
+PROGRAM = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from pytest import MonkeyPatch
+from helpers.few import few_repeats
+patch = MonkeyPatch()
+few_repeats(patch)
+bootstrap = sys.modules["nearer.evaluation.bootstrap"]
+at_once = bootstrap.tqdm
+patch.setattr(bootstrap, "tqdm", lambda **options: at_once(**options | {{"delay": 0}}))  # few fits take no second
+from nearer.cli.main import main
+sys.exit(main())
+"""
 
 
 def on_a_terminal(folder, *arguments):
@@ -22,7 +37,7 @@ def on_a_terminal(folder, *arguments):
         os.chdir(folder)
         for stream in (1, 2):
             os.dup2(theirs, stream)
-        os.execv(sys.executable, [sys.executable, "-m", "nearer.cli.main", *arguments])
+        os.execv(sys.executable, [sys.executable, "-c", PROGRAM, *arguments])
     os.close(theirs)
     said = b""
     try:
@@ -40,7 +55,7 @@ def test_fit_and_check_show_bars(tmp_path):
     table = tmp_path / "study" / "answers.csv"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
     table.write_text("".join(lines[:241]), encoding="utf-8")  # of three people, for speed
-    fit = ("fit", "study/answers.csv", "--method", "SOE", "--dimensions", "2", "--resamples", "10", "--out", "map")
+    fit = ("fit", "study/answers.csv", "--method", "STE", "--dimensions", "2", "--resamples", "10", "--out", "map")
     said = on_a_terminal(tmp_path, *fit)
     assert re.search(r"bootstrap: +\d+%", said)
     assert re.search(r"checking: +0%", said)  # before the first check is done

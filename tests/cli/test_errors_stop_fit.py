@@ -10,6 +10,7 @@ from nearer.checking import check, check_errors
 from nearer.cli.main import main
 from nearer.formats import read_answers
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 QUICK = ("--quick", "--method", "STE", "--dimensions", "2")
 HEADER = "anchor,near,far\n"
 

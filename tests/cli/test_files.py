@@ -15,6 +15,7 @@ from nearer.formats import read_answers
 from nearer.metrics import comparison_error
 from nearer.storage import load_model
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 N = 14
 LABELS = [f"thing {k}" for k in range(N)]
 POINTS = make_gaussian(N, 2, random_state=0)

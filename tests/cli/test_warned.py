@@ -12,6 +12,7 @@ from nearer.cli.warned import warnings_told
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.formats import read_answers
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 ROWS = sample_triplets(make_gaussian(8, 2, random_state=0), 120, random_state=0).rows
 CONTRADICTORY = np.concatenate([ROWS, ROWS[:, [0, 2, 1]]])
 FIT = ["fit", "-o", "map", "--quick", "--method", "STE", "--dimensions", "2"]

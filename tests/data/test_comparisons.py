@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,6 +21,7 @@ from nearer.data.comparisons import Comparisons, as_comparisons
 triplet, quadruplet = Comparisons.from_triplets, Comparisons.from_quadruplets
 NAN = float("nan")
 ROWS = [[0, 1, 2], [1, 2, 3], [3, 0, 1], [2, 0, 3]]
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no defect
 
 
 @st.composite
@@ -327,6 +328,7 @@ def test_nothing_can_be_changed():
 
 
 @pytest.mark.parametrize("duplicate", [lambda c: pickle.loads(pickle.dumps(c)), copy.deepcopy])
+@unhurried
 @given(comparisons=comparison_sets(labelled=True))
 def test_pickles_and_copies(duplicate, comparisons):
     again = duplicate(comparisons)
@@ -356,6 +358,7 @@ def test_is_neither_iterable_nor_an_array():
 # Selecting and joining
 
 
+@unhurried
 @given(comparisons=comparison_sets(), data=st.data())
 def test_selecting_keeps_rows_aligned(comparisons, data):
     m = len(comparisons)
@@ -381,6 +384,7 @@ def test_bad_indices(index):
         triplet(ROWS)[index]
 
 
+@unhurried
 @given(comparisons=comparison_sets(), test_size=st.floats(0.01, 0.99), seed=st.integers(0, 5))
 def test_a_split_put_together_is_a_permutation(comparisons, test_size, seed):
     if comparisons.trials is not None and len(set(comparisons.trials.tolist())) == 1:
@@ -433,6 +437,7 @@ def test_concatenate_index_sets_takes_the_larger_number_of_objects():
     assert joined.rows.tolist() == ROWS * 3
 
 
+@unhurried
 @given(first=comparison_sets(labelled=True), second=comparison_sets(labelled=True))
 def test_concatenate_over_different_labels(first, second):
     agree = all((getattr(first, name) is None) == (getattr(second, name) is None) for name in ("annotators", "trials"))
@@ -463,6 +468,7 @@ def test_concatenate_takes_comparisons_only(parts):
 # The mathematics of rows
 
 
+@unhurried
 @given(comparisons=comparison_sets())
 def test_oriented_rows_need_no_answers(comparisons):
     oriented = comparisons.oriented
@@ -474,6 +480,7 @@ def test_oriented_rows_need_no_answers(comparisons):
     assert as_written.tolist() == (signs == 1).tolist()
 
 
+@unhurried
 @given(comparisons=comparison_sets(labelled=True), data=st.data())
 def test_relabelling_changes_positions_only(comparisons, data):
     objects = data.draw(st.permutations([*comparisons.objects.tolist(), "extra"]))
@@ -514,6 +521,7 @@ def questions_by_hand(comparisons):
     return nearer
 
 
+@unhurried
 @given(comparisons=comparison_sets())
 def test_summary_agrees_with_counting_by_hand(comparisons):
     summary = comparisons.summary()

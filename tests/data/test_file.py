@@ -16,6 +16,7 @@ from nearer.streaming import ComparisonsFile
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
+pytestmark = pytest.mark.usefixtures("one_start")
 N = 30
 POINTS = make_gaussian(N, 2, random_state=1)
 TRIPLETS = sample_triplets(POINTS, 3000, random_state=1).rows

@@ -10,9 +10,8 @@ import pytest
 
 from nearer.checking import check
 from nearer.datasets import load_example
-from nearer.datasets.example import CARELESS, COLUMNS, UNDECIDED, later_rows, study_rows
+from nearer.datasets.example import CARELESS, CATCH, COLUMNS, GROUPS, UNDECIDED, later_rows, study_rows
 from nearer.datasets.example_files import example_files, write_example
-from nearer.datasets.instruments import CATCH, GROUPS
 from nearer.embedding import SOE
 from nearer.formats import read_answers
 from nearer.metrics import procrustes_error

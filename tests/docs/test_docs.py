@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 GALLERY = sorted((DOCS / "gallery").glob("*.py"))

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 SCRIPTS = sorted((Path(__file__).parents[2] / "docs" / "gallery").glob("*.py"))
 
 

@@ -1,9 +1,13 @@
 import re
 from pathlib import Path
 
-from nearer.cli.main import main
-from nearer.embedding import BestOf
+import pytest
 
+from nearer.cli.main import main
+from nearer.embedding import BestOf, PosteriorEmbedding
+from nearer.posterior import NUTS
+
+pytestmark = pytest.mark.usefixtures("few_repeats")
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -36,8 +40,11 @@ def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "map.png").stat().st_size > 10_000
 
 
+@pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning")
 def test_the_sure_example_finds_two_dimensions(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    few_draws = NUTS(2, n_warmup=150, n_draws=100, thin=2)
+    monkeypatch.setitem(PosteriorEmbedding.__init__.__kwdefaults__, "solver", few_draws)
     smaller = SURE.replace("(25, 2,", "(15, 2,").replace("1500", "600")  # for speed
     assert smaller.count("15, 2") == smaller.count("600") == 1
     exec(compile(smaller, "README.md", "exec"), {})

@@ -12,6 +12,7 @@ import pytest
 
 from nearer.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("one_start")
 DOCS = Path(__file__).parents[2] / "docs"
 # What takes minutes is done in seconds here: other figures, the same files.
 QUICKER = {"fit": ["--quick", "--method", "SOE", "--dimensions", "2"], "plan": ["--studies", "1", "--at", "100"]}

@@ -9,6 +9,7 @@ from nearer.embedding import CKL, SOE, STE, BestOf
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.metrics import comparison_error
 
+pytestmark = pytest.mark.usefixtures("one_start")
 POINTS = make_gaussian(25, 2, random_state=0)
 NOISY = sample_triplets(POINTS, 600, flipped=0.15, random_state=0)
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from nearer.data.graph import Graph
 from nearer.embedding import LOE, SOE
+from nearer.embedding.loe import steps_map
 from nearer.graphs import comparisons_from_graph, graph_from_embedding
 from nearer.kernels.graph import graph_hinge
 from nearer.losses import DistanceHinge
@@ -13,7 +14,6 @@ from nearer.metrics import procrustes_error
 from nearer.problems.graph import GraphProblem, GraphTriplets
 from nearer.problems.points import FactoredProblem, InMemory
 from nearer.solvers import Factored
-from nearer.solvers.unfolding import steps_map
 
 
 def hinge_twin(points, adjacency):

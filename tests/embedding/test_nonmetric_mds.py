@@ -11,8 +11,7 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import NonmetricMDS
 from nearer.metrics import comparison_error, procrustes_error
-from nearer.problems.disparities import ComparedPairs, TotalOrder
-from nearer.problems.stress import StressProblem
+from nearer.problems.stress import ComparedPairs, StressProblem, TotalOrder
 from nearer.solvers import solve
 from nearer.solvers.smacof import Smacof
 from nearer.storage import load_model, save_model

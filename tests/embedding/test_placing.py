@@ -15,6 +15,7 @@ from nearer.losses import DistanceHinge, Hinge, Logistic, StudentT
 from nearer.metrics import comparison_error
 from nearer.solvers import Factored, solve
 
+pytestmark = pytest.mark.usefixtures("one_start")
 N_OLD, N_NEW = 30, 5
 N = N_OLD + N_NEW
 POINTS = make_gaussian(N, 2, random_state=3)

@@ -1,5 +1,6 @@
 """PosteriorEmbedding: predictions, calibration, uncertainty, dimensions, new objects, messages."""
 
+import copy
 import os
 import pickle
 import signal
@@ -249,13 +250,18 @@ AMONG_OLD = ALL_ROWS[(ALL_ROWS < OLD).all(axis=1)]
 ABOUT_NEW = ALL_ROWS[(ALL_ROWS >= OLD).any(axis=1)]
 
 
-@pytest.fixture
-def on_old():
+@pytest.fixture(scope="module")
+def fitted_to_old():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return PosteriorEmbedding(2, solver=NUTS(4, n_warmup=150, n_draws=60, thin=4), random_state=0).fit(
             AMONG_OLD[:600]
         )
+
+
+@pytest.fixture
+def on_old(fitted_to_old):
+    return copy.deepcopy(fitted_to_old)
 
 
 def test_placed_objects_land_where_they_belong_and_old_ones_stay(on_old):
@@ -449,11 +455,17 @@ def test_an_interrupt_of_the_default_leaves_what_was_drawn(monkeypatch):
     assert model.score(rows) > 0.7
 
 
-def test_auto_is_microcanonical_and_the_others_have_names():
-    assert PosteriorEmbedding()._method() == Microcanonical()
-    assert PosteriorEmbedding(solver="nuts")._method() == NUTS()
-    assert PosteriorEmbedding(solver="variational")._method() == Variational()
-    assert PosteriorEmbedding(solver=SHORT)._method() is SHORT
+def test_auto_is_microcanonical_at_all_sizes_and_the_others_have_names(monkeypatch):
+    small, _ = model_of(sample_triplets(POINTS, 100, random_state=0), 2)
+    assert PosteriorEmbedding()._method(small) == Microcanonical()
+    monkeypatch.setattr(microcanonical, "_MUCH_WORK", 199)
+    much = PosteriorEmbedding()._method(small)
+    monkeypatch.setattr(microcanonical, "_VERY_MUCH_WORK", 199)
+    very_much = PosteriorEmbedding()._method(small)
+    assert Microcanonical().n_steps > much.n_steps > very_much.n_steps  # where each step takes long, fewer of them
+    assert PosteriorEmbedding(solver="nuts")._method(small) == NUTS()
+    assert PosteriorEmbedding(solver="variational")._method(small) == Variational()
+    assert PosteriorEmbedding(solver=SHORT)._method(small) is SHORT
 
 
 @QUIET

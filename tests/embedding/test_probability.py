@@ -5,7 +5,7 @@ from scipy.special import expit
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.embedding.probability import Calibration, spread_of, spread_of_points
+from nearer.embedding.predictor import Calibration, spread_of, spread_of_points
 
 
 @pytest.mark.parametrize(("slope", "lapse"), [(3.0, 0.05), (0.5, 0.02), (8.0, 0.3)])

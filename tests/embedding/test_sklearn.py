@@ -10,8 +10,7 @@ import zlib
 
 import numpy as np
 import pytest
-from helpers.estimators import ESTIMATORS
-from sklearn.base import clone
+from helpers.estimators import quicker
 from sklearn.utils.estimator_checks import (
     check_methods_sample_order_invariance,
     check_methods_subset_invariance,
@@ -20,8 +19,6 @@ from sklearn.utils.estimator_checks import (
 from sklearn.utils.validation import check_array
 
 from nearer import Comparisons
-from nearer.embedding import CKL, SOE
-from nearer.posterior import NUTS
 
 NEEDS_COMPARISONS = "feeds a matrix of features; a row here must name three or four objects. Run on the adapter."
 EXCLUDED = dict.fromkeys(
@@ -92,14 +89,7 @@ FINDS_ANOTHER_MINIMUM = {
     "NonmetricMDSOfFeatures": {WEIGHTS: "random starts are dealt out in the order in which objects appear"},
 }
 NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS"
-# What the checks ask does not depend on how long a fit takes.
-QUICKER = {
-    "Posterior": {"solver": NUTS(2, n_warmup=20, n_draws=8, thin=2, max_depth=4)},
-    "BestOf": {"methods": [CKL(), SOE(trace=0.01)], "n_folds": 2},
-    "MVTE": {"n_init": 1},
-    "SPE": {"tol": 0.01},
-}
-CLASSES = [clone(ESTIMATORS[name]).set_params(**QUICKER.get(name, {})) for name in NAMES.split()]
+CLASSES = [quicker(name) for name in NAMES.split()]  # what the checks ask does not depend on how long a fit takes
 TRIPLETS = np.array(list(itertools.permutations(range(6), 3)))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.estimators import ESTIMATORS
+from helpers.estimators import quicker
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
@@ -15,7 +15,10 @@ from nearer.graphs import graph_from_embedding
 from nearer.storage import load_model, save_model
 from nearer.streaming import ComparisonsFile
 
-pytestmark = pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.usefixtures("one_start"),
+]
 N = 12
 POINTS = make_gaussian(N, 2, random_state=4) + 3.0 * (np.arange(N)[:, None] % 3 == [1, 2])  # three clusters
 TRIPLETS = sample_triplets(POINTS, 300, random_state=4)
@@ -24,7 +27,7 @@ NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS"
 
 @pytest.fixture(params=NAMES.split())
 def estimator(request):
-    return clone(ESTIMATORS[request.param])
+    return quicker(request.param)
 
 
 def test_a_pipeline_labels_the_objects(estimator):

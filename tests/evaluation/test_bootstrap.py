@@ -12,12 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, PosteriorEmbedding
-from nearer.evaluation.parametric import Imitation, imitate
-from nearer.evaluation.resampling import squared_distances
+from nearer.evaluation.resampling import Imitation, imitate, squared_distances
 from nearer.geometry import align
 from nearer.metrics import procrustes_error
 from nearer.posterior import NUTS
 from nearer.uncertainty import Bootstrap, bootstrap
+
+pytestmark = pytest.mark.usefixtures("one_start")
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +205,7 @@ def test_settling_leaves_the_results_of_the_search_alone(answers):
 
 
 def test_a_posterior_brings_its_own_maps(answers):
-    model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=50, n_draws=60, thin=1), random_state=0)
+    model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=20, n_draws=12, thin=1), random_state=0)
     with pytest.warns(ConvergenceWarning, match="chains|draws"):
         model.fit(answers)
     trust = quick(model, answers)

@@ -8,7 +8,7 @@ from nearer import Comparisons
 from nearer.datasets.synthetic import unrank_questions
 from nearer.evaluation.ceiling import _count, _Counts, _on_grid, noise_ceiling
 from nearer.formats import read_answers
-from nearer.lab.accuracy.real import find_file
+from nearer.lab.accuracy.datasets import find_file
 
 
 def asked(shares, repeats, rng, **columns):

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from nearer import Comparisons
-from nearer.data.folds import deal_out
+from nearer.data.units import deal_out
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
 from nearer.evaluation.intervals import clustered_variance, error_interval, wilson

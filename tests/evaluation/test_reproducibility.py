@@ -6,9 +6,17 @@ from scipy.stats import spearmanr
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
-from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, stepped_up, times_needed
-from nearer.evaluation.reproducibility import _first_half, ellipse_size, split_half
+from nearer.evaluation.reproducibility import (
+    DISTANCES_FAIR,
+    DISTANCES_GOOD,
+    _first_half,
+    ellipse_size,
+    split_half,
+    stepped_up,
+    times_needed,
+)
 
+pytestmark = pytest.mark.usefixtures("one_start")
 QUICK = STE(2, trace=0.03, random_state=0)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nearer.evaluation.attainable import Best
+from nearer.evaluation.ceiling import Best
 from nearer.evaluation.trend import trend
 
 

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from nearer.formats import BadAnswers, cells, delimited, read_answers
+from nearer.formats import BadAnswers, delimited, read_answers
 from nearer.formats.table import Encoder
 
 PLAIN = "anchor,near,far,worker\ncat,dog,car,p\ncar,bus,cat,q\n"
@@ -119,7 +119,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(text):
     delimiter = delimited._sniffed(data)
     names, _ = delimited._header(data, delimiter, "file")
     positions = list(range(len(names)))
-    fast = cells.cut_cells(data, delimiter, len(names), positions, "file", False)
+    fast = delimited.cut_cells(data, delimiter, len(names), positions, "file", False)
     exact = delimited._exact(data, delimiter, len(names), positions, "file", False)
     assert fast is not None
     assert fast[1].tolist() == exact[1].tolist()
@@ -136,7 +136,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(text):
      "anchor,near,far\na,b,c,,\n"],
 )  # fmt: skip
 def test_the_fast_reader_leaves_what_is_odd_to_the_exact_one(text):
-    assert cells.cut_cells(text.encode(), ",", 3, [0, 1, 2], "file", False) is None
+    assert delimited.cut_cells(text.encode(), ",", 3, [0, 1, 2], "file", False) is None
 
 
 def test_text_is_read_without_pyarrow(tmp_path, monkeypatch):
@@ -311,7 +311,7 @@ def test_answers_are_printed_in_a_line(tmp_path):
 def test_the_fast_reader_agrees_with_the_exact_one_on_random_text(seed, monkeypatch):
     """Cut into pieces of a few lines; where the fast reader is sure of itself, both say the same."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(cells, "_PIECE", 30)
+    monkeypatch.setattr(delimited, "_PIECE", 30)
     rng = np.random.default_rng(seed)
     odd = ['"j\nk"', 'l"m', "\n"] if seed % 4 == 0 else []
     words = ["a", "bc", "ä", "", " d ", '"e,f"', '""', '"g"', "h;i", *odd]
@@ -319,7 +319,7 @@ def test_the_fast_reader_agrees_with_the_exact_one_on_random_text(seed, monkeypa
     widths = rng.choice([2, 3, 3, 3, 3, 3, 3, 4], 30) if seed % 3 else np.full(30, 3)
     lines = ["anchor,near,far", *(",".join(rng.choice(words, width)) for width in widths)]
     data = (end.join(lines) + rng.choice(["", end])).encode()
-    fast = cells.cut_cells(data, ",", 3, [2, 0], "file", False)
+    fast = delimited.cut_cells(data, ",", 3, [2, 0], "file", False)
     exact = delimited._exact(data, ",", 3, [2, 0], "file", False)
     assert fast is not None or seed % 4 == 0 or seed % 3
     if fast is not None:

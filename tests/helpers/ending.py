@@ -1,7 +1,7 @@
-"""Runs one command many times, each in a process that ends as the program does, and prints how each ended.
+"""Runs commands many times, each in a process that ends as the program does, and prints how each ended.
 
-Called with how many times and the arguments of the command. Everything the command imports is loaded here, once; every
-process is a fork, two at a time, which ends through Python's own shutdown: that is what is looked at.
+Called with how many times and a JSON list of commands. Everything a command imports is loaded here, once; every process
+is a fork, two at a time, which ends through Python's own shutdown: that is what is looked at.
 """
 
 import gc
@@ -21,11 +21,8 @@ def forked(task):
     return number
 
 
-def main():
-    times, arguments = int(sys.argv[1]), sys.argv[2:]
-    from nearer.cli.main import main as program
-
-    # What the command loads, found out in a process of its own: here no thread may have been started before the forks.
+def load(program, arguments):
+    """Load what a command loads, found out in a process of its own: here no thread may be started before the forks."""
     reading, writing = os.pipe()
 
     def rehearse():
@@ -45,14 +42,25 @@ def main():
             __import__(name)
     gc.freeze()  # the processes share what is loaded
 
-    statuses = []
+
+def statuses(times, program, arguments):
+    """Yield how each of the processes ended."""
     for started in range(times):
         if started >= 2:
-            statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
+            yield os.waitstatus_to_exitcode(os.wait()[1])
         forked(lambda: sys.exit(program(arguments)))
-    while len(statuses) < times:
-        statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
-    sys.stdout.write(json.dumps(statuses))
+    for _ in range(min(times, 2)):
+        yield os.waitstatus_to_exitcode(os.wait()[1])
+
+
+def main():
+    from nearer.cli.main import main as program
+
+    ended = []
+    for arguments in json.loads(sys.argv[2]):
+        load(program, arguments)
+        ended.append(list(statuses(int(sys.argv[1]), program, arguments)))
+    sys.stdout.write(json.dumps(ended))
 
 
 if __name__ == "__main__":

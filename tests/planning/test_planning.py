@@ -2,6 +2,7 @@ import json
 import math
 import re
 from dataclasses import fields, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from nearer.common.words import digits
 from nearer.data.units import trials_of
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import TSTE
-from nearer.lab.accuracy.real import find_file
+from nearer.lab.accuracy.datasets import find_file
 from nearer.planning import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling
 from nearer.planning.simulation import capped_rates, distinct, make_world
-from nearer.problems.distances import pair_distances
+from nearer.problems.margins import pair_distances
 
+pytestmark = pytest.mark.usefixtures("one_start")
 KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
 QUICK = TSTE(n_components=2, trace=0.02)
 
@@ -27,6 +29,7 @@ def world_of(**settings):
     return make_world(design, np.random.default_rng(0))
 
 
+@cache
 def quick_plan(**settings):
     settings = {"target_error": 0.2, "estimator": QUICK, "n_replications": 3, "random_state": 0, **settings}
     described = {field.name: settings.pop(field.name) for field in fields(Design) if field.name in settings}
@@ -249,7 +252,7 @@ class TestPredictedError:
 
 class TestPlan:
     def test_is_the_same_for_the_same_seed(self):
-        assert quick_plan().as_dict() == quick_plan().as_dict()
+        assert quick_plan().as_dict() == quick_plan.__wrapped__().as_dict()
 
     def test_more_noise_or_a_lower_target_take_more_answers(self):
         base = quick_plan()

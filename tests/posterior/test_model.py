@@ -12,11 +12,10 @@ from nearer.posterior.model import (
     Draws,
     Prior,
     draws_of,
-    each_as_someone,
     model_of,
-    people_of,
     times_asked,
 )
+from nearer.posterior.people import each_as_someone, people_of
 
 
 def quadruplets(kind="quadruplets", n=7, m=60, seed=0):

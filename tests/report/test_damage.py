@@ -7,8 +7,7 @@ import pytest
 from helpers.report_sample import results_of
 
 from nearer.report.page import assemble
-from nearer.study.checked import checked
-from nearer.study.schema import KEYS
+from nearer.study.schema import KEYS, checked
 from nearer.study.schema_checks import plain
 
 JUNK = [

@@ -6,9 +6,9 @@ import pytest
 from helpers.report_sample import color_results, results_of
 
 from nearer.report import charts as _charts
-from nearer.report.axes import Axes
+from nearer.report.charts import Axes
 from nearer.report.page import assemble
-from nearer.study.checked import checked
+from nearer.study.schema import checked
 
 
 def numbers(drawing):

@@ -5,7 +5,7 @@ from helpers.report_sample import color_results, empty_results
 
 from nearer.report.methods import methods
 from nearer.report.page import assemble
-from nearer.study.checked import checked
+from nearer.study.schema import checked
 
 
 def words(results):

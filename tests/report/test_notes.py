@@ -8,10 +8,10 @@ import pytest
 from helpers.report_sample import color_results, empty_results
 
 from nearer.checking.enough import curve_finding
-from nearer.evaluation.attainable import Best
+from nearer.evaluation.ceiling import Best
 from nearer.model_selection import LearningCurve
 from nearer.report.page import assemble
-from nearer.study.checked import checked
+from nearer.study.schema import checked
 
 STOPPED = "the run was stopped before its end"
 

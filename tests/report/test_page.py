@@ -8,8 +8,7 @@ from helpers.report_sample import addresses, color_results, empty_results, rando
 
 from nearer.plotting.curve_scale import CurveScale
 from nearer.report import write_report
-from nearer.report.axes import ticks
-from nearer.report.charts import error_chart
+from nearer.report.charts import error_chart, ticks
 from nearer.report.page import SCRIPTS, asset
 
 SECTIONS = [

@@ -5,7 +5,7 @@ from helpers.report_sample import color_results, empty_results
 
 from nearer.report.verdict import verdict
 from nearer.report.wording import share_of_way
-from nearer.study.checked import checked
+from nearer.study.schema import checked
 
 GOOD, FAIR, POOR = 0.08, 0.2, 0.3  # errors of maps, where chance is 0.5 and the ceiling 0.074
 VAGUE = {"ceiling": 0.39, "ceiling_low": 0.177, "ceiling_high": 0.5}

@@ -13,8 +13,7 @@ from nearer.kernels import evaluate
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
 from nearer.problems.points import FactoredProblem, InMemory, leading_pull
 from nearer.solvers import SVRG, Factored, Outcome, solve
-from nearer.solvers.batches import batches, default_batch_size, sampled
-from nearer.solvers.svrg import estimate
+from nearer.solvers.svrg import batches, default_batch_size, estimate, sampled
 
 LOSSES = [Hinge(2), Logistic(), StudentT(2.0), CrowdKernel(1.0), DistanceHinge()]
 N = 40
@@ -69,7 +68,7 @@ def test_the_estimate_has_no_variance_at_the_snapshot():
 
 
 def test_batches_hold_every_comparison_once_with_its_answer_and_weight(kind, monkeypatch):
-    monkeypatch.setattr("nearer.solvers.batches.CHUNK", 300)
+    monkeypatch.setattr("nearer.solvers.svrg.CHUNK", 300)
     comparisons = noisy(kind, 1001)
     parts = list(batches(InMemory(comparisons), 40, np.random.default_rng(0)))
     assert {len(part) for part in parts} <= set(range(35, 46))
@@ -84,7 +83,7 @@ def test_batches_hold_every_comparison_once_with_its_answer_and_weight(kind, mon
 
 
 def test_batches_of_sorted_rows_are_about_objects_of_all_kinds(monkeypatch):
-    monkeypatch.setattr("nearer.solvers.batches.CHUNK", 500)
+    monkeypatch.setattr("nearer.solvers.svrg.CHUNK", 500)
     rows = noisy(m=4000).rows
     sorted_rows = Comparisons.from_triplets(rows[np.argsort(rows[:, 0], kind="stable")], n_objects=N)
     for batch in batches(InMemory(sorted_rows), 100, np.random.default_rng(0)):  # five of them to a chunk

@@ -9,7 +9,7 @@ from nearer.formats import read_answers
 from nearer.plotting import PALETTE
 from nearer.runs import RunSettings, fit_study
 from nearer.study.figures import _map, draw_curve, draw_map, draw_margins
-from nearer.study.margins import margins_histogram
+from nearer.study.study import margins_histogram
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from nearer.formats import read_answers
 from nearer.report.page import assemble
 from nearer.runs import RunSettings, begin_study, end_study, fit_study
 from nearer.storage import load_model
-from nearer.study.checked import checked
 from nearer.study.placing import place_objects, results_for, write_placed
+from nearer.study.schema import checked
 
 N = 14
 POINTS = make_gaussian(N + 3, 2, random_state=0)

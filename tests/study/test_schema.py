@@ -9,9 +9,8 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, TSTE, BestOf
 from nearer.formats import read_answers
 from nearer.runs import RunSettings, fit_study
-from nearer.study.checked import checked
 from nearer.study.results import method_record, results_of
-from nearer.study.schema import FORMAT, KEYS
+from nearer.study.schema import FORMAT, KEYS, checked
 
 ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
 

@@ -17,11 +17,12 @@ from nearer.report.sections import learning
 from nearer.reproducibility import SplitHalf
 from nearer.runs import RunSettings, fit_study
 from nearer.study import pipeline
-from nearer.study.checked import checked
 from nearer.study.figures import draw_curve
 from nearer.study.parts import PARTS
 from nearer.study.results import results_of
+from nearer.study.schema import checked
 
+pytestmark = pytest.mark.usefixtures("one_start")
 ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
 
 

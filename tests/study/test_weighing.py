@@ -12,6 +12,7 @@ from nearer.model_selection import held_out_error
 from nearer.runs import RunSettings, fit_study
 from nearer.study.weighing import Weighed
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 N = 15
 POINTS = make_gaussian(N, 2, random_state=0)
 
@@ -74,7 +75,6 @@ def test_weights_follow_the_seed():
     assert not np.allclose(first.comparisons_.weights, other.comparisons_.weights)
 
 
-@pytest.mark.usefixtures("few_repeats")
 def test_a_learning_curve_with_people_weighed_begins_where_nobody_can_be_told_apart():
     rows, people = answers_of([0.3] * 12, each=12)
     table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}

@@ -23,19 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearer.checking.case import Case, Outcome
+from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.chance import Verdicts
 from nearer.checking.findings import Finding
-from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.arrays import FloatArray
 from nearer.common.words import counted, name, percent, rounded
 from nearer.data.comparisons import Comparisons
-from nearer.data.labels import factorize
-from nearer.data.refusing import Labels
+from nearer.data.labels import Labels, factorize
 from nearer.data.units import torn
 from nearer.evaluation.annotators import acts_of
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.judging import read_judged
+from nearer.evaluation.held_out import read_judged
 
 _FEWEST = 10
 _MOST_JUDGED = 2_000_000  # comparisons: each person needs enough of them, and judging is quick
@@ -43,18 +41,18 @@ _MOST_LEARNED = 200_000
 _N_GROUPS = 10
 
 
-def check_chance(case: Case) -> Outcome:
+def check_chance(case: Case) -> CheckResult:
     """Find people whose answers the map of the others predicts no better than chance, or gets all the wrong way."""
     part = read_judged(quick_part(case, _MOST_JUDGED))
     sure = ~torn(part)  # who cannot tell is not careless
     if part.annotators is None or len(factorize(part.annotators[sure])[0]) < 3:
-        return Outcome()
+        return CheckResult()
     people = _judge_twice(case, part[sure], *factorize(part.annotators[sure]))
     if people is None:
-        return Outcome()
+        return CheckResult()
     counts = {"typical_error": people.typical, "n_judged": len(people.names), "answers_to_tell": people.enough}
     counts |= {"n_at_chance": int(people.found.chance.sum()), "n_reversed": int(people.found.reverse.sum())}
-    return Outcome((*_at_chance(people), *_reversed(people), *_untold(people)), counts)
+    return CheckResult((*_at_chance(people), *_reversed(people), *_untold(people)), counts)
 
 
 @dataclass(frozen=True, eq=False)

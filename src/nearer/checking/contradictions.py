@@ -1,18 +1,29 @@
-"""What people said about the same question, and whether what they said fits together."""
+"""What people said about the same question, and whether what they said fits together.
+
+An answer says that the near pair is nearer than the far one: an arrow between two pairs. Answers that fit some order of
+distances make no circle of arrows. An arrow is on a circle if both its ends lie in one strongly connected part, a
+*knot*. In noisy data nearly all of them end up in one big knot, so the share of circles among *triads* tells more:
+three pairs with all three questions between them answered. It is one quarter for coin tosses and none for perfect
+answers.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from nearer.checking.case import Case, IntArray, Outcome
-from nearer.checking.cycles import knots, shortest_cycle, triads
+from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
 from nearer.common.words import counted, digits, percent
 from nearer.evaluation.intervals import wilson
 
+_MOST_PATHS = 1_000_000
+_MOST_STARTS = 20
 _FEWEST = 30  # questions below which a share says little
 _QUANTILE = 2.58  # intervals of 99%: every study is looked at in many ways
 _NEAR_CHANCE = 0.38  # of disagreement: below, answers are noisy, and no coin tosses
@@ -20,7 +31,106 @@ _NEAR_CYCLIC = 0.2  # a share known to be above this leaves little but coin toss
 _CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
 
 
-def check_repeats(case: Case) -> Outcome:
+@dataclass(frozen=True)
+class Triads:
+    """How many triads were looked at, which share of them is cyclic, and one cyclic one."""
+
+    n_closed: int
+    share_cyclic: float | None
+    example: tuple[int, int, int] | None
+
+
+def knots(near: IntArray, far: IntArray, n_pairs: int) -> IntArray:
+    """Return the number of the strongly connected part that each pair is in, shape (n_pairs,).
+
+    Examples
+    --------
+    >>> part = knots(np.array([0, 1, 2, 3]), np.array([1, 2, 0, 0]), 4)
+    >>> len(set(part[:3].tolist())), bool(part[3] == part[0])
+    (1, False)
+    """
+    arrows = coo_array((np.ones(len(near), dtype=np.int8), (near, far)), shape=(n_pairs, n_pairs))
+    return connected_components(arrows.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
+
+
+def triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Generator) -> Triads:
+    """Count the triads that are circles; where there are very many, among a million paths of two arrows.
+
+    A path of two arrows u -> v -> w whose ends are joined is part of a triad. A circle has three such paths and any
+    other triad one.
+
+    Parameters
+    ----------
+    near, far : ndarray of int, shape (q,)
+        One arrow for each question.
+    n_pairs : int
+    rng : numpy Generator
+
+    Examples
+    --------
+    >>> near, far = np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 3, 3])
+    >>> triads(near, far, 4, np.random.default_rng(0))
+    Triads(n_closed=2, share_cyclic=0.5, example=(0, 1, 2))
+    """
+    order = np.lexsort((far, near))
+    near, far = near[order], far[order]
+    codes = near * n_pairs + far
+    starts = np.searchsorted(near, np.arange(n_pairs + 1))
+    onward = np.diff(starts)[far]  # how many arrows leave the end of each
+    total = int(onward.sum())
+    if total <= _MOST_PATHS:
+        first = np.repeat(np.arange(len(near)), onward)
+        step = np.arange(total) - np.repeat(np.cumsum(onward) - onward, onward)
+    else:
+        chosen = np.sort(rng.integers(total, size=_MOST_PATHS))
+        first = np.searchsorted(np.cumsum(onward), chosen, side="right")
+        step = chosen - (np.cumsum(onward) - onward)[first]
+    u, v = near[first], far[first]
+    w = far[starts[v] + step]
+    circle, straight = _contains(codes, w * n_pairs + u), _contains(codes, u * n_pairs + w)
+    n_circles = int(circle.sum()) / 3
+    n_closed = n_circles + int(straight.sum())
+    if n_closed == 0:
+        return Triads(0, None, None)
+    where = np.flatnonzero(circle)
+    example = (int(u[where[0]]), int(v[where[0]]), int(w[where[0]])) if len(where) else None
+    return Triads(round(n_closed), n_circles / n_closed, example)
+
+
+def shortest_cycle(near: IntArray, far: IntArray, knot: IntArray, n_pairs: int) -> tuple[int, ...]:
+    """Return the pairs along a short circle: the shortest through any of a few pairs of the smallest knot.
+
+    Examples
+    --------
+    >>> near, far = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0])
+    >>> shortest_cycle(near, far, knots(near, far, 4), 4)
+    (0, 1, 2, 3)
+    """
+    tied = knot[near] == knot[far]
+    numbers, sizes = np.unique(knot[near[tied]], return_counts=True)
+    chosen = tied & (knot[near] == numbers[sizes.argmin()])
+    near, far = near[chosen], far[chosen]
+    arrows = coo_array((np.ones(len(near), dtype=np.int8), (near, far)), shape=(n_pairs, n_pairs)).tocsr()
+    best: tuple[int, ...] = ()
+    for start in np.unique(near)[:_MOST_STARTS]:
+        reached, before = breadth_first_order(arrows, start)
+        position = np.full(n_pairs, n_pairs)
+        position[reached] = np.arange(len(reached))
+        back = near[far == start]
+        path = [int(back[position[back].argmin()])]
+        while path[-1] != start:
+            path.append(int(before[path[-1]]))
+        if not best or len(path) < len(best):
+            best = tuple(reversed(path))
+    return best
+
+
+def _contains(sorted_codes: IntArray, wanted: IntArray) -> NDArray[np.bool_]:
+    places = np.searchsorted(sorted_codes, wanted).clip(max=len(sorted_codes) - 1)
+    return np.asarray(sorted_codes[places] == wanted)
+
+
+def check_repeats(case: Case) -> CheckResult:
     """Count questions asked more than once, and those answered both ways."""
     asked = case.votes.sum(axis=1)
     repeated = asked > 1
@@ -28,22 +138,22 @@ def check_repeats(case: Case) -> Outcome:
     n_repeated, n_both = int(repeated.sum()), int(both.sum())
     counts: dict[str, Any] = {"n_repeated": n_repeated, "n_contradicted": n_both, "disagreement": None}
     if n_repeated == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     disagreement = _disagreement(case.votes[repeated])
     counts["disagreement"] = disagreement
     if n_both == 0:
         title = f"{counted(n_repeated, 'question was', 'questions were')} repeated, none was answered both ways"
         if n_repeated < _FEWEST:
             text = f"So few say little: from {_FEWEST} on it would be a sign that answers agree."
-            return Outcome((Finding("note", "contradictions", title, text),), counts)
+            return CheckResult((Finding("note", "contradictions", title, text),), counts)
         text = "Answers to the same question agree."
-        return Outcome((Finding("good", "contradictions", title, text),), counts)
+        return CheckResult((Finding("good", "contradictions", title, text),), counts)
     level, text = _verdict(disagreement, n_repeated)
     title = (
         f"{counted(n_both, 'question was', 'questions were')} answered both ways, {percent(n_both / n_repeated)} of "
         f"the {digits(n_repeated)} asked more than once"
     )
-    return Outcome((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
+    return CheckResult((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
 
 
 def _verdict(disagreement: float, n_questions: int) -> tuple[Level, str]:
@@ -74,16 +184,16 @@ def _examples(case: Case, chosen: NDArray[np.bool_], most: int = 3) -> tuple[str
     return tuple(lines)
 
 
-def check_self_contradictions(case: Case) -> Outcome:
+def check_self_contradictions(case: Case) -> CheckResult:
     """Count the questions that one person answered both ways."""
     if case.people is None or case.names is None:
-        return Outcome()
+        return CheckResult()
     votes, person, n_different = _own_repeats(case, case.people)
     both = votes.min(axis=1) > 0
     n_repeated, n_both = len(votes), int(both.sum())
     counts: dict[str, Any] = {"n_self_repeated": n_repeated, "n_self_contradicted": n_both}
     if n_both == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     disagreement = _disagreement(votes)
     counts["self_disagreement"] = disagreement
     per_person = np.bincount(person[both], minlength=len(case.names))
@@ -98,7 +208,7 @@ def check_self_contradictions(case: Case) -> Outcome:
         f"{percent(n_both / n_repeated)} of those that one person was asked again"
     )
     level, text = _verdict_on_self(disagreement, n_different)
-    return Outcome((Finding(level, "self-contradictions", title, text, examples),), counts)
+    return CheckResult((Finding(level, "self-contradictions", title, text, examples),), counts)
 
 
 def _disagreement(votes: IntArray) -> float:
@@ -127,11 +237,11 @@ def _own_repeats(case: Case, people: NDArray[np.intp]) -> tuple[IntArray, IntArr
     return votes[again], codes[again] // case.n_questions, len(np.unique(codes[again] % case.n_questions))
 
 
-def check_cycles(case: Case) -> Outcome:
+def check_cycles(case: Case) -> CheckResult:
     """Look for answers that go in a circle: one pair nearer than a second, that than a third, that than the first."""
     near, far = case.majority
     if len(near) == 0:
-        return Outcome()
+        return CheckResult()
     knot = knots(near, far, case.n_pairs)
     inside = int((knot[near] == knot[far]).sum())
     found = triads(near, far, case.n_pairs, case.rng)
@@ -142,7 +252,7 @@ def check_cycles(case: Case) -> Outcome:
         "share_cyclic": found.share_cyclic,
     }
     if inside == 0:
-        return Outcome((_no_circle(case, found.n_closed),), counts)
+        return CheckResult((_no_circle(case, found.n_closed),), counts)
     cycle = shortest_cycle(near, far, knot, case.n_pairs) if found.example is None else found.example
     words = tuple(
         case.comparison_name(first, second) for first, second in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
@@ -160,7 +270,7 @@ def check_cycles(case: Case) -> Outcome:
         "note": "Noisy answers always make some circles; a map settles them by weighing all answers.",
         "warning": "These answers follow no order of distances; check how they were recorded and what was asked.",
     }[level]
-    return Outcome((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
+    return CheckResult((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
 
 
 def _no_circle(case: Case, n_triads: int) -> Finding:

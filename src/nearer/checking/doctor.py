@@ -13,8 +13,7 @@ from nearer.checking.coins import check_chance
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
-from nearer.checking.people import check_speed
-from nearer.checking.recording import check_blocks, check_columns, check_double
+from nearer.checking.recording import check_blocks, check_columns, check_double, check_speed
 from nearer.checking.sampling import check_counts, check_groups, check_hardly, check_uneven, check_unseen
 from nearer.checking.screen_places import check_order, check_places, check_runs, check_sides
 from nearer.checking.spelling import (

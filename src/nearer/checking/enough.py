@@ -27,12 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from nearer.checking.case import Case, Outcome
+from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding, Findings, Level
-from nearer.checking.quick import quick_estimator, quick_part
 from nearer.common.words import counted, percent, rounded, short
 from nearer.data.units import units_of
-from nearer.evaluation.attainable import Best
+from nearer.evaluation.ceiling import Best
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
 from nearer.evaluation.trend import Kind, Trend, trend
 
@@ -44,7 +43,7 @@ _FEW_QUESTIONS = 0.8  # for each comparison: below, their number is worth tellin
 _FEWEST = 50
 
 
-def check_rule(case: Case) -> Outcome:
+def check_rule(case: Case) -> CheckResult:
     """Compare what the comparisons are worth with n p ln n."""
     n, p = case.n_objects, case.n_components
     unit = n * p * math.log(n)
@@ -58,7 +57,7 @@ def check_rule(case: Case) -> Outcome:
         f"{counted(len(case.answers), 'answer')}{_repeats(case)} for {counted(n, 'object')} in "
         f"{counted(p, 'dimension')}: {short(worth / unit)} n p log n"
     )
-    return Outcome((_rule(title, counts, settled=False),), counts)
+    return CheckResult((_rule(title, counts, settled=False),), counts)
 
 
 def _rule(title: str, counts: Mapping[str, Any], *, settled: bool) -> Finding:
@@ -107,14 +106,14 @@ def _repeats(case: Case) -> str:
     return f" to {counted(n_asked, 'question')}" if n_asked < _FEW_QUESTIONS * asked.sum() else ""
 
 
-def check_curve(case: Case) -> Outcome:
+def check_curve(case: Case) -> CheckResult:
     """See whether a map predicts answers that it has not seen, and whether more answers would help."""
     part = quick_part(case)
     m = len(part)
     largest = int(np.bincount(units_of(part)).max())  # kept whole, so that the test part may grow by it
     most = math.floor(0.8 * m) - largest
     if m < _FEWEST or most < m // 2:
-        return Outcome()
+        return CheckResult()
     curve = learning_curve(quick_estimator(case), part, [most // 2, most], random_state=case.rng)
     (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])
     counts: dict[str, Any] = {"held_out": float(error), "held_out_low": low, "held_out_high": high}
@@ -122,7 +121,7 @@ def check_curve(case: Case) -> Outcome:
     part_of = "" if m == len(case.comparisons) else f" of {counted(m, 'comparison')}"
     worth = _worth(case)[0] / (case.n_objects * case.n_components * math.log(case.n_objects))
     best = None if case.ceiling is None else case.ceiling.best
-    return Outcome((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW, best=best),), counts)
+    return CheckResult((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW, best=best),), counts)
 
 
 _CURVE: dict[Kind, tuple[Level, str]] = {
@@ -182,21 +181,21 @@ def _agreeing(finding: Finding, counts: Mapping[str, Any], *, settled: bool, dis
     return finding
 
 
-def check_ceiling(case: Case) -> Outcome:
+def check_ceiling(case: Case) -> CheckResult:
     """Say how well any map could do, from questions asked more than once."""
     found = case.ceiling
     if found is None:
         title = "How well a map could do at best is not known"
         text = "Too few questions were asked more than once; next time ask some of several people."
-        return Outcome((Finding("note", "no-ceiling", title, text),), {"ceiling": None})
+        return CheckResult((Finding("note", "no-ceiling", title, text),), {"ceiling": None})
     counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     if found.best.vague:
         title = f"How well a map could do at best is hardly known: an error of {found.best.within}"
         asked = counted(found.n_questions, "question")
         text = f"The {asked} that several answered are too few, or were asked too few times, to tell."
-        return Outcome((Finding("note", "vague-ceiling", title, text),), counts)
+        return CheckResult((Finding("note", "vague-ceiling", title, text),), counts)
     interval = f"({found.best.within})"
     title = f"Judging by repeated questions, no map can err in less than {percent(found.error)} of answers {interval}"
     text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered"
     text += ", and of what they cannot tell half is wrong in any case." if case.n_split else "."
-    return Outcome((Finding("note", "ceiling", title, text),), counts)
+    return CheckResult((Finding("note", "ceiling", title, text),), counts)

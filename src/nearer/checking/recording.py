@@ -1,4 +1,4 @@
-"""How the answers were recorded: rows twice, times and confidences that say nothing."""
+"""How the answers were recorded: rows twice, times and confidences that say nothing, people too fast to look."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from nearer.checking.case import Case, IntArray, Outcome
+from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
 from nearer.common.words import counted, percent
 
@@ -16,15 +16,19 @@ _LEVEL = 0.001
 _BLOCK = 20  # answers in a row that are the same again: nobody repeats so many without a change
 _MOSTLY = 0.5
 _MILLISECONDS = 300.0
+# Nobody looks at three things and decides in less: choosing between two lights alone takes 0.3 s.
+FLOOR = 0.5
+_FEWEST = 10
+_MANY_FAST = 0.1
 
 
-def check_double(case: Case) -> Outcome:
+def check_double(case: Case) -> CheckResult:
     """Find answers recorded twice: same person, same answer, and the very same time or the same trial."""
     pairs = np.concatenate([_same_time(case), _same_trial(case)])
     pairs = pairs[np.unique(pairs[:, 1], return_index=True)[1]]
     counts = {"n_doubled": len(pairs)}
     if len(pairs) == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     lines = case.answers.lines[pairs]
     examples = tuple(f"lines {first} and {second}" for first, second in lines[:5])
     title = f"{counted(len(pairs), 'answer was', 'answers were')} recorded twice"
@@ -32,7 +36,7 @@ def check_double(case: Case) -> Outcome:
         "Person, question and answer are the same, and so is the response time or the trial; "
         "remove the second copies, or they count double."
     )
-    return Outcome((Finding("warning", "doubled", title, text, examples),), counts)
+    return CheckResult((Finding("warning", "doubled", title, text, examples),), counts)
 
 
 def _same_time(case: Case) -> IntArray:
@@ -82,7 +86,7 @@ def _group_sizes(who: IntArray, values: NDArray[Any]) -> tuple[IntArray, IntArra
     return who[order][first], np.diff(np.append(first, len(who)))
 
 
-def check_blocks(case: Case) -> Outcome:
+def check_blocks(case: Case) -> CheckResult:
     """Find stretches of answers that come again in the same order, as when a block is pasted twice."""
     answers = case.answers
     codes = case.signatures.copy()
@@ -95,7 +99,7 @@ def check_blocks(case: Case) -> Outcome:
     found = lengths >= _BLOCK
     counts = {"n_blocks": int(found.sum()), "n_in_blocks": int(lengths[found].sum())}
     if not found.any():
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     blocks = zip(starts[found], lengths[found], lags[found], strict=True)
     examples = tuple(
         f"lines {answers.lines[start]}-{answers.lines[start + length - 1]} again as "
@@ -106,7 +110,7 @@ def check_blocks(case: Case) -> Outcome:
     text = "A block of the file seems to be there twice; remove the copy, unless the same questions were put twice."
     # Without names two people may have been given one list and agreed on all of it.
     level: Level = "note" if case.people is None and answers.seconds is None else "warning"
-    return Outcome((Finding(level, "pasted-twice", title, text, examples),), counts)
+    return CheckResult((Finding(level, "pasted-twice", title, text, examples),), counts)
 
 
 def _repeated_blocks(codes: NDArray[np.uint64]) -> tuple[IntArray, IntArray, IntArray]:
@@ -127,7 +131,7 @@ def _repeated_blocks(codes: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Int
     return places[first], np.minimum(lengths, lags[first]), lags[first]
 
 
-def check_columns(case: Case) -> Outcome:
+def check_columns(case: Case) -> CheckResult:
     """See whether times and confidences vary and are there at all."""
     findings: list[Finding] = []
     columns = {"response times": case.answers.seconds, "confidences": case.answers.confidences}
@@ -143,7 +147,7 @@ def check_columns(case: Case) -> Outcome:
             title = f"The {noun} are all {present[0]:g}"
             text = "A column that never changes says nothing; check that the right one was read."
             findings.append(Finding("note", "constant-column", title, text))
-    return Outcome((*findings, *_impossible_times(case)))
+    return CheckResult((*findings, *_impossible_times(case)))
 
 
 def _impossible_times(case: Case) -> list[Finding]:
@@ -161,3 +165,45 @@ def _impossible_times(case: Case) -> list[Finding]:
         text = "They look like milliseconds; divide the column by 1000, or nobody will seem too fast."
         findings.append(Finding("warning", "time-unit", title, text))
     return findings
+
+
+def check_speed(case: Case) -> CheckResult:
+    """Find people who answer faster than anybody can look."""
+    seconds = case.answers.seconds
+    if seconds is None or not (timed := np.isfinite(seconds) & (seconds >= 0)).any():
+        return CheckResult()
+    typical = float(np.median(seconds[timed]))
+    share_fast = float((seconds[timed] < FLOOR).mean())
+    counts = {"median_seconds": typical, "share_fast": share_fast}
+    findings = []
+    if case.people is not None:
+        findings = _fast_people(case, case.people[timed], seconds[timed])
+    if not findings and share_fast > _MANY_FAST:
+        title = f"{percent(share_fast)} of the answers took less than {FLOOR:g} s"
+        text = (
+            "Nobody looks at the objects and decides so fast; check the unit of the times, or leave such answers out."
+        )
+        findings = [Finding("warning", "fast-answers", title, text)]
+    return CheckResult(tuple(findings), counts)
+
+
+def _fast_people(case: Case, people: NDArray[np.intp], seconds: NDArray[np.float64]) -> list[Finding]:
+    order = np.lexsort((seconds, people))
+    numbers = np.bincount(people)
+    starts = np.cumsum(numbers) - numbers
+    enough = np.flatnonzero(numbers >= _FEWEST)
+    medians = seconds[order][starts[enough] + numbers[enough] // 2]
+    if len(enough) < 2:
+        return []
+    typical = float(np.median(medians))
+    fast = (medians < FLOOR) & (medians < typical / 2)
+    if not fast.any():
+        return []
+    examples = tuple(
+        f"{case.person_name(int(person))}: half of {numbers[person]} answers in {median:.2f} s or less "
+        f"(usual: {typical:.1f} s)"
+        for person, median in sorted(zip(enough[fast], medians[fast], strict=True), key=lambda each: each[1])[:10]
+    )
+    title = f"{counted(int(fast.sum()), 'person answers', 'people answer')} faster than the objects can be looked at"
+    text = f"At least half of their answers took under {FLOOR:g} s; look at them, and leave these people out."
+    return [Finding("warning", "too-fast", title, text, examples, case.said_of(enough[fast], "too fast"))]

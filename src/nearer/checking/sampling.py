@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
-from nearer.checking.case import Case, Outcome
+from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding, Level
 from nearer.checking.loose_parts import components, hanging_parts
 from nearer.common.words import counted, digits, listed, name, percent
@@ -18,7 +18,7 @@ _MANY_BAD = 0.01
 _UNEVEN = 5.0
 
 
-def check_counts(case: Case) -> Outcome:
+def check_counts(case: Case) -> CheckResult:
     """Count everything, and say what was left out."""
     answers = case.answers
     n_people = None if case.names is None else len(case.names)
@@ -45,7 +45,7 @@ def check_counts(case: Case) -> Outcome:
     also += [f"{counted(answers.n_bad, 'row was', 'rows were')} skipped"] if answers.n_bad else []
     text = f"Asked as {answers.kind} questions{'; ' if also else ''}{' and '.join(also)}."
     findings = [Finding("note", "counts", title, text), *_undecided(case), *_bad_rows(case), *_notes(case)]
-    return Outcome(tuple(findings), counts)
+    return CheckResult(tuple(findings), counts)
 
 
 def _undecided(case: Case) -> list[Finding]:
@@ -74,7 +74,7 @@ def _notes(case: Case) -> list[Finding]:
     return [Finding("note", "reading", note, "Noticed while the file was read.") for note in said]
 
 
-def check_unseen(case: Case) -> Outcome:
+def check_unseen(case: Case) -> CheckResult:
     """Find objects that are on the list but in no comparison."""
     unseen = np.flatnonzero(case.questions_seen == 0)
     counts = {"n_unseen": len(unseen)}
@@ -82,12 +82,14 @@ def check_unseen(case: Case) -> Outcome:
     if labels.dtype.kind in "iu" and unseen.tolist() == [0] and labels[0] == 0:
         title = "Object 0 is in no comparison, all others are"
         text = "The objects seem to be numbered from 1; subtract 1, or give the objects names."
-        return Outcome((Finding("warning", "numbered-from-one", title, text, ("0",)),), counts)
+        return CheckResult((Finding("warning", "numbered-from-one", title, text, ("0",)),), counts)
     if len(unseen) == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     title = f"{counted(len(unseen), 'object is', 'objects are')} in no comparison"
     text = "No map can place them; ask about them, or take them off the list."
-    return Outcome((Finding("error", "never-compared", title, text, (listed(case.object_names(unseen), 10),)),), counts)
+    return CheckResult(
+        (Finding("error", "never-compared", title, text, (listed(case.object_names(unseen), 10),)),), counts
+    )
 
 
 def chance_open(n_questions: int, n_components: int) -> float:
@@ -121,7 +123,7 @@ def questions_wanted(n_components: int) -> int:
     return wanted
 
 
-def check_hardly(case: Case) -> Outcome:
+def check_hardly(case: Case) -> CheckResult:
     """Find objects in too few questions, or measured against too few others, to be pinned down."""
     seen, p = case.questions_seen, case.n_components
     wanted = questions_wanted(p)
@@ -134,7 +136,7 @@ def check_hardly(case: Case) -> Outcome:
     hardly = np.flatnonzero((seen > 0) & (seen < wanted))
     counts["n_hardly"] = len(hardly)
     if len(hardly) == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     hardly = hardly[np.argsort(seen[hardly], kind="stable")]
     labels = case.object_names(hardly[:10])
     examples = tuple(f"{name(label)}: {seen[index]}" for label, index in zip(labels, hardly, strict=False))
@@ -146,17 +148,17 @@ def check_hardly(case: Case) -> Outcome:
         "them, or do not rely on their place.",
         "note": f"{there} their place may stay open on some side; a few questions more about them would settle it.",
     }[level]
-    return Outcome((Finding(level, "hardly-compared", title, text, examples),), counts)
+    return CheckResult((Finding(level, "hardly-compared", title, text, examples),), counts)
 
 
-def check_uneven(case: Case) -> Outcome:
+def check_uneven(case: Case) -> CheckResult:
     """Compare how often objects are asked about."""
     seen = case.answers_seen[case.answers_seen > 0]
     low, high = np.percentile(seen, [10, 90])
     ratio = float(high / low)
     counts = {"uneven": ratio}
     if ratio < _UNEVEN or len(seen) < 10:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     title = f"Some objects are in {ratio:.0f} times as many answers as others (the top tenth against the bottom tenth)"
     text = "The map is surer of some places than of others; ask about the rarer objects next."
     rare = np.argsort(np.where(case.answers_seen > 0, case.answers_seen, np.inf), kind="stable")[:5]
@@ -164,19 +166,19 @@ def check_uneven(case: Case) -> Outcome:
         f"{name(label)}: {counted(int(case.answers_seen[index]), 'answer')}"
         for label, index in zip(case.object_names(rare), rare, strict=True)
     )
-    return Outcome((Finding("note", "uneven", title, text, examples),), counts)
+    return CheckResult((Finding("note", "uneven", title, text, examples),), counts)
 
 
-def check_groups(case: Case) -> Outcome:
+def check_groups(case: Case) -> CheckResult:
     """Find groups of objects that can be moved against each other without changing any answer."""
     parts = [part for part in components(case.pairs, case.n_objects) if len(part) > 1]
     counts: dict[str, Any] = {"n_groups": len(parts)}
     if len(parts) > 1:
         title = f"The objects fall into {digits(len(parts))} groups with no comparison of a distance between them"
         text = "No map can place them against each other; ask questions that mix them, or map each group alone."
-        return Outcome((Finding("error", "disconnected", title, text, _part_names(case, parts)),), counts)
+        return CheckResult((Finding("error", "disconnected", title, text, _part_names(case, parts)),), counts)
     if few_anchors := _few_anchors(case):
-        return Outcome(few_anchors, counts)
+        return CheckResult(few_anchors, counts)
     hanging = hanging_parts(case.pairs, case.n_objects)
     # Single objects that hang are in few questions or have few partners, and are reported as such.
     groups = [each for each in hanging if len(each[1]) > 1]
@@ -187,7 +189,7 @@ def check_groups(case: Case) -> Outcome:
         title = "All objects hang together"
         text = "Every one and every group of them is measured against others through more than one object."
         findings.append(Finding("good", "connected", title, text))
-    return Outcome(tuple(findings), counts)
+    return CheckResult(tuple(findings), counts)
 
 
 def _part_names(case: Case, parts: list[Any]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from nearer.checking.case import Case, IntArray, Outcome
+from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding
 from nearer.common.words import counted, percent
 
@@ -29,31 +29,31 @@ def place_name(place: int, n_places: int) -> str:
     return ("the left one", "the right one")[place] if n_places == 2 else f"place {place + 1}"
 
 
-def check_sides(case: Case) -> Outcome:
+def check_sides(case: Case) -> CheckResult:
     """See whether all people together choose one place."""
     _, places, n_places = _known(case)
     if n_places == 0 or len(places) < _FEWEST:
-        return Outcome()
+        return CheckResult()
     shares = np.bincount(places, minlength=n_places) / len(places)
     first = int(shares.argmax())
     counts = {"place_shares": shares.tolist()}
     if shares[first] < _ALL:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     title = f"{percent(float(shares[first]))} of the answers choose {place_name(first, max(n_places, 2))}"
     text = "If the chosen object was always written there, say so when reading; else the options were not shuffled."
-    return Outcome((Finding("warning", "one-place", title, text),), counts)
+    return CheckResult((Finding("warning", "one-place", title, text),), counts)
 
 
-def check_order(case: Case) -> Outcome:
+def check_order(case: Case) -> CheckResult:
     """See whether the options were shuffled."""
     if not order_is_fixed(case):
-        return Outcome(counts={"fixed_order": False} if case.answers.places is not None else {})
+        return CheckResult(counts={"fixed_order": False} if case.answers.places is not None else {})
     title = "The place of an option depends on which object it is"
     text = (
         "Either the file does not keep the order in which options were shown, or they were not shuffled; "
         "nothing can then be said about people who favour a place."
     )
-    return Outcome((Finding("note", "fixed-order", title, text),), {"fixed_order": True})
+    return CheckResult((Finding("note", "fixed-order", title, text),), {"fixed_order": True})
 
 
 def order_is_fixed(case: Case) -> bool:
@@ -81,11 +81,11 @@ def _go_together(objects: NDArray[Any], places: IntArray) -> bool:
     return bool(((table - expected) ** 2 / expected).sum() > freedom + 6 * np.sqrt(2 * freedom) + 20)
 
 
-def check_places(case: Case) -> Outcome:
+def check_places(case: Case) -> CheckResult:
     """Find people who choose one place far more than the others do."""
     known, places, n_places = _known(case)
     if case.people is None or case.names is None or len(case.names) < 2 or n_places < 2 or order_is_fixed(case):
-        return Outcome()
+        return CheckResult()
     table = _table(case.people[known], places, len(case.names), n_places)
     asked = table.sum(axis=1)
     others = table.sum(axis=0) - table
@@ -98,7 +98,7 @@ def check_places(case: Case) -> Outcome:
     culprits = np.argwhere(flagged)
     counts = {"n_one_place": len(culprits)}
     if len(culprits) == 0:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     examples = tuple(
         f"{case.person_name(person)}: {place_name(place, n_places)} in {table[person, place]} of {asked[person]} "
         f"answers (others: {percent(float(expected[person, place]))})"
@@ -107,14 +107,14 @@ def check_places(case: Case) -> Outcome:
     flags = case.said_of(culprits[:, 0], "always one place")
     title = f"{counted(len(culprits), 'person chooses', 'people choose')} nearly always the same place"
     text = "Such answers say little about the objects; look at them, and leave these people out if nothing explains it."
-    return Outcome((Finding("warning", "same-place", title, text, examples, flags),), counts)
+    return CheckResult((Finding("warning", "same-place", title, text, examples, flags),), counts)
 
 
-def check_runs(case: Case) -> Outcome:
+def check_runs(case: Case) -> CheckResult:
     """Find people who give the same place many times in a row."""
     known, places, n_places = _known(case)
     if case.people is None or case.names is None or n_places < 2 or order_is_fixed(case):
-        return Outcome()
+        return CheckResult()
     people, order = case.people[known], np.argsort(case.people[known], kind="stable")
     n_people = len(case.names)
     table = _table(people, places, n_people, n_places)
@@ -126,7 +126,7 @@ def check_runs(case: Case) -> Outcome:
     culprits = np.flatnonzero((chance * n_people < _LEVEL) & (longest >= _FEWEST))
     counts = {"n_runs": len(culprits), "longest_run": int(longest.max())}
     if len(culprits) == 0 or (n_people > 2 and len(culprits) > _MOST_PEOPLE * n_people):
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     examples = tuple(
         f"{case.person_name(person)}: {place_name(int(place[person]), n_places)} {longest[person]} times in a row"
         for person in culprits[np.argsort(-longest[culprits], kind="stable")][:10]
@@ -134,7 +134,7 @@ def check_runs(case: Case) -> Outcome:
     flags = case.said_of(culprits, "one place in long runs")
     title = f"{counted(len(culprits), 'person gives', 'people give')} the same place many times in a row"
     text = "Attention may have lapsed there; look at these stretches, and leave them out if nothing explains them."
-    return Outcome((Finding("warning", "runs", title, text, examples, flags),), counts)
+    return CheckResult((Finding("warning", "runs", title, text, examples, flags),), counts)
 
 
 def _known(case: Case) -> tuple[NDArray[np.bool_], IntArray, int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.checking.case import Case, Outcome
+from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.common.words import counted, listed, name
 
@@ -32,7 +32,7 @@ def folded(label: Any) -> str:
     return " ".join(unicodedata.normalize("NFKC", str(label)).casefold().split())
 
 
-def check_spellings(case: Case) -> Outcome:
+def check_spellings(case: Case) -> CheckResult:
     """Find labels that differ only by case, space, Unicode form, zeros around a number, or the ending of a file."""
     labels = case.comparisons.objects.tolist()
     plain = {folded(label) for label in labels}
@@ -42,14 +42,14 @@ def check_spellings(case: Case) -> Outcome:
     alike = [labels for labels in groups.values() if len(labels) > 1]
     counts = {"n_alike_labels": len(alike)}
     if not alike:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     title = f"{counted(len(alike), 'object seems', 'objects seem')} to be written in more than one way"
     text = (
         "They differ only by case, spaces, coding, zeros or the ending of a file, and count as different objects; "
         "write each name one way."
     )
     examples = tuple(" and ".join(told_apart(labels)) for labels in alike[:5])
-    return Outcome((Finding("warning", "alike-labels", title, text, examples),), counts)
+    return CheckResult((Finding("warning", "alike-labels", title, text, examples),), counts)
 
 
 def _bare(word: str, words: set[str]) -> str:
@@ -80,7 +80,7 @@ def told_apart(labels: list[Any]) -> list[str]:
     return [repr(label) if len(seen) == len(labels) else ascii(label) for label in labels]
 
 
-def check_misspelt(case: Case) -> Outcome:
+def check_misspelt(case: Case) -> CheckResult:
     """Find rare labels that are nearly a common one."""
     seen = case.answers_seen
     usual = float(np.median(seen[seen > 0]))
@@ -97,7 +97,7 @@ def check_misspelt(case: Case) -> Outcome:
             found.append((labels[index], common[close[0]], int(seen[index])))
     counts = {"n_misspelt": len(found)}
     if not found:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     title = (
         f"{counted(len(found), 'object', 'objects')} may be misspelt: hardly ever seen, and nearly the name of another"
     )
@@ -105,7 +105,7 @@ def check_misspelt(case: Case) -> Outcome:
     examples = tuple(
         f"{name(word)} ({counted(times, 'answer')}), perhaps {name(other)}" for word, other, times in found[:5]
     )
-    return Outcome((Finding("warning", "misspelt-labels", title, text, examples),), counts)
+    return CheckResult((Finding("warning", "misspelt-labels", title, text, examples),), counts)
 
 
 def _same_numbers(first: str, second: str) -> bool:
@@ -113,17 +113,17 @@ def _same_numbers(first: str, second: str) -> bool:
     return re.findall(r"\d+", first) == re.findall(r"\d+", second)
 
 
-def check_one_sided(case: Case) -> Outcome:
+def check_one_sided(case: Case) -> CheckResult:
     """Find objects that are always near, or always far: the two columns then hold different objects, or spellings."""
     if case.answers.kind != "triplet" or case.comparisons.rows.shape[1] != 3:
-        return Outcome()  # of many options most are far
+        return CheckResult()  # of many options most are far
     near, far = case.comparisons.rows[:, 1:].T
     times_near, times_far = (np.bincount(each, minlength=case.n_objects) for each in (near, far))
     often = times_near + times_far >= _OFTEN
     one_sided = often & ((times_near == 0) | (times_far == 0))
     counts = {"n_one_sided": int(one_sided.sum())}
     if one_sided.sum() < _FEWEST_ONE_SIDED or one_sided.sum() < _MOST_ONE_SIDED * often.sum():
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     title = f"{counts['n_one_sided']} of {counted(int(often.sum()), 'object')} are only ever near or only ever far"
     text = (
         "Objects that are compared are near in some answers and far in others; see whether the columns of near and far "
@@ -134,34 +134,34 @@ def check_one_sided(case: Case) -> Outcome:
         for side, others in (("near", times_far), ("far", times_near))
         if (one_sided & (others == 0)).any()
     )
-    return Outcome((Finding("warning", "one-sided", title, text, examples),), counts)
+    return CheckResult((Finding("warning", "one-sided", title, text, examples),), counts)
 
 
-def check_missing_labels(case: Case) -> Outcome:
+def check_missing_labels(case: Case) -> CheckResult:
     """Find labels that stand for no object."""
     found = [label for label in case.comparisons.objects.tolist() if folded(label) in _MISSING]
     if not found:
-        return Outcome()
+        return CheckResult()
     title = f'{counted(len(found), "object has a name that means", "objects have names that mean")} "nothing here"'
     text = "Such cells count as an object of that name; leave those rows out, unless it is one."
-    return Outcome((Finding("warning", "missing-labels", title, text, (listed(found),)),))
+    return CheckResult((Finding("warning", "missing-labels", title, text, (listed(found),)),))
 
 
-def check_numbering(case: Case) -> Outcome:
+def check_numbering(case: Case) -> CheckResult:
     """Find gaps in labels that number the objects."""
     seen = case.comparisons.objects[case.answers_seen > 0]
     texts = [str(label) for label in seen.tolist()]
     if len(texts) < 5 or not all(re.fullmatch(r"\d{1,9}", text) for text in texts):
-        return Outcome()
+        return CheckResult()
     numbers = np.array(sorted(map(int, texts)))
     if numbers[-1] > 2 * len(numbers):  # identifiers, which have no gaps
-        return Outcome()
+        return CheckResult()
     missing = np.setdiff1d(np.arange(numbers[0], numbers[-1] + 1), numbers)
     counts = {"n_numbers_missing": len(missing)}
     # With indices 0..n-1 the objects in the gaps are on the list and reported as never compared.
     if numbers[0] > 1 or len(missing) == 0 or len(seen) < case.n_objects:
-        return Outcome(counts=counts)
+        return CheckResult(counts=counts)
     absent = counted(len(missing), "number never occurs", "numbers never occur")
     title = f"The objects are numbered from {numbers[0]} to {numbers[-1]}, but {absent}"
     text = "If these are objects of the study, nobody was asked about them, and they will not be on the map."
-    return Outcome((Finding("note", "numbering-gaps", title, text, (listed(list(missing), 10),)),), counts)
+    return CheckResult((Finding("note", "numbering-gaps", title, text, (listed(list(missing), 10),)),), counts)

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from nearer.checking.case import Case, Outcome
+from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding, Findings
-from nearer.checking.quick import quick_estimator, quick_part
-from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced, stepped_up
-from nearer.evaluation.reproducibility import SplitHalf, split_half
+from nearer.evaluation.reproducibility import (
+    DISTANCES_FAIR,
+    DISTANCES_GOOD,
+    SplitHalf,
+    more_answers,
+    reproduced,
+    split_half,
+    stepped_up,
+)
 
 _N_SPLITS = 3
 _CODES = frozenset(("distances", "distances-roughly", "distances-differ", "distances-unknown"))
 
 
-def check_distances(case: Case) -> Outcome:
+def check_distances(case: Case) -> CheckResult:
     """Make quick maps of halves of the answers and see how far their distances agree."""
     part = quick_part(case)
     try:
         found = split_half(quick_estimator(case), part, n_splits=_N_SPLITS, random_state=case.rng)
     except ValueError as error:
         title = "Whether distances on a map can be trusted cannot be told"
-        return Outcome((Finding("note", "distances-unknown", title, f"{str(error).capitalize()}."),))
+        return CheckResult((Finding("note", "distances-unknown", title, f"{str(error).capitalize()}."),))
     whole = len(case.known) / len(part)
     reliability, low, high = (stepped_up(each, whole) for each in (found.reliability, found.low, found.high))
     found = replace(found, reliability=reliability, low=low, high=high)
-    return Outcome((distances_finding(found, "a quick map"),), {"split_half": asdict(found)})
+    return CheckResult((distances_finding(found, "a quick map"),), {"split_half": asdict(found)})
 
 
 def distances_finding(found: SplitHalf, what: str = "the map") -> Finding:

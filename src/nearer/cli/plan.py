@@ -103,7 +103,7 @@ def _error_at(
     """Return the error that a number of answers will reach, in words and in figures."""
     import numpy as np
 
-    from nearer.common.words import counted, level_of, money
+    from nearer.common.words import counted, figure, interval, level_of, money
     from nearer.planning import predict_error
     from nearer.planning.plans import floor_of, measured_on
 
@@ -123,7 +123,7 @@ def _error_at(
     )
     lines = [
         f"With {counted(options.at, 'answer')} the error {measured_on(options.against)} will be about "
-        f"{found.error:.3f}; {level_of(found.level)} of simulated studies reach {found.low:.3f} to {found.high:.3f}.",
+        f"{figure(found.error)}; {level_of(found.level)} of simulated studies reach {interval(found.low, found.high)}.",
         *floor_of(found.floor),
     ]
     cost = {} if options.price is None else {"cost": options.price * options.at}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
 from nearer.cli.values import share
-from nearer.common.words import counted, level_of, listed, percent
+from nearer.common.words import counted, figure, interval, level_of, listed, percent
 
 if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
@@ -33,8 +33,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.data.units import units_of
+    from nearer.evaluation.held_out import judge, read_judged
     from nearer.evaluation.intervals import error_interval
-    from nearer.evaluation.judging import judge, read_judged
     from nearer.formats.answers import matched
     from nearer.storage import load_model
     from nearer.study.results import share_known
@@ -57,9 +57,9 @@ def run(options: argparse.Namespace) -> int:
         "share_known": known,
     }
     text = (
-        f"{counted(len(answers), 'answer')} ({counted(len(judged), 'comparison')}): error {error.error:.3f} "
-        f"({level_of(options.level)} interval {error.low:.3f} to {error.high:.3f}), "
-        f"of the map {of_map.error:.3f} ({of_map.low:.3f} to {of_map.high:.3f}); chance is 0.5"
+        f"{counted(len(answers), 'answer')} ({counted(len(judged), 'comparison')}): error {figure(error.error)} "
+        f"({level_of(options.level)} interval {interval(error.low, error.high)}), "
+        f"of the map {figure(of_map.error)} ({interval(of_map.low, of_map.high)}); chance is 0.5"
     )
     if known > _FEW_KNOWN:
         flatters = "the error is too good" if known > 0.5 else "if these are the same answers, the error is too good"

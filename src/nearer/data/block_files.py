@@ -29,7 +29,7 @@ class Block(NamedTuple):
     weights: NDArray[Any] | None = None
 
 
-class Table(Protocol):
+class RowTable(Protocol):
     """A file of rows."""
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class Table(Protocol):
         ...
 
 
-def open_table(path: Path, columns: Sequence[str] | None) -> Table:
+def open_table(path: Path, columns: Sequence[str] | None) -> RowTable:
     """Return the table in a file, by the ending of its name."""
     if path.suffix == ".npy":
         if columns is not None:

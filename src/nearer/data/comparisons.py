@@ -19,12 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.randomness import RandomState, stream
 from nearer.data import labels as _labels
-from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
-from nearer.data.folds import drawn_for_test
-from nearer.data.refusing import Indices, Labels
+from nearer.data.labels import Indices, Labels
 from nearer.data.summary import Summary, summarize
-from nearer.data.units import trials_of
+from nearer.data.units import drawn_for_test, trials_of
 
 __all__ = ["Comparisons", "Summary", "as_comparisons"]
 
@@ -190,8 +188,8 @@ class Comparisons:
         m = len(indices)
         comparisons = cls(
             rows=indices,
-            answers=None if y is None else _columns.read_answers(y, m),
-            weights=None if weights is None else _columns.read_weights(weights, m),
+            answers=None if y is None else _labels.read_answers(y, m),
+            weights=None if weights is None else _labels.read_weights(weights, m),
             annotators=None if annotators is None else _labels.read_labels(annotators, "annotators", m),
             trials=None if trials is None else _labels.read_labels(trials, "trials", m),
             objects=labels,
@@ -212,7 +210,7 @@ class Comparisons:
         )
         kept = self[~bad]
         if kept.weights is not None:
-            _columns.refuse_all_zero(kept.weights)
+            _labels.refuse_all_zero(kept.weights)
         return kept
 
     @classmethod
@@ -429,13 +427,13 @@ def as_comparisons(
     if y is not None:
         if X.answers is not None:
             raise ValueError("the Comparisons has answers and y was given too; pass one of them")
-        X = replace(X, answers=_columns.read_answers(y, len(X)))
+        X = replace(X, answers=_labels.read_answers(y, len(X)))
     if sample_weight is not None:
         if X.weights is not None:
             raise ValueError("the Comparisons has weights and sample_weight was given too; pass one of them")
-        X = replace(X, weights=_columns.read_weights(sample_weight, len(X)))
+        X = replace(X, weights=_labels.read_weights(sample_weight, len(X)))
     if X.weights is not None:
-        _columns.refuse_all_zero(X.weights)  # a subset may have lost the positive ones
+        _labels.refuse_all_zero(X.weights)  # a subset may have lost the positive ones
     if objects is not None:
         X = X.over(objects)
     return X if n_objects is None else _grown(X, _rows.read_n_objects(n_objects))

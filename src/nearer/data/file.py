@@ -10,23 +10,23 @@ import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.parameters import check_integer
-from nearer.data import row_values as _columns
 from nearer.data import rows as _rows
 from nearer.data.block_files import Block, open_table
-from nearer.data.packed import Rows
-from nearer.data.refusing import show
+from nearer.data.comparisons import Comparisons
+from nearer.data.labels import read_answers, show
+from nearer.data.rows import Rows
 
 if TYPE_CHECKING:
     from os import PathLike
 
 
-__all__ = ["ComparisonsFile"]
+__all__ = ["ComparisonsFile", "Judgments"]
 
 _MOST_OBJECTS = 2**31  # beyond this an "index" is an identifier
 
@@ -126,7 +126,7 @@ class ComparisonsFile:
             raise ValueError(f"{self.path} has changed since it was checked; make a new ComparisonsFile")
         for objects, answers, weights in self._table.blocks(self.block_rows, rng):
             if answers is not None and answers.dtype.kind == "b":
-                answers = _columns.read_answers(answers, len(answers))
+                answers = read_answers(answers, len(answers))
             # The loops are compiled for 32 and 64 bits; blocks of those are not copied.
             wide = objects if objects.dtype in (np.int32, np.int64) else objects.astype(np.int64)
             yield Rows.of(wide, answers, weights)
@@ -193,3 +193,6 @@ def _state(path: Path) -> tuple[int, int]:
     """Return what changes when a file is written to."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
+
+
+Judgments: TypeAlias = Comparisons | ComparisonsFile  # in memory, or in a file

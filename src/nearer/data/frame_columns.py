@@ -7,7 +7,7 @@ order. Columns that nobody named (0, 1, 2 in pandas, column_0, ... in polars) ar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 # Of each role of a triplet, the likeliest first.
@@ -42,16 +42,6 @@ def plain(name: str) -> str:
     'moresimilar'
     """
     return re.sub(r"[\W_]+", "", name.casefold())
-
-
-def names_of(rows: Any) -> list[Any] | None:
-    """Return the names of the columns of a frame or a dict of columns, or None for anything else."""
-    if isinstance(rows, Mapping):
-        return list(rows)
-    kind = type(rows)  # not the frame itself: a column may be called column_names
-    if hasattr(kind, "column_names"):
-        return list(rows.column_names)  # pyarrow, in which columns are arrays
-    return list(rows.columns) if hasattr(kind, "columns") and hasattr(kind, "to_numpy") else None
 
 
 def row_order(names: Sequence[Any]) -> list[int]:

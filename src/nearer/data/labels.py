@@ -1,15 +1,45 @@
-"""Labels of objects, people and trials: read, numbered, translated and put together."""
+"""Labels, answers and weights of rows: read, numbered, translated and put together.
+
+What is bad is refused with its first row, the number of such rows in all, and a remedy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Integral
-from typing import Any
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.refusing import Indices, Labels, Mask, check_length, refuse, show
+Indices: TypeAlias = NDArray[np.integer[Any]]
+Labels: TypeAlias = NDArray[Any]
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+def refuse(bad: Mask, what: Callable[[int], str], remedy: str) -> None:
+    """Raise ValueError if any row of ``bad``, (m,) or (m, width), is set; ``what`` describes the first."""
+    if not bad.any():
+        return
+    where = np.flatnonzero(bad if bad.ndim == 1 else bad.any(axis=1))
+    more = ""
+    if len(where) > 1:
+        listed = ", ".join(map(str, where[:5])) + (", ..." if len(where) > 5 else "")
+        more = f" ({len(where)} such rows in all: {listed})"
+    raise ValueError(f"row {where[0]}: {what(int(where[0]))}{more}; {remedy}")
+
+
+def check_length(values: NDArray[Any], name: str, m: int | None) -> None:
+    """Refuse anything but one value a row."""
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, got shape {values.shape}; pass one value a row")
+    if m is not None and len(values) != m:
+        raise ValueError(f"{name} has {len(values)} values for {m} rows; pass one value a row")
+
+
+def show(label: Any) -> str:
+    """Write a label as people would: 'cat', not np.str_('cat')."""
+    return repr(label.item()) if isinstance(label, np.generic) and label.dtype.kind not in "mM" else repr(label)
 
 
 def read_objects(objects: Any) -> Labels:
@@ -158,3 +188,60 @@ def join_labels(parts: list[Labels | None], name: str) -> Labels | None:
     if len({part.dtype.kind for part in present}) > 1:
         present = [part.astype(object) for part in present]  # or NumPy would turn the label 1 into "1"
     return np.concatenate(present)
+
+
+def read_answers(y: Any, m: int) -> NDArray[np.int8]:
+    """Return answers as +1 and -1."""
+    answers = _read_numbers(y, "y", m, "pass +1 and -1, or bools")
+    if answers.dtype.kind == "b":
+        return np.where(answers, np.int8(1), np.int8(-1))
+    bad = (answers != 1) & (answers != -1)
+    zeros_and_ones = bad.any() and bool(((answers == 0) | (answers == 1)).all())
+    remedy = "pass +1 and -1, or bools"
+    if zeros_and_ones:
+        remedy += "; for 0 and 1: np.where(np.asarray(y) == 1, 1, -1) if 1 means as written"
+    elif bad.any():
+        remedy += "; drop the rows of other codes, such as 'cannot tell', first"
+    refuse(bad, lambda row: f"y is {show(answers[row])}", remedy)
+    return answers.astype(np.int8, copy=False)
+
+
+def read_weights(weights: Any, m: int) -> NDArray[np.float64]:
+    """Return finite nonnegative weights, not all zero."""
+    values = _read_numbers(weights, "weights", m, "pass nonnegative numbers").astype(np.float64, copy=False)
+    remedy = "weights must be finite and nonnegative"
+    refuse(np.isinf(values), lambda row: f"weight is {show(values[row])}", remedy)
+    refuse(values < 0, lambda row: f"weight {show(values[row])} is negative", remedy)
+    refuse_all_zero(values)
+    if not np.isfinite(values.sum()):
+        raise ValueError("the sum of the weights is infinite; scale them down")
+    return values
+
+
+def refuse_all_zero(weights: NDArray[np.float64]) -> None:
+    """Refuse weights under which no row counts."""
+    if not weights.any():
+        raise ValueError("all weights are zero; give at least one row a positive weight")
+
+
+def _read_numbers(values: Any, name: str, m: int, remedy: str) -> NDArray[Any]:
+    try:
+        numbers = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+        if numbers.dtype.kind == "O":
+            numbers = np.asarray(numbers.tolist())
+    except (TypeError, ValueError):  # ragged
+        raise ValueError(f"{name} is not a 1-D array of numbers; {remedy}") from None
+    if numbers.dtype.kind == "O":
+        no_number = np.array([not isinstance(value, Real) for value in numbers.ravel()])
+        refuse(no_number, lambda row: f"{name} is {show(numbers.flat[row])}", remedy)
+    if numbers.dtype.kind not in "biuf":
+        first = show(numbers.flat[0]) if numbers.size else "nothing"
+        raise ValueError(
+            f"{name} holds text or other values that are no numbers (first: {first}), expected numbers for {m} rows; "
+            f"{remedy}; numbers read as text: [float(v) for v in {name}]"
+            + (f"; words: [v == {first} for v in y]" if name == "y" else "")
+        )
+    check_length(numbers, name, m)
+    if numbers.dtype.kind == "f":
+        refuse(np.isnan(numbers), lambda _: f"{name} is NaN", f"{remedy}; drop rows without a value")
+    return numbers

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.words import counted, digits
-from nearer.data.labels import factorize
-from nearer.data.refusing import Indices, Labels
+from nearer.data.labels import Indices, Labels, factorize
 from nearer.data.units import near_and_far, questions_of
 
 if TYPE_CHECKING:

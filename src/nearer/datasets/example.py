@@ -11,6 +11,11 @@ whose three answers are about equally likely. One person is careless: a third fo
 Everybody answers 80 questions: 5 of 10 catch questions, 20 of 100 questions that four or five people share, which
 show how far people differ, and 55 that nobody else is asked. The rows are the same on every machine: all that is drawn
 are uniform numbers.
+
+An instrument's place has two coordinates: how its sound is made, from blown through bowed and plucked to struck, and
+how large it is, 1 for every halving of 80 cm. *Musicians* go by the sound. *Listeners*, who play nothing, go by the
+look where the two differ: flute and saxophone are of metal and lie with the brass, the organ has keys and lies with the
+piano. All other instruments are at the same place for both.
 """
 
 from __future__ import annotations
@@ -18,30 +23,98 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, ndtri
 
 from nearer.common.randomness import stream
-from nearer.datasets.instruments import CATCH, GROUPS, INSTRUMENTS, LATER, Instrument, places
 from nearer.formats import Answers, read_answers
 
+GROUPS = ("listener", "musician")
 COLUMNS = ("participant", "group", "trial", "item1", "item2", "item3", "odd", "rt", "catch")
 CARELESS = "p17"
 UNDECIDED = "can't tell"
-
 _SEED = 24
 _N_PEOPLE, _N_LATER = 24, 4
 _N_CATCH, _N_SHARED, _N_OWN, _SHARED = 5, 20, 55, 100
 _N_NEW, _N_PLACED = 50, 15  # questions to each later person: about the old instruments, and about the new one
 _ALPHA, _BETA, _SLIP = 0.1, 2.0, 0.02
 _SECONDS, _SPREAD, _FAST = 1.6, 0.3, 0.4  # medians of an easy answer and of a careless one, and their spread
-
 Row = tuple[str | int, ...]
 Question = tuple[tuple[int, ...], int]  # the instruments, and 1 if it is a catch question
 T = TypeVar("T")
+
+
+class Instrument(NamedTuple):
+    """What is known about an instrument, and how its sound is made for either group."""
+
+    family: str
+    size_cm: int
+    listener: float
+    musician: float
+
+
+def _same(family: str, size_cm: int, sound: float) -> Instrument:
+    return Instrument(family, size_cm, sound, sound)
+
+
+INSTRUMENTS = {
+    "banjo": _same("strings", 95, 0.7),
+    "bassoon": _same("woodwind", 134, -0.8),
+    "cello": _same("strings", 122, 0.05),
+    "clarinet": _same("woodwind", 66, -0.75),
+    "double bass": _same("strings", 180, 0.1),
+    "flute": Instrument("woodwind", 67, -1.5, -0.95),
+    "guitar": _same("strings", 100, 0.6),
+    "harp": _same("strings", 175, 0.55),
+    "harpsichord": _same("keyboard", 210, 0.95),
+    "horn": _same("brass", 55, -1.5),
+    "oboe": _same("woodwind", 62, -0.65),
+    "organ": Instrument("keyboard", 240, 1.2, -0.6),
+    "piano": _same("keyboard", 160, 1.2),
+    "recorder": _same("woodwind", 33, -1.0),
+    "saxophone": Instrument("woodwind", 78, -1.6, -0.9),
+    "tambourine": _same("percussion", 28, 1.6),
+    "timpani": _same("percussion", 85, 1.7),
+    "trombone": _same("brass", 118, -1.7),
+    "trumpet": _same("brass", 48, -1.65),
+    "tuba": _same("brass", 98, -1.5),
+    "ukulele": _same("strings", 53, 0.6),
+    "viola": _same("strings", 66, 0.0),
+    "violin": _same("strings", 59, -0.1),
+    "xylophone": _same("percussion", 130, 1.5),
+}
+# Comes in when the study is over.
+LATER = {"accordion": _same("keyboard", 45, -0.3)}
+
+# Two that are much alike, and one that everybody who looks finds the odd one.
+CATCH = (
+    ("violin", "viola", "tambourine"),
+    ("violin", "viola", "tuba"),
+    ("clarinet", "oboe", "timpani"),
+    ("clarinet", "oboe", "piano"),
+    ("guitar", "banjo", "trombone"),
+    ("guitar", "banjo", "bassoon"),
+    ("piano", "harpsichord", "trumpet"),
+    ("piano", "harpsichord", "recorder"),
+    ("cello", "double bass", "xylophone"),
+    ("trumpet", "horn", "ukulele"),
+)
+
+
+def places(group: str, instruments: dict[str, Instrument]) -> NDArray[np.float64]:
+    """Return where a group sees instruments, (n, 2).
+
+    Examples
+    --------
+    >>> places("listener", {"recorder": INSTRUMENTS["recorder"]}).round(2)
+    array([[-1.  ,  1.28]])
+    """
+    sound = [getattr(each, group) for each in instruments.values()]
+    size = np.array([each.size_cm for each in instruments.values()])
+    return np.stack([sound, np.log2(80 / size)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

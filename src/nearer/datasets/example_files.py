@@ -9,8 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from nearer.datasets.example import CARELESS, COLUMNS, UNDECIDED, later_rows, study_rows
-from nearer.datasets.instruments import CATCH, INSTRUMENTS, LATER
+from nearer.datasets.example import CARELESS, CATCH, COLUMNS, INSTRUMENTS, LATER, UNDECIDED, later_rows, study_rows
 
 _README = f"""\
 An example study: which of three musical instruments is the odd one out?

@@ -23,7 +23,7 @@ from scipy.special import expit
 from nearer.common.arrays import checked_points
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.problems.distances import clear_ties, pair_distances
+from nearer.problems.margins import clear_ties, pair_distances
 
 
 def make_gaussian(

@@ -1,17 +1,13 @@
 """Estimators: fit comparisons, get a map. All share one interface, that of scikit-learn."""
 
 from nearer.embedding.best_of import BestOf
-from nearer.embedding.ckl import CKL
+from nearer.embedding.classical import CKL, GNMDS, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE
-from nearer.embedding.gnmds import GNMDS
 from nearer.embedding.loe import LOE
 from nearer.embedding.mvte.estimator import MVTE
 from nearer.embedding.nonmetric_mds import NonmetricMDS
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
-from nearer.embedding.soe import SOE
 from nearer.embedding.spe import SPE
-from nearer.embedding.ste import STE
-from nearer.embedding.tste import TSTE
 
 __all__ = [
     "CKL",

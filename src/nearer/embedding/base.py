@@ -17,18 +17,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.common.callers import warn_caller
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState
+from nearer.common.telling import warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.file import ComparisonsFile
-from nearer.data.labels import are_indices
-from nearer.data.refusing import show
+from nearer.data.file import ComparisonsFile, Judgments
+from nearer.data.labels import are_indices, show
 from nearer.data.units import alike
 from nearer.embedding.placing import with_new_objects
 from nearer.embedding.transformer import ReturnsMap
-from nearer.problems.distances import clear_ties, error_from_margins, pair_distances
+from nearer.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.solvers.driver import AnySolver, Callback, Solution
 
 
@@ -69,16 +68,11 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
     n_objects: int | None
     random_state: RandomState
     embedding_: FloatArray
-    comparisons_: Comparisons | ComparisonsFile
+    comparisons_: Judgments
     n_objects_: int
 
     @abstractmethod
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         """Find a map, from a given one on if there is one, and keep it."""
 
     @abstractmethod
@@ -119,7 +113,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         self._check_settings()
         if isinstance(X, ComparisonsFile):
             self._check_file(X, y, sample_weight)
-            comparisons: Comparisons | ComparisonsFile = X
+            comparisons: Judgments = X
         else:
             comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
         self._check_dimensions(comparisons.n_objects)
@@ -213,6 +207,11 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         same: OrdinalEmbedding = clone(self)
         return same
 
+    def for_judging(self) -> OrdinalEmbedding:
+        """Return what to fit to the folds of a held-out error, not yet fitted: a copy, or one that is as good there."""
+        copied: OrdinalEmbedding = clone(self)
+        return copied
+
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, for what takes many fits: one like this, or a faster one of its kind."""
         check_is_fitted(self)
@@ -261,13 +260,13 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
                 "ComparisonsFile(path, n_objects=...)"
             )
 
-    def _in_memory(self, comparisons: Comparisons | ComparisonsFile) -> Comparisons:
+    def _in_memory(self, comparisons: Judgments) -> Comparisons:
         if isinstance(comparisons, ComparisonsFile):
             name = type(self).__name__
             raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to a ComparisonsFile")
         return comparisons
 
-    def _keep_map(self, embedding: FloatArray, comparisons: Comparisons | ComparisonsFile) -> None:
+    def _keep_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
         self.embedding_ = embedding
         self.comparisons_ = comparisons
         self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects

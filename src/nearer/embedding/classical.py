@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
+
 from nearer.common.arrays import FloatArray
-from nearer.common.randomness import stream
-from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
-from nearer.embedding.fitting import Recipe, checked_solver, fit, turned
-from nearer.embedding.loss_based import LossEmbedding
+from nearer.common.randomness import RandomState, stream
+from nearer.data.file import Judgments
+from nearer.embedding.fitting import LossEmbedding, Recipe, checked_solver, fit, turned
+from nearer.embedding.graph_input import TakesGraphs
+from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT
 from nearer.problems.penalty import Penalty
 from nearer.solvers import SVRG, Factored, Projected
 from nearer.solvers.driver import AnySolver, Callback
+
+_SHARED = """\
+solver : {"factored", "svrg", "projected"} or solver object, default "factored"
+    L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
+    `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
+    and the like, from `nearer.solvers`, set more.
+n_objects : int, optional
+    The number of objects, if it is more than the comparisons show.
+random_state : int, Generator, SeedSequence or None
+    For random starts, held-out comparisons and the batches of ``solver="svrg"``; the default solver needs none.
+
+Attributes
+----------
+embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
+    As for every estimator: the map, labels, and how the solver got there.
+
+Examples
+--------
+>>> from nearer.datasets import make_gaussian, sample_triplets
+>>> points = make_gaussian(20, 2, random_state=0)
+>>> {name}(n_components=2).fit(sample_triplets(points, 800, random_state=0)).score(sample_triplets(points)) > 0.9
+True"""
 
 
 class Classical(LossEmbedding):
@@ -21,15 +45,28 @@ class Classical(LossEmbedding):
     matrices of rank p that gives the paper's GNMDS-p, STE-p and TSTE-p.
     """
 
-    trace: float
-    solver: str | AnySolver
-
-    def _fit(
+    def __init__(
         self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
+        n_components: int = 2,
+        *,
+        trace: float = 0.001,
+        solver: str | AnySolver = "factored",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
     ) -> None:
+        self.n_components = n_components
+        self.trace = trace
+        self.solver = solver
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    def __init_subclass__(cls) -> None:
+        """Write what all methods share into the docstring of each, where it says so."""
+        super().__init_subclass__()
+        if cls.__doc__ and "{shared}" in cls.__doc__:
+            cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED.replace("{name}", cls.__name__))
+
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         recipe = self._recipe()
         with self._telling_of_interrupts():
             fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
@@ -50,3 +87,158 @@ class Classical(LossEmbedding):
         if self.solver not in solvers:
             raise ValueError(f"solver must be one of {[*solvers]} or a solver object, got {self.solver!r}")
         return solvers[self.solver]
+
+
+class GNMDS(Classical):
+    """Generalized non-metric multidimensional scaling (Agarwal et al. 2007).
+
+    Minimizes the hinge max(1 - margin, 0)^power over maps of p dimensions.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    trace : float >= 0, default 0.001
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. A little of it
+        keeps the map away from the edge of what the comparisons allow.
+    power : float >= 1, default 2
+        The exponent of the hinge. 1 is the original, whose kinks can hold the descent short of a minimum; 2 is smooth,
+        descends further, and predicts better in all but the smallest samples.
+    {shared}
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        trace: float = 0.001,
+        power: float = 2,
+        solver: str | AnySolver = "factored",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+        self.power = power
+
+    def _loss(self) -> Loss:
+        return Hinge(power=self.power)
+
+
+class STE(Classical):
+    """Stochastic triplet embedding (van der Maaten and Weinberger 2012).
+
+    Maximizes the likelihood P(near) = exp(-d2(near)) / (exp(-d2(near)) + exp(-d2(far))): a logistic loss on margins.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    trace : float >= 0, default 0.001
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. A little of it
+        keeps noise-free answers from growing the map without bound.
+    {shared}
+    """
+
+    def _loss(self) -> Loss:
+        return Logistic()
+
+
+class TSTE(Classical):
+    """t-distributed stochastic triplet embedding (van der Maaten and Weinberger 2012).
+
+    As STE, with the heavy-tailed kernel (1 + d2 / alpha)^(-(alpha + 1) / 2) in place of the Gaussian one.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    alpha : float > 0, optional
+        Degrees of freedom; n_components - 1, at least 1, if left out.
+    trace : float >= 0, default 0.00001
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. Without any, a map
+        has no finite size: on a large one only the ratio of two distances counts, and larger ones are always a little
+        likelier. The size at which it settles grows with the fourth root of 1 / trace. With noisy answers 0.01 or 0.03
+        is often better.
+    {shared}
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float | None = None,
+        trace: float = 0.00001,
+        solver: str | AnySolver = "factored",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+        self.alpha = alpha
+
+    def _loss(self) -> Loss:
+        return StudentT(max(self.n_components - 1.0, 1.0) if self.alpha is None else self.alpha)
+
+
+class CKL(Classical):
+    """Crowd kernel learning (Tamuz, Liu, Belongie, Shamir and Kalai 2011).
+
+    Maximizes the likelihood P(near) = (mu + d2(far)) / (2 mu + d2(near) + d2(far)).
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    mu : float > 0, default 1
+        The squared distance below which answers become guesses: the unit of the map, which the trace penalty is felt
+        in. The smaller it is, the more only the ratio of two distances counts.
+    trace : float >= 0, default 0.003
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
+    {shared}
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        mu: float = 1.0,
+        trace: float = 0.003,
+        solver: str | AnySolver = "factored",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+        self.mu = mu
+
+    def _loss(self) -> Loss:
+        return CrowdKernel(self.mu)
+
+
+class SOE(TakesGraphs, Classical):
+    """Soft ordinal embedding (Terada and von Luxburg 2014).
+
+    Minimizes max(1 + d(near) - d(far), 0)^2, with distances and not their squares. An unweighted graph is taken as the
+    triplets that it stands for, a million of them, drawn evenly, if there are more; `LOE` takes them all.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map.
+    trace : float >= 0, default 0.0001
+        Penalty on the trace of the Gram matrix. In the unit of GNMDS, the value at which its map is a point: that of
+        SOE is never one.
+    {shared}
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        trace: float = 0.0001,
+        solver: str | AnySolver = "factored",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+
+    def _loss(self) -> Loss:
+        return DistanceHinge()

@@ -22,13 +22,12 @@ from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import shared_first
 from nearer.embedding.fitting import Recipe, fit_points
-from nearer.embedding.predictor import Predictor
-from nearer.embedding.probability import Calibration
+from nearer.embedding.predictor import Calibration, Predictor
 from nearer.geometry import principal
 from nearer.losses import StudentT
 from nearer.posterior.maps import chances_of, mean_map
 from nearer.posterior.model import Draws, Model
-from nearer.problems.distances import clear_ties, pair_distances
+from nearer.problems.margins import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
 from nearer.problems.points import InMemory
 from nearer.solvers import Factored

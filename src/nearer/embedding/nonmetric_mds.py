@@ -16,14 +16,13 @@ from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import Judgments
 from nearer.data.units import in_order_of_appearance
-from nearer.embedding.loss_based import LossEmbedding
+from nearer.embedding.fitting import LossEmbedding
 from nearer.geometry import align, principal
 from nearer.losses import DistanceHinge, Loss
-from nearer.problems.disparities import ComparedPairs, TotalOrder
 from nearer.problems.points import FactoredProblem, InMemory
-from nearer.problems.stress import StressProblem
+from nearer.problems.stress import ComparedPairs, StressProblem, TotalOrder
 from nearer.solvers import Solution, solve
 from nearer.solvers.driver import Callback, limited_blas
 from nearer.solvers.restarts import best_of_restarts
@@ -187,12 +186,7 @@ class NonmetricMDS(LossEmbedding):
             if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
                 raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
 
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._in_memory(comparisons)
         kept, seen = in_order_of_appearance(comparisons)
         _refuse_many(len(seen))

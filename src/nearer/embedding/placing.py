@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import are_indices
-from nearer.data.refusing import show
+from nearer.data.labels import are_indices, show
 from nearer.losses import Loss
 from nearer.problems.points import FactoredProblem, InMemory
 from nearer.solvers import Factored, Solution, solve

@@ -9,23 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import chi2
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level, check_number
+from nearer.common.parameters import check_integer, check_level, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
-from nearer.embedding.ckl import CKL
+from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto
+from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto, told_apart
 from nearer.posterior.microcanonical import Microcanonical
-from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, each_as_someone, model_of
+from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
+from nearer.posterior.people import each_as_someone, reliability_of
 from nearer.posterior.settling import sample_until_settled
 from nearer.posterior.variational import Variational, approximate
 from nearer.solvers import Progress
@@ -50,8 +52,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
     Parameters
     ----------
     n_components : int, optional
-        Dimension of the maps. Left out: up to 15 dimensions, of which the data choose `dimension_`, and `embedding_`
-        has that many.
+        Dimension of the map. Left out: `dimension_`, which the data choose.
+    max_components : int, optional
+        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out:
+        ``n_components``, and 15 if that is left out too.
     solver : {"auto", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
         "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
         other and draw until predictions have settled. "nuts": the no-U-turn sampler, exact and ten times slower.
@@ -77,15 +81,25 @@ class PosteriorEmbedding(OrdinalEmbedding):
     covariances_ : ndarray, shape (n_objects_, p, p)
         The same in all directions; `ellipses` makes ellipses of them.
     dimension_ : int
-        The number of dimensions that the comparisons call for.
+        The number of dimensions that the comparisons call for, and along which the places of objects can be told
+        apart: the posterior's most probable number, less axes along which objects are not known to lie at least
+        1.4 times as far apart as the draws scatter. Two can always be shown.
     dimension_evidence_ : ndarray, shape (most,)
         The posterior probability of 1, 2, ... dimensions.
+    reliability_ : dict of str to Reliability, or None
+        For each person, how often an answer is the one that the map gives, with the ends of its interval of 95%: about
+        0.5 for whoever tosses a coin. None where people are not told apart.
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+    vote_error_ : float
+        The standard error of a predicted probability, on average over questions, as the chains differ in it.
+    n_replaced_ : int
+        Chains that began anew, because they predicted clearly worse than the others.
     converged_ : bool
-        Whether the chains agree; always True for "variational", which has no such check, unless it was interrupted.
+        Whether the chains agree, in distances or at least in predictions; always True for "variational", which has no
+        such check, unless it was interrupted.
     n_iter_ : int
         Evaluations of the density.
     history_ : list of Progress
@@ -114,6 +128,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self,
         n_components: int | None = None,
         *,
+        max_components: int | None = None,
         solver: str | Microcanonical | NUTS | Variational = "auto",
         budget: float | None = None,
         prior: Prior | None = None,
@@ -122,6 +137,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components  # type: ignore[assignment]
+        self.max_components = max_components
         self.solver = solver
         self.budget = budget
         self.prior = prior
@@ -155,6 +171,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         return CKL(self.embedding_.shape[1], random_state=seed)
 
+    def for_judging(self) -> OrdinalEmbedding:
+        """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
+        model: OrdinalEmbedding = clone(self)
+        return model.set_params(solver=Microcanonical.for_judging()) if self.solver == "auto" else model
+
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
 
@@ -182,6 +203,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _check_settings(self) -> None:
         if self.n_components is not None:
             super()._check_settings()
+        if self.max_components is not None:
+            check_integer("max_components", self.max_components, self.n_components or 1)
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a nearer.posterior.Prior, got {self.prior!r}")
         prior = self.prior or Prior()
@@ -194,11 +217,12 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
             raise ValueError(f"n_threads must be an integer >= 1 or None, got {self.n_threads!r}")
 
-    def _method(self) -> Microcanonical | NUTS | Variational:
+    def _method(self, model: Model) -> Microcanonical | NUTS | Variational:
         if isinstance(self.solver, Microcanonical | NUTS | Variational):
             return self.solver
+        work = len(model.answers) * model.n_components
         named: dict[Any, Microcanonical | NUTS | Variational] = {
-            "auto": Microcanonical(), "nuts": NUTS(), "variational": Variational()
+            "auto": Microcanonical.for_work(work), "nuts": NUTS(), "variational": Variational()
         }  # fmt: skip
         if self.solver not in named:
             raise ValueError(
@@ -216,9 +240,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         comparisons = self._in_memory(comparisons)
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
-        most = self.n_components or min(MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+        free = min(self.max_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+        most = free if self.n_components is None or self.max_components else self.n_components
+        most = max(most, self.n_components or 1)
         model, seen = model_of(comparisons, most, self.prior)
-        method = self._method()
+        method = self._method(model)
         rng = stream(self.random_state, "start")
         seed = np.random.SeedSequence(int(rng.integers(2**63)))
         if isinstance(method, NUTS):
@@ -253,7 +279,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
         unknowns = sampled.unknowns.reshape(-1, model.size)
         self._seen = seen
         self._larger, self._unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
-        self.draws_ = each_as_someone(model, unknowns, draws_of(self._larger, self._unknowns), rng)
+        draws = draws_of(self._larger, self._unknowns)
+        self.reliability_ = reliability_of(model, unknowns, comparisons)
+        self.draws_ = each_as_someone(model, unknowns, draws, rng)
         self.comparisons_ = comparisons
         self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
         self.classes_ = np.array([-1, 1])
@@ -263,7 +291,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         """Set one map and the dimension; say whether Ctrl-C ended the search for it."""
         known = Draws(self.draws_.points[:, self._seen], *self.draws_[1:])
         self.dimension_evidence_ = dimensions_of(known)
-        self.dimension_ = int(self.dimension_evidence_.argmax()) + 1
+        called_for = int(self.dimension_evidence_.argmax()) + 1
+        self.dimension_ = min(called_for, max(told_apart(known), 2))
         wanted = self.n_components or self.dimension_
         found, interrupted = distilled_posterior(model, known, wanted, rng, self._threads())
         summary = laid_onto(known, found)
@@ -284,6 +313,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def _diagnose(self, sampled: Sampled, checked: bool) -> None:
         self.diagnostics_: dict[str, Diagnosis] = {}
+        self.vote_error_, self.n_replaced_ = sampled.vote_error, sampled.n_replaced
         self.converged_ = not sampled.interrupted
         advice = []
         if checked:
@@ -297,9 +327,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
             found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
             self.diagnostics_ = found
             worst = found["distances"]
-            if worst.rhat > WORST_RHAT and chains > 1:
+            settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 5
+            if worst.rhat > WORST_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
-            if worst.effective < LEAST_EFFECTIVE:
+            if worst.effective < LEAST_EFFECTIVE and not settled:
                 advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
             if isinstance(self.solver_, NUTS) and sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
                 advice.append(f"{sampled.n_divergent} trajectories diverged")

@@ -1,4 +1,13 @@
-"""The Gram matrix that predicts, and what of its diagonal lies beyond the map."""
+"""The Gram matrix that predicts, what of its diagonal lies beyond the map, and probabilities from margins.
+
+Held-out comparisons turn margins into probabilities:
+
+    P(near) = lapse / 2 + (1 - lapse) sigmoid(slope * margin / spread)
+
+The spread is the mean squared distance between the objects of the map, so that its scale plays no part. Slope and lapse
+rate are the most likely ones on comparisons that the maps were not fitted to, if lapses of about 2 percent are usual.
+Log-odds can take the place of margins; then a slope of about 1 is usual, too.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +15,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.embedding.probability import spread_of
-from nearer.problems.distances import clear_ties
 from nearer.problems.gram import with_specificities
-from nearer.problems.margins import MarginMap
+from nearer.problems.margins import MarginMap, clear_ties
+
+_USUAL_LAPSE, _RANGE = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
+_SLOPE_RANGE = 1.0  # of the logarithm, around the odds as they are
 
 
 class Predictor(NamedTuple):
@@ -58,3 +70,81 @@ class Predictor(NamedTuple):
     def plus(self, other: Predictor) -> Predictor:
         """Return the sum with another."""
         return Predictor(self.gram + other.gram, self.specificities + other.specificities)
+
+
+class Calibration(NamedTuple):
+    """Slope and lapse rate.
+
+    Examples
+    --------
+    >>> Calibration(slope=2.0, lapse=0.1).probability(np.array([0.0, 100.0, -100.0])).round(3).tolist()
+    [0.5, 0.95, 0.05]
+    """
+
+    slope: float
+    lapse: float
+
+    @classmethod
+    def of(cls, margins: FloatArray, weights: FloatArray) -> Calibration:
+        """Return the calibration of held-out margins, in units of the spread, of comparisons that read as answered."""
+        return cls._most_likely(margins, weights, np.inf)
+
+    @classmethod
+    def of_odds(cls, odds: FloatArray, weights: FloatArray) -> Calibration:
+        """Return the calibration of held-out log-odds of comparisons that read as answered."""
+        return cls._most_likely(odds, weights, _SLOPE_RANGE)
+
+    @classmethod
+    def _most_likely(cls, margins: FloatArray, weights: FloatArray, slope_range: float) -> Calibration:
+        def cost(unknowns: FloatArray) -> float:
+            log_slope, lapse = unknowns
+            chances = cls(float(np.exp(log_slope)), float(expit(lapse))).probability(margins)
+            unusual = ((lapse - _USUAL_LAPSE) / _RANGE) ** 2 + (log_slope / slope_range) ** 2
+            return float(-weights @ np.log(chances) + unusual / 2)
+
+        size = float(np.average(np.abs(margins), weights=weights))
+        bounds = [(-7.0, 9.0), (-12.0, 3.0)]
+        start = np.array([np.clip(-np.log(size), -6, 8) if size > 0 else 0.0, _USUAL_LAPSE])
+        found = minimize(cost, start, method="L-BFGS-B", bounds=bounds).x
+        return cls(float(np.exp(found[0])), float(expit(found[1])))
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return the chance that comparisons with these margins, in units of the spread, hold."""
+        result: FloatArray = self.lapse / 2 + (1 - self.lapse) * expit(self.slope * margins)
+        return result
+
+
+def check_calibration(calibration: object) -> None:
+    """Refuse what is neither None nor a calibration with a slope and a lapse rate that make sense."""
+    if calibration is not None and not (
+        isinstance(calibration, Calibration) and 0 < calibration.slope < np.inf and 0 <= calibration.lapse <= 1
+    ):
+        raise ValueError(f"_calibration is no slope and lapse rate: {calibration!r}")
+
+
+def spread_of(gram: FloatArray) -> float:
+    """Return the mean squared distance between objects of a Gram matrix.
+
+    Examples
+    --------
+    >>> line = np.array([[0.0], [2.0]])
+    >>> spread_of(line @ line.T)
+    4.0
+    """
+    return _spread(len(gram), float(np.trace(gram)), float(gram.sum()))
+
+
+def spread_of_points(points: FloatArray) -> float:
+    """Return the mean squared distance between points, (n, p).
+
+    Examples
+    --------
+    >>> spread_of_points(np.array([[0.0], [2.0]]))
+    4.0
+    """
+    total = points.sum(axis=0)
+    return _spread(len(points), float(np.vdot(points, points)), float(total @ total))
+
+
+def _spread(n: int, trace: float, total: float) -> float:
+    return 2 * (n * trace - total) / (n * (n - 1)) if n > 1 else 0.0

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import Judgments
 from nearer.data.graph import Graph
 from nearer.data.units import restricted, with_positive_weight
-from nearer.embedding.fitting import Fitted, turned, usable_start
+from nearer.embedding.fitting import Fitted, GramEmbedding, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs
-from nearer.embedding.loss_based import GramEmbedding
 from nearer.geometry import embedding_from_gram
 from nearer.losses import Hinge
 from nearer.problems.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle, StructureProblem
@@ -111,12 +110,7 @@ class SPE(TakesGraphs, GramEmbedding):
     def _loss(self) -> Hinge:
         return Hinge()
 
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._in_memory(comparisons)
         if self.connectivity != "knn":
             raise ValueError("comparisons say nothing of a b-matching; pass a graph, or connectivity='knn'")

@@ -14,8 +14,7 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import ComparisonsFile, Judgments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +25,7 @@ class ReturnsMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_ou
     """`transform`, `fit_transform` and what scikit-learn asks of a step of a pipeline."""
 
     embedding_: FloatArray
-    comparisons_: Comparisons | ComparisonsFile
+    comparisons_: Judgments
     objects_: NDArray[Any]
     n_objects_: int
 

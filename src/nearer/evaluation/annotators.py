@@ -22,15 +22,14 @@ from scipy.special import betaln, ndtri
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
+from nearer.common.words import figure, interval
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import factorize
-from nearer.data.refusing import Labels
+from nearer.data.labels import Labels, factorize
 from nearer.data.units import trials_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import in_order
+from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import wilson
-from nearer.evaluation.judging import Task, judge_all, read_judged
 
 # Of the usual error, and of how many answers it is worth: beyond these, people are as alike or as unlike as matters.
 _USUAL = np.linspace(0.005, 0.6, 120)
@@ -68,7 +67,7 @@ class AnnotatorReliability:
         width = max(len(name) for name in [*names, "annotator"])
         rows = zip(names, self.n_answers, self.errors, self.lows, self.highs, strict=True)
         lines = [
-            f"{name:<{width}}   {n:>7}   {error:.3f}   {low:.3f} to {high:.3f}" for name, n, error, low, high in rows
+            f"{name:<{width}}   {n:>7}   {figure(error)}   {interval(low, high)}" for name, n, error, low, high in rows
         ]
         return "\n".join([f"{'annotator':<{width}}   answers   error   interval", *lines])
 

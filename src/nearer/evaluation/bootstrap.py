@@ -15,7 +15,7 @@ where there are very many, and alignment takes up some of the variance. Ellipses
 55% to 98%, depending on estimator and data.
 
 **Calibration.** Copies of the data are made from a map and noise that were chosen such that the copies look like
-the data (see `nearer.evaluation.parametric`). There the truth is known, so that its squared distances from fitted maps,
+the data (see `nearer.evaluation.resampling`). There the truth is known, so that its squared distances from fitted maps,
 
     d^2_ik = e_ik^T S_i^{-1} e_ik,        e_ik = (true - fitted place of i in copy k, after Procrustes alignment),
 
@@ -52,12 +52,10 @@ from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.labels import factorize
-from nearer.data.refusing import Labels
+from nearer.data.labels import Labels, factorize
 from nearer.data.units import By, kept_whole, questions_of
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.parametric import N_COPIES, N_STEPS
-from nearer.evaluation.resampling import Work, mean_squares, squared_distances
+from nearer.evaluation.resampling import N_COPIES, N_STEPS, Work, mean_squares, squared_distances
 from nearer.geometry import align, ellipses_of
 
 __all__ = ["Bootstrap", "bootstrap"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.parameters import check_integer
-from nearer.data.row_values import read_answers, read_weights
+from nearer.data.labels import read_answers, read_weights
 
 
 class ReliabilityCurve(NamedTuple):

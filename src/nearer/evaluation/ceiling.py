@@ -1,4 +1,4 @@
-r"""The smallest error that any predictor could have, from questions that were asked more than once.
+"""The smallest error that any predictor could have, from questions that were asked more than once.
 
 Let q be the share of people who give the minority answer to a question, 0 <= q <= 1/2. Who knows nothing about the
 person asked does best to predict the majority, and errs with probability q; the ceiling is the mean of q. The minority
@@ -18,10 +18,14 @@ of what is still possible.
 
 Of an answer "can't tell" that was split, so that one trial says both ways about a question, half is wrong whatever is
 predicted. Such answers take no part in the model, and the ceiling is the mean of its q and of one half, by weight.
+
+The ceiling says something only if its interval is informative: no wider than 0.15, and not reaching near chance from
+an error that is markedly better. Where it is vague, nothing may be measured by it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,13 +35,15 @@ from scipy.special import betainc, ndtri
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
-from nearer.common.words import counted, digits, level_of
+from nearer.common.words import counted, digits, figure, interval, level_of, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, questions_of, torn, trials_of
-from nearer.evaluation.attainable import Best
-from nearer.evaluation.judging import read_judged
+from nearer.evaluation.held_out import read_judged
 
+NEAR_CHANCE = 0.45  # an error that may be above this may be a coin's
+SURELY_CHANCE = 0.4  # one that is known to be above this is as good as a coin's
+WIDE = 0.15  # an interval beyond this tells little
 FEWEST_QUESTIONS = 20
 _N_GRID = 24  # values of each parameter
 _LEAST_LIKELY = 10.0  # in log-likelihood below the best: what is left out of the grid is e^-10 times as likely
@@ -45,6 +51,45 @@ _LEAST_LIKELY = 10.0  # in log-likelihood below the best: what is left out of th
 _RANGES = ((0.0, 0.5), (float(np.log(0.003)), float(np.log(100.0))))
 # Finer towards 0, where Beta distributions of small shape have their mass.
 _EDGES = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 120)])
+
+
+class Best(NamedTuple):
+    """A noise ceiling with its interval.
+
+    Examples
+    --------
+    >>> Best(0.16, 0.13, 0.18).vague, Best(0.39, 0.18, 0.5).vague
+    (False, True)
+    """
+
+    error: float
+    low: float
+    high: float
+
+    @property
+    def vague(self) -> bool:
+        """Whether the interval leaves open what is possible."""
+        return self.high - self.low > WIDE or (self.high >= NEAR_CHANCE and self.low < SURELY_CHANCE)
+
+    @property
+    def within(self) -> str:
+        """The interval in words."""
+        return f"{percent(self.low)} to {percent(self.high)}"
+
+    @classmethod
+    def read(cls, figures: Mapping[str, Any]) -> Best | None:
+        """Return the ceiling among the figures of findings or results; one without an interval is taken as exact."""
+        error = figures.get("ceiling")
+        if error is None:
+            return None
+        low, high = (figures.get(f"ceiling_{end}") for end in ("low", "high"))
+        return cls(error, error if low is None else low, error if high is None else high)
+
+    @classmethod
+    def known(cls, figures: Mapping[str, Any]) -> Best | None:
+        """Return the ceiling among figures, if there is one and it is not vague."""
+        found = cls.read(figures)
+        return None if found is None or found.vague else found
 
 
 @dataclass(frozen=True)
@@ -81,8 +126,8 @@ class NoiseCeiling:
     def __str__(self) -> str:
         least = "the least possible error is hardly known:" if self.best.vague else "no predictor can err less than"
         return (
-            f"{least} {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to "
-            f"{self.high:.3f}), judging by {counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
+            f"{least} {figure(self.error)} ({level_of(self.level)} interval {interval(self.low, self.high)}), "
+            f"judging by {counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
         )
 
 

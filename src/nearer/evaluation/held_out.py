@@ -1,20 +1,84 @@
-"""The error on answers that were held out, with its interval."""
+"""The error on answers that were held out, with its interval: copies of an estimator are fitted to parts and judged."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn.base import clone
+from tqdm import tqdm
 
+from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
-from nearer.common.words import level_of
-from nearer.data.units import By, kept_whole, units_of
+from nearer.common.words import figure, interval, level_of
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.units import By, kept_whole, units_of, with_positive_weight
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.intervals import error_interval
-from nearer.evaluation.judging import Judgeable, Judged, Task, judge_all, read_judged
+from nearer.evaluation.metrics import margins
+
+
+class Judgeable(Protocol):
+    """What can be fitted and judged: an estimator of `nearer.embedding`, or a wrapper of one."""
+
+    @property
+    def embedding_(self) -> FloatArray:
+        """The map, (n, p)."""
+
+    def fit(self, X: Any) -> Self:
+        """Fit a map to comparisons."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the margins of comparisons as written, (m,)."""
+
+
+class Task(NamedTuple):
+    """A fit: an estimator, the rows to train on and the rows to judge by."""
+
+    estimator: Judgeable
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+
+class Judged(NamedTuple):
+    """What was wrong, for each row of a test: 1 wrong, 1/2 a tie, 0 right.
+
+    ``predictions`` is of what `predict` uses, ``map`` of the p-dimensional `embedding_`.
+    """
+
+    predictions: FloatArray
+    map: FloatArray
+
+
+def read_judged(comparisons: Any) -> Comparisons:
+    """Return the comparisons of positive weight, from whatever a function was given."""
+    return with_positive_weight(as_comparisons(comparisons))
+
+
+def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | None, what: str) -> list[Judged]:
+    """Do all fits and return what each got wrong, in their order, with a bar where it takes long."""
+    calls = (delayed(_fit_and_judge)(task.estimator, comparisons[task.train], comparisons[task.test]) for task in tasks)
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    return list(tqdm(found, total=len(tasks), desc=what, unit="fit", delay=1, leave=False, disable=None))
+
+
+def _fit_and_judge(estimator: Judgeable, train: Comparisons, test: Comparisons) -> Judged:
+    return judge(clone(estimator).fit(train), test)
+
+
+def judge(model: Judgeable, test: Comparisons) -> Judged:
+    """Return what a fitted map gets wrong."""
+    answers = 1 if test.answers is None else test.answers
+    return Judged(_wrong(model.decision_function(test) * answers), _wrong(margins(test, model.embedding_)))
+
+
+def _wrong(gamma: FloatArray) -> FloatArray:
+    return np.where(gamma == 0, 0.5, (gamma < 0).astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -52,8 +116,8 @@ class HeldOutError:
 
     def __str__(self) -> str:
         return (
-            f"held-out error {self.error:.3f} ({level_of(self.level)} interval {self.low:.3f} to {self.high:.3f}); "
-            f"of the map {self.map_error:.3f} ({self.map_low:.3f} to {self.map_high:.3f}); "
+            f"held-out error {figure(self.error)} ({level_of(self.level)} interval {interval(self.low, self.high)}); "
+            f"of the map {figure(self.map_error)} ({interval(self.map_low, self.map_high)}); "
             f"{self.n_splits} folds of whole {self.by}"
         )
 

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
+from nearer.common.words import figure, interval
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, units_of
+from nearer.evaluation.held_out import Judgeable, Task, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance, error_interval
-from nearer.evaluation.judging import Judgeable, Task, judge_all, read_judged
 
 TEST_SHARE = 0.2
 N_SIZES = 6
@@ -49,7 +50,7 @@ class LearningCurve:
 
     def __str__(self) -> str:
         rows = zip(self.sizes, self.errors, self.lows, self.highs, strict=True)
-        lines = [f"{size:>11}   {error:.3f}   {low:.3f} to {high:.3f}" for size, error, low, high in rows]
+        lines = [f"{size:>11}   {figure(error)}   {interval(low, high)}" for size, error, low, high in rows]
         return "\n".join(["comparisons   error   interval", *lines])
 
 

@@ -21,10 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import checked_points, refuse_nonfinite
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import are_indices
-from nearer.data.refusing import show
-from nearer.problems.distances import Ties, checked_weights, clear_ties, error_from_margins, pair_distances
-from nearer.problems.margins import MarginMap
+from nearer.data.labels import are_indices, show
+from nearer.problems.margins import MarginMap, Ties, checked_weights, clear_ties, error_from_margins, pair_distances
 
 
 class MarginStatistics(NamedTuple):

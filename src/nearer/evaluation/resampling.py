@@ -1,11 +1,31 @@
-"""The fits of a bootstrap: to resampled answers, and to copies of the data; and maps laid onto each other."""
+"""The fits of a bootstrap: to resampled answers, and to copies of the data; and maps laid onto each other.
+
+Answers like those at hand, given by a map that is known: how far an estimator errs, measured on copies of the data.
+
+A copy asks the same questions. A map X of our choosing answers them, and errs with a chance that depends on how clear a
+question is: on the rank of the size of its margin among those of all questions. The chances at the middles of five
+groups of equal numbers of questions, from unclear to clear, describe the noise; between them it is interpolated. Flips,
+logistic noise and much else are of this form. The estimator is fitted to the copy, and its map compared with X, which
+it was to find.
+
+The fitted map itself would be a poor X. It agrees with its own answers better than the truth does, so that noise
+measured on it is too small; and what the estimator does to every map, such as pulling outer objects in when answers are
+often wrong, it has done to this one already, and would do less the second time. So X and the chances are those whose
+copies *look like the data once they are fitted* (indirect inference): with Y the map of the data, t the shares of
+answers in the five groups that it has wrong, and E[.] the mean over copies,
+
+    E[fitted map] = Y,        E[shares that the fitted map has wrong] = t.
+
+Both are solved by stochastic approximation, starting at (Y, t): a step adds what is missing, steps become
+shorter, and the second half of the way is averaged. Chances stay between 0 and 1/2.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +36,106 @@ from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import restricted, seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.parametric import imitate
+from nearer.evaluation.metrics import margins
 from nearer.geometry import rotation, same_size
+
+#: Fits many sets of comparisons and returns their maps, in order.
+Fit: TypeAlias = Callable[[list[Comparisons]], list[FloatArray]]
+
+N_STEPS, N_COPIES = 8, 4  # of the search; its last half is averaged
+N_GROUPS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Imitation:
+    """A map, over the objects that are compared, and noise, which together give answers like those at hand.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n, p)
+        Centred.
+    chances : ndarray, shape (N_GROUPS,)
+        Of wrong answers, from the least clear questions to the clearest.
+    """
+
+    points: FloatArray
+    chances: FloatArray
+
+    def answers(self, comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
+        """Return the questions of these comparisons with answers of this map."""
+        gaps = margins(comparisons, self.points)
+        middles = (np.arange(N_GROUPS) + 0.5) / N_GROUPS
+        wrong = rng.random(len(comparisons)) < np.interp(_clearness(gaps), middles, self.chances)
+        as_read = (np.where(gaps == 0, rng.random(len(gaps)) - 0.5, gaps) > 0) != wrong
+        turned = np.where(as_read, 1, -1).astype(np.int8)
+        signs = np.int8(1) if comparisons.answers is None else comparisons.answers
+        return replace(comparisons, answers=signs * turned)
+
+    def misses(self, fitted: list[FloatArray]) -> FloatArray:
+        """Return where the map lies as seen from fitted ones, in its own frame: (k, n, p)."""
+        turned = [same_size(points, self.points) for points in fitted]
+        return np.array([closeness * self.points - points for points, closeness in turned])
+
+
+def imitate(comparisons: Comparisons, embedding: FloatArray, fit: Fit, rng: np.random.Generator) -> Imitation:
+    """Return the map and the noise whose answers make the estimator find this embedding, and as many answers wrong.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Each object takes part in at least one.
+    embedding : ndarray, shape (n, p)
+        What the estimator makes of them.
+    fit : callable
+        The estimator: from sets of comparisons to maps.
+    rng : Generator
+    """
+    centred = embedding - embedding.mean(axis=0)
+    target = shares_wrong(comparisons, centred)
+    chances, points = target.clip(0, 0.5), centred
+    way: list[Imitation] = []
+    for step in range(N_STEPS):
+        imitation = Imitation(points, chances)
+        copies = [imitation.answers(comparisons, rng) for _ in range(N_COPIES)]
+        fitted = fit(copies)
+        found = np.mean([shares_wrong(copy, each) for copy, each in zip(copies, fitted, strict=True)], axis=0)
+        middle = np.mean([same_size(each, centred)[0] for each in fitted], axis=0)
+        length = 1 / (1 + step / 3)
+        chances = (chances + length * (target - found)).clip(0, 0.5)
+        points = _as_large(points + length * (centred - middle), centred)
+        way.append(Imitation(points, chances))
+    later = way[N_STEPS // 2 :]
+    points = _as_large(np.mean([each.points for each in later], axis=0), centred)
+    return Imitation(points, np.mean([each.chances for each in later], axis=0))
+
+
+def shares_wrong(comparisons: Comparisons, points: FloatArray) -> FloatArray:
+    """Return the weighted shares of answers against a map, in groups from the least clear to the clearest questions.
+
+    Examples
+    --------
+    >>> line = np.arange(7.0)[:, None]
+    >>> shares_wrong(Comparisons.from_triplets([[0, 2, 1], [0, 1, 3], [0, 1, 4], [0, 1, 5], [0, 1, 6]]), line).tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    gaps, weights = margins(comparisons, points), comparisons.sample_weight
+    group = (_clearness(gaps) * N_GROUPS).astype(int)
+    wrong = np.where(gaps == 0, 0.5, gaps < 0)
+    totals = np.bincount(group, weights, N_GROUPS)
+    shares: FloatArray = np.bincount(group, weights * wrong, N_GROUPS) / np.where(totals > 0, totals, 1)
+    return shares
+
+
+def _as_large(points: FloatArray, other: FloatArray) -> FloatArray:
+    size = np.linalg.norm(points)
+    return points * (np.linalg.norm(other) / size) if size > 0 else other
+
+
+def _clearness(gaps: FloatArray) -> FloatArray:
+    """Return the ranks of the sizes of margins, between 0 and 1."""
+    ranks = np.empty(len(gaps))
+    ranks[np.argsort(np.abs(gaps), kind="stable")] = (np.arange(len(gaps)) + 0.5) / len(gaps)
+    return ranks
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ The error still *falls* if the fall is more than a twentieth of the error and mo
 fall is less than a twentieth of the error or half of s, and with 1.64 s more not above a tenth of it, the interval is
 narrow enough to know, and the answers are not so few that the curve may be flat because it has not begun to fall. It
 counts as settled as well once it lies within an interval of the noise ceiling that is informative
-(`nearer.evaluation.attainable`) and whose lower end is near: what is left to gain is then small, whether the error
+(`nearer.evaluation.ceiling`) and whose lower end is near: what is left to gain is then small, whether the error
 falls or not. An error whose interval holds one half is that of *guessing*, unless it is so wide that nothing is known.
 That speaks of predictions. Distances, which `nearer.reproducibility` is about, may need more answers than predictions
 do.
@@ -26,7 +26,7 @@ from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 from nearer.common.words import counted, digits, percent
-from nearer.evaluation.attainable import SURELY_CHANCE, Best
+from nearer.evaluation.ceiling import SURELY_CHANCE, Best
 
 Kind: TypeAlias = Literal["guessing", "unknown", "falls", "settled"]
 

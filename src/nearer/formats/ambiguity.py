@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import as_column, one_of
 from nearer.formats.answer_codes import UnclearCoding
 from nearer.formats.answers import Answers
 from nearer.formats.column_names import SYNONYMS, by_plain
-from nearer.formats.faults import Faults
+from nearer.formats.faults import Faults, as_column, one_of
 from nearer.formats.finding_columns import Unclear
 from nearer.formats.layouts import ANSWERS, Found, listing
 from nearer.formats.questions import Asked, Question, read_question

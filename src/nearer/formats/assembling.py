@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
-from nearer.data.row_values import refuse_all_zero
-from nearer.formats.advice import with_column, without
+from nearer.data.labels import refuse_all_zero
 from nearer.formats.answers import Answers, BadRow
+from nearer.formats.faults import with_column, without
 from nearer.formats.numbers import as_seconds, in_proportion, read_numbers
 from nearer.formats.objects import spread
 from nearer.formats.presets import Reading

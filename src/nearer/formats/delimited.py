@@ -3,6 +3,14 @@
 Two readers of the same files. The fast one, `cut_cells`, is used only where it cannot be wrong about lines: quotes
 stand around whole cells, and every line is a row. The exact one follows Python's csv module row by row; it knows the
 line of every row across quoted newlines and blank lines, and which rows have too few or too many cells.
+
+The fast reader cuts columns a piece at a time, by whole arrays. The *ends* of cells are the delimiters and newlines of
+a piece that stand between no quotes; a row is as wide as it has ends. The cells of a column become codes and the few
+distinct values that they stand for, and what is done to the text of a cell, such as taking off its end and its quotes,
+is done to those.
+
+Everything happens in the calling thread. pyarrow's own CSV readers leave work to threads that outlive them, hold our
+objects, and abort the process if it is about to end.
 """
 
 from __future__ import annotations
@@ -11,18 +19,144 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import Any
+from itertools import islice, repeat
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from nearer.formats.answers import BadRow
-from nearer.formats.cells import Read, cut_cells, wrong_width
-from nearer.formats.table import MOST_BAD_ROWS_KEPT, Encoder, Loaded, Table
+from nearer.formats.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table
 
+Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[BadRow], int]
+
+_PIECE = 2**24
+_QUOTE, _NEWLINE = ord('"'), ord("\n")
 _DELIMITERS = (",", ";", "\t", "|")
 _BLOCK_ROWS = 50_000
+
+
+def wrong_width(source: str, line: int, n_cells: int, width: int) -> BadRow:
+    """Return what to say of a row with too few or too many cells."""
+    return BadRow(source, line, f"has {n_cells} cell{'s' if n_cells != 1 else ''} where the header has {width}")
+
+
+def cut_cells(
+    data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
+) -> Read | None:
+    """Return the columns at ``positions``, the lines of rows, and rows of a wrong width, below a header of one line.
+
+    Returns None without pyarrow, and where anything is odd: quotes inside cells, cells over several lines, blank lines,
+    line ends of old, or empty cells beyond the last column.
+    """
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        return None
+    if width < 2 or data.count(b"\r") != data.count(b"\r\n") or not _plainly_quoted(data, delimiter):
+        return None
+    encoders = {position: Encoder() for position in positions}
+    lines: list[NDArray[np.int64]] = []
+    bad_rows: list[BadRow] = []
+    n_bad, line = 0, 2
+    n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    with tqdm(total=n_lines, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
+        for piece in _pieces(data):
+            cut = _cut(piece, delimiter)
+            if cut is None:
+                return None
+            offsets, first = cut
+            widths = np.diff(first)
+            right, wrong = np.flatnonzero(widths == width), np.flatnonzero(widths != width)
+            rows = (piece[offsets[first[at]] : offsets[first[at + 1]]].tobytes() for at in wrong)
+            if any(map(_is_odd, rows, widths[wrong] - width, repeat(delimiter.encode()))):
+                return None
+            try:
+                cells = pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(piece))
+                for position, encoder in encoders.items():
+                    encoder.add_coded(*_coded(cells.take(pa.array(first[right] + position)), position == width - 1))
+            except (pa.ArrowException, UnicodeDecodeError):  # no UTF-8
+                return None
+            for at in wrong[: MOST_BAD_ROWS_KEPT - len(bad_rows)].tolist():
+                bad_rows.append(wrong_width(source, line + at, int(widths[at]), width))
+            n_bad += len(wrong)
+            lines.append(right + line)
+            line += len(widths)
+            bar.update(len(widths))
+    columns = {position: encoder.column(strip=not keep_spaces) for position, encoder in encoders.items()}
+    return [columns[position] for position in positions], np.concatenate(lines), bad_rows, n_bad
+
+
+def _pieces(data: bytes) -> Iterator[NDArray[np.uint8]]:
+    """Return the lines below the first, many at a time."""
+    start = data.index(b"\n") + 1
+    while start < len(data):
+        end = data.find(b"\n", start + _PIECE) + 1 or len(data)
+        yield np.frombuffer(data, np.uint8, end - start, start)
+        start = end
+
+
+def _cut(piece: NDArray[np.uint8], delimiter: str) -> tuple[NDArray[np.int32], NDArray[np.intp]] | None:
+    """Return where cells begin, each up to its end, and the number of the first cell of every row.
+
+    Both go one beyond the last. Returns None if a cell goes over several lines, or a line over two gigabytes.
+    """
+    if len(piece) > np.iinfo(np.int32).max:
+        return None
+    newlines = piece == _NEWLINE
+    ends = np.flatnonzero(newlines | (piece == ord(delimiter)))
+    ends_row = newlines[ends]
+    quotes = piece == _QUOTE
+    if quotes.any():
+        inside = np.cumsum(quotes, dtype=np.uint8)[ends] % 2 == 1
+        if (inside & ends_row).any():
+            return None
+        ends, ends_row = ends[~inside], ends_row[~inside]
+    if not newlines[-1]:  # the last line of the file
+        ends, ends_row = np.append(ends, len(piece) - 1), np.append(ends_row, True)
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    np.add(ends, 1, out=offsets[1:], casting="same_kind")
+    return offsets, np.append(0, np.flatnonzero(ends_row) + 1)
+
+
+def _is_odd(row: bytes, n_more: int, delimiter: bytes) -> bool:
+    """Whether a row of a wrong width is blank, or has only empty cells too many: such rows do no harm."""
+    bare = row.replace(b'"', b"").rstrip(b"\r\n ")
+    return not row.strip() or (n_more > 0 and bare.endswith(delimiter * n_more))
+
+
+def _coded(cells: Any, is_last: bool) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the cells of a column as codes and the values that they stand for."""
+    column = cells.dictionary_encode()
+    values: list[str] = column.dictionary.to_pylist()
+    bare = (value.rstrip("\r\n") if is_last else value[:-1] for value in values)
+    return column.indices.to_numpy(), [value.strip('"') for value in bare]
+
+
+def _plainly_quoted(data: bytes, delimiter: str) -> bool:
+    """Whether every quote stands at the very beginning or end of a cell, by turns."""
+    if b'"' not in data:
+        return True
+    whole = np.frombuffer(data, np.uint8)
+    before = np.zeros(256, bool)
+    before[[ord(delimiter), 10]] = True
+    after = before.copy()
+    after[13] = True
+    opening = True
+    for start in range(0, len(whole), _PIECE):
+        quotes = np.flatnonzero(whole[start : start + _PIECE] == 34) + start
+        if len(quotes) == 0:
+            continue
+        opens = np.zeros(len(quotes), bool)
+        opens[0 if opening else 1 :: 2] = True
+        first, last = quotes[opens], quotes[~opens]
+        if not (before[whole[first - 1]] | (first == 0)).all():
+            return False
+        if not (after[whole[np.minimum(last + 1, len(whole) - 1)]] | (last == len(whole) - 1)).all():
+            return False
+        opening ^= len(quotes) % 2 == 1
+    return opening
 
 
 def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import one_of, with_column, with_columns
 from nearer.formats.answers import KINDS
 from nearer.formats.column_names import SYNONYMS, by_plain, families, numbered
+from nearer.formats.faults import one_of, with_column, with_columns
 from nearer.formats.layouts import (
     ANSWERS,
     EXTRAS,

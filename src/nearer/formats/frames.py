@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from nearer.formats.table import Column, Encoder, Loaded, Table, cell, encode
-from nearer.formats.unpacking import refuse_growth
+from nearer.formats.text import refuse_growth
 
 _BYTES_OF_A_CODE = 4
 _PEEKED = 1000  # rows that show what a column holds

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import one_of
 from nearer.formats.answer_codes import Coding, UnclearCoding
 from nearer.formats.answers import Kind
-from nearer.formats.faults import Faults
+from nearer.formats.faults import Faults, one_of
 from nearer.formats.kinds import Expansion
 from nearer.formats.lists import join_columns, positions, read_lists, readings
 from nearer.formats.objects import LONGEST_LABEL, Objects

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
-from nearer.data.row_values import refuse_all_zero
+from nearer.data.labels import refuse_all_zero
 from nearer.formats.answer_codes import Coding
 from nearer.formats.answers import KINDS, Answers, Kind
 from nearer.formats.faults import Faults, gather_bad
-from nearer.formats.inert import restored
 from nearer.formats.layouts import LAYOUTS, NEAR_FAR, Found, Roles
 from nearer.formats.numbers import in_proportion, read_numbers
 from nearer.formats.objects import spread
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.table import Column, Loaded, Table, merged
+from nearer.formats.text import restored
 
 TRIPLET = ("anchor", "near", "far")
 LABELS = ("annotator", "trial")

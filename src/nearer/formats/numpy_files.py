@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.formats.unpacking import GrowsTooLarge, members
+from nearer.formats.text import GrowsTooLarge, members
 
 _MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
 _NAMES = ("objects", "names", "object_names", "items")

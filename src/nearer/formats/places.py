@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.frame_columns import plain
-from nearer.formats.advice import one_of
 from nearer.formats.answer_codes import Coding, UnclearCoding, candidates, integer, is_coded, spelled
 from nearer.formats.column_names import ORDINALS
-from nearer.formats.faults import Faults
+from nearer.formats.faults import Faults, one_of
 from nearer.formats.table import Codes, Column, shortened
 
 UNDECIDED = -2

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import kinds
-from nearer.formats.advice import as_column, one_of, without
 from nearer.formats.answer_codes import Coding, UnclearCoding, spelled
 from nearer.formats.answers import Kind
-from nearer.formats.faults import Faults
+from nearer.formats.faults import Faults, as_column, one_of, without
 from nearer.formats.grids import read_grid, read_ranking
 from nearer.formats.kinds import Expansion
 from nearer.formats.layouts import NEAR_FAR, PAIRS, TWO, Found

@@ -13,25 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.formats import native
-from nearer.formats.advice import as_column, one_of
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind
 from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.delimited import delimited_table, without_preamble
-from nearer.formats.faults import Faults, gather_bad
+from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.finding_columns import Unclear, find_columns
 from nearer.formats.frames import frame_table, parquet_table
-from nearer.formats.inert import restored
 from nearer.formats.json_records import json_table
 from nearer.formats.layouts import TWO, Found
 from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
-from nearer.formats.prompt_columns import no_objects
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
-from nearer.formats.text import as_utf8, read_bytes
-from nearer.formats.unused_columns import told, with_columns
+from nearer.formats.text import as_utf8, read_bytes, restored
+from nearer.formats.unused_columns import no_objects, told, with_columns
 from nearer.formats.whole_numbers import with_whole_numbers
 
 Preset = Literal["salmon", "jspsych", "cblearn"]

@@ -1,15 +1,89 @@
-"""Bytes of a file: what they are, and UTF-8 text of them.
+"""Bytes of a file: what they are, and UTF-8 text of them; cells that a spreadsheet would run, made inert and back.
 
 What a file is, is told by its first bytes and not by its name: people rename spreadsheets to .csv.
+
+Compressed files are unpacked no further than answers of people would grow. Answers become 5 to 15 times larger when
+they are unpacked, even a list of all triplets in order; a file made to fill the memory, up to 1000 times. What grows
+beyond 16 MB and 200 times its size is refused as soon as it does, whatever sizes the file itself claims.
+
+Spreadsheets take a cell that begins with = + - @, a tab or a carriage return for a formula. Such labels are written
+with an apostrophe before them, as are labels that begin with apostrophes and one of these, so that one apostrophe
+less gives back exactly what was there. Files written here are known by their column ``nearer_kind``.
 """
 
 from __future__ import annotations
 
 import codecs
+import gzip
+import io
 import re
+import zipfile
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from nearer.formats.unpacking import unzipped
+from nearer.formats.table import Column, merged
+
+_ALWAYS, _MOST_TIMES = 2**24, 200
+_MOST_BYTES = 2**32
+_PIECE = 2**22
+_GZIP = b"\x1f\x8b"
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_READABLE = "save the answers as CSV, TSV, Parquet, JSON lines or npz"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_INERT = re.compile(r"'+[=+\-@\t\r]")
+
+
+class GrowsTooLarge(ValueError):
+    """A compressed file that would fill the memory."""
+
+
+def unzipped(data: bytes, source: str) -> bytes:
+    """Return what a gzip file holds, or the bytes themselves if they are none."""
+    if not data.startswith(_GZIP):
+        return data
+    unpacked = io.BytesIO()
+    try:
+        packed = io.BytesIO(data)
+        with gzip.open(packed) as file:
+            while piece := file.read(_PIECE):
+                unpacked.write(piece)
+                refuse_growth(unpacked.tell(), packed.tell(), source)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{source} is a gzip file that is not whole: {error}; copy or download it again") from error
+    if unpacked.getvalue()[:2] in (b"PK", _GZIP):
+        raise ValueError(f"{source} is packed twice; unpack it once")
+    return unpacked.getvalue()
+
+
+def members(data: bytes, ending: str, source: str) -> Iterator[tuple[str, bytes]]:
+    """Return names and contents of the files in a zip archive whose names have that ending."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = [entry for entry in archive.infolist() if entry.filename.endswith(ending)]
+        # Together: members may share their packed bytes.
+        refuse_growth(sum(entry.file_size for entry in entries), len(data), source)
+        for entry in entries:
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"{entry.filename} is packed in a way that np.savez never uses")
+            with archive.open(entry) as file:
+                # By the size: without one, read() unpacks all there is before it looks at what was claimed.
+                yield entry.filename.removesuffix(ending), file.read(entry.file_size)
+
+
+def refuse_growth(n_unpacked: int, n_packed: int, source: str) -> None:
+    """Refuse bytes that become more than any file of answers would."""
+    if n_unpacked <= max(_ALWAYS, n_packed):
+        return
+    remedy = "unpack it first, or save it as Parquet"
+    if n_unpacked > _MOST_TIMES * n_packed:
+        raise GrowsTooLarge(
+            f"{source} grows to more than {_MOST_TIMES} times its size when it is unpacked, as no file of answers "
+            f"does, and was left alone; if it is one, {remedy}"
+        )
+    if n_unpacked > _MOST_BYTES:
+        raise GrowsTooLarge(f"{source} unpacks to more than 4 GB; {remedy}")
+
 
 _FOREIGN = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
@@ -25,8 +99,6 @@ _FOREIGN = (
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"\x80\x04\x95", "a pickle, which is never opened"),
 )
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_READABLE = "save the answers as CSV, TSV, Parquet, JSON lines or npz"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -115,3 +187,30 @@ def _western(data: bytes) -> str:
         return data.decode("cp1252")
     except UnicodeDecodeError:  # five bytes mean nothing in Windows-1252
         return data.decode("latin-1")
+
+
+def inert(label: str) -> str:
+    """Return a label as it is written into a cell.
+
+    Examples
+    --------
+    >>> inert("=cmd()"), inert("cat")
+    ("'=cmd()", 'cat')
+    """
+    return f"'{label}" if _FORMULA.match(label) else label
+
+
+def original(cell: Any) -> Any:
+    """Return the label that was written as a cell.
+
+    Examples
+    --------
+    >>> original("'=cmd()"), original("'tis")
+    ('=cmd()', "'tis")
+    """
+    return cell[1:] if isinstance(cell, str) and _INERT.match(cell) else cell
+
+
+def restored(column: Column) -> Column:
+    """Return a column with all its labels as they were."""
+    return merged(column.codes, [original(value) for value in column.values])

@@ -1,7 +1,7 @@
 """Writing answers: files of our own, and those of other programs.
 
 Every file has a row a comparison. In text files, cells that a spreadsheet would take for formulas are made inert (see
-`nearer.formats.inert`), and labels are text when they come back; Parquet and npz keep integers.
+`nearer.formats.text`), and labels are text when they come back; Parquet and npz keep integers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.formats.answers import Answers
-from nearer.formats.inert import inert
 from nearer.formats.layouts import NEAR_FAR
 from nearer.formats.native import TRIPLET
+from nearer.formats.text import inert
 
 _SUFFIXES = {
     None: (".csv", ".tsv", ".parquet", ".pq", ".npz"),

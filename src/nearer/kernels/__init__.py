@@ -13,7 +13,7 @@ would take four times as long to compile and do not survive a fork.
 Importing this package takes numba's 0.4 seconds: callers import it where they need it.
 """
 
-from nearer.data.packed import Rows
+from nearer.data.rows import Rows
 from nearer.kernels.compiling import default_threads
 from nearer.kernels.gram import normal_cg
 from nearer.kernels.points import evaluate, mentions, pull, squared_distances, unite

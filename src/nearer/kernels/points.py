@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.packed import Rows
+from nearer.data.rows import Rows
 from nearer.kernels.compiling import blocks, loop, part, run
 from nearer.losses import Compiled
 

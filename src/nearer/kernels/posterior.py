@@ -85,10 +85,11 @@ def logarithms(x, count, result, bits):
 
 @in_order
 def place_objects(q, exposure, n_people, axes, lengths, factors, points):
-    """Set ``points`` (n, p or more) to the map of q; also the spread of each axis, squared lengths and factors before scaling.
+    """Set ``points`` (n, p or more) to the map of q.
 
-    The spreads exp(sigma u) are normalized to a sum of squares of 1. An object of coordinates y is scaled to length
-    |y|^radius times exp(omega v + gamma exposure).
+    Also the spread of each axis, squared lengths and factors before scaling. The spreads exp(sigma u) are normalized to
+    a sum of squares of 1. An object of coordinates y is scaled to length |y|^radius times exp(omega v + gamma
+    exposure).
     """
     n, p = len(exposure), len(axes)
     numbers = n * p + p + n + 2 * n_people
@@ -279,7 +280,7 @@ def answering(q, first, n_people, slopes, lapses):
 
 @in_order
 def _learn(q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total):
-    """Set the gradient by people and numbers, but those of the map, to which their priors are added; return ``total``."""
+    """Set the gradient by people and by all numbers, those of the map with their priors; return ``total``."""
     numbers = first + 2 * n_people
     kernel = np.exp(q[numbers + 3])
     for a in range(2, 9):

@@ -2,9 +2,8 @@
 
 from nearer.planning.design import Design
 from nearer.planning.errors import PredictedError, predict_error
-from nearer.planning.figure import plot_plan
 from nearer.planning.noise import NoiseEstimate, estimate_noise
-from nearer.planning.plans import Plan, plan
+from nearer.planning.plans import Plan, plan, plot_plan
 from nearer.planning.theorem import theorem_bound, theorem_excess
 
 __all__ = [

@@ -13,15 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.common.arrays import FloatArray, checked_points
 from nearer.common.parameters import check_integer, check_level
-from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import Against, Design
 from nearer.planning.simulation import Asked, World, joined, make_world
-from nearer.problems.distances import error_from_margins
+from nearer.problems.margins import error_from_margins
 
 _TESTED = 4000  # answers that a map is judged by
 _FEWEST_TESTED = 100

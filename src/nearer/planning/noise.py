@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
-from nearer.common.progress import progress_bar
 from nearer.common.randomness import RandomState
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.embedding import TSTE
 from nearer.planning.design import Design, NoiseModel
 from nearer.planning.errors import Replication, check_run, generators, learned_margins
-from nearer.problems.distances import error_from_margins
+from nearer.problems.margins import error_from_margins
 
 _SHARES = (1 / 8, 1 / 4, 1 / 2)  # of the answers, to learn from
 _MOST_ANSWERS = 20_000  # to learn from: a fit then takes a fraction of a second

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState
-from nearer.common.words import counted, digits, level_of, money, percent
+from nearer.common.words import counted, digits, figure, interval, level_of, money, percent
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import MOST_COMPARISONS, Against, Design
 from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
 from nearer.planning.search import SizeSearch
 from nearer.planning.theorem import theorem_bound, theorem_excess
+from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
 _CHANCE = 0.5
@@ -96,7 +100,7 @@ class Plan:
         design = self.design
         lines = [
             f"About {counted(self.n_answers, 'answer')} bring the error {measured_on(self.against)} down to "
-            f"{self.target_error:.3f}; {level_of(self.level)} of simulated studies need {digits(self.low)} to "
+            f"{figure(self.target_error)}; {level_of(self.level)} of simulated studies need {digits(self.low)} to "
             f"{digits(self.high)}.",
         ]
         if self.n_comparisons > self.n_answers:
@@ -114,7 +118,7 @@ class Plan:
 
     def _curve(self) -> list[str]:
         rows = zip(self.sizes.tolist(), self.errors, self.lows, self.highs, strict=True)
-        lines = [f"{digits(size):>9}  {error:.3f}  ({low:.3f} to {high:.3f})" for size, error, low, high in rows]
+        lines = [f"{digits(size):>9}  {figure(error)}  ({interval(low, high)})" for size, error, low, high in rows]
         return [f"  answers  error  ({level_of(self.level)} of studies)", *lines, *floor_of(self.floor)]
 
     def _theorem(self) -> list[str]:
@@ -123,7 +127,7 @@ class Plan:
         if allowed >= 1:
             return []
         return [
-            f"Theorem 1 of the paper: with so many comparisons the risk is at most {allowed:.3f} above the least "
+            f"Theorem 1 of the paper: with so many comparisons the risk is at most {figure(allowed)} above the least "
             "possible, in the worst case."
         ]
 
@@ -228,7 +232,7 @@ def measured_on(against: Against) -> str:
 def floor_of(floor: float) -> list[str]:
     """Say which error no map gets below, if there is one."""
     wrong = f"{percent(floor)} of the new answers are wrong themselves"
-    return [f"No map can do better than {floor:.3f}: {wrong}."] if floor else []
+    return [f"No map can do better than {figure(floor)}: {wrong}."] if floor else []
 
 
 def check_price(price: float | None) -> None:
@@ -253,7 +257,53 @@ def _check_target(target_error: float, floor: float, design: Design) -> None:
         else "errors stay above 0"
     )
     raise ValueError(
-        f"an error of {target_error:.3f} is out of reach: {why}; aim at {_least(floor):.3f} or more (--target, "
+        f"an error of {figure(target_error)} is out of reach: {why}; aim at {figure(_least(floor))} or more (--target, "
         "target_error)"
         + (", or ask for the error without their noise (--against truth, against='truth')" if floor else "")
     )
+
+
+def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Draw the error of simulated studies against their size, and where it meets the target.
+
+    Parameters
+    ----------
+    plan : Plan
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from nearer.embedding import TSTE
+    >>> from nearer.planning import Design, plan
+    >>> quick = TSTE(n_components=2, trace=0.02)
+    >>> ax = plot_plan(plan(Design(15, 2), 0.2, estimator=quick, n_replications=2, random_state=0))
+    >>> ax.get_xlabel()
+    'answers'
+    """
+    if ax is None:
+        ax = new_figure(6.4, 4.2).add_subplot()
+    line, band = PALETTE["DMOE"], PALETTE["GNMDS"]
+    ax.fill_between(plan.sizes, plan.lows, plan.highs, color=line, alpha=0.15, linewidth=0)
+    ax.plot(plan.sizes, plan.errors, color=line, marker="o", markersize=4, linewidth=1.6)
+    ax.axvspan(plan.low, plan.high, color=band, alpha=0.12, linewidth=0)
+    ax.axvline(plan.n_answers, color=band, linewidth=1.2)
+    ax.axhline(plan.target_error, color=band, linewidth=1.2, linestyle="--")
+    ax.set_xscale("log")
+    ax.set_xlim(plan.sizes[0], plan.sizes[-1])
+    ax.set_ylim(0, None)
+    ax.set_xticks(plan.sizes, [digits(size) for size in plan.sizes.tolist()], rotation=35, ha="right")
+    ax.minorticks_off()
+    left: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9}
+    ax.annotate(f"target {figure(plan.target_error)}", (0, plan.target_error), (6, -12), color=INK, **left)
+    if plan.floor:
+        ax.axhline(plan.floor, color=FAINT, linewidth=1.0, linestyle=":")
+        ax.annotate(f"floor {figure(plan.floor)}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
+    ax.set_xlabel("answers", color=INK)
+    ax.set_ylabel("error on new answers" if plan.against == "answers" else "error against the true order", color=INK)
+    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} to {digits(plan.high)})"
+    ax.set_title(title, color=INK, fontsize=11, loc="left")
+    return plain(ax)

@@ -16,8 +16,8 @@ from sklearn.isotonic import IsotonicRegression
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
-from nearer.common.progress import progress_bar
-from nearer.common.words import digits
+from nearer.common.telling import progress_bar
+from nearer.common.words import digits, figure
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import Against
 from nearer.planning.errors import Replication
@@ -86,9 +86,9 @@ class SizeSearch:
     def _check_size(self, wanted: int, tried: int, error: float) -> None:
         if wanted > self.most_answers:
             raise ValueError(
-                f"target_error={self.target:.3f} is not reached by {digits(tried)} answers: simulated studies still "
-                f"err by {error:.3f}. {digits(wanted)} would be more than most_answers={self.most_answers}; aim "
-                "higher, or raise it"
+                f"target_error={figure(self.target)} is not reached by {digits(tried)} answers: simulated studies "
+                f"still err by {figure(error)}. {digits(wanted)} would be more than most_answers={self.most_answers}; "
+                "aim higher, or raise it"
             )
 
     def _errors(

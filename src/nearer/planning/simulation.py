@@ -22,7 +22,7 @@ from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.planning.design import Design
-from nearer.problems.distances import pair_distances
+from nearer.problems.margins import pair_distances
 
 Bools = NDArray[np.bool_]
 

@@ -1,7 +1,8 @@
 """Bayesian maps: what is believed before and after the comparisons.
 
-Data flows one way: answers -> model (answers and priors -> a density) -> settling, nuts or
-variational (a density -> draws) -> maps (draws -> chances and dimensions), with diagnostics beside. `nearer.embedding.PosteriorEmbedding` is what to use.
+Data flows one way: answers -> model (answers and priors -> a density) -> settling, nuts or variational (a density ->
+draws) -> maps (draws -> chances and dimensions), with diagnostics beside. `nearer.embedding.PosteriorEmbedding` is what
+to use.
 """
 
 from nearer.posterior.diagnostics import Diagnosis, diagnose

@@ -22,6 +22,8 @@ _LENGTH = 4.0  # of the path on which a chain forgets its direction, in units of
 _FIRST_STEP = 0.1  # in the same units
 _TUNED_EVERY = 5  # steps
 _TOO_FAR = 0.3  # variance of the energy's error at which a chain goes back
+_MUCH_WORK, _VERY_MUCH_WORK = 600_000, 6_000_000
+_TOO_LONG, _MOST_ATTEMPTS = 4.0, 3  # times the error that is aimed at, where steps are shortened; and how often
 _WINDOWS = (0.3, 0.85)  # shares of the warm-up: scales are learned between them
 
 
@@ -54,6 +56,23 @@ class Microcanonical:
     error: float = 2e-4
     n_starts: int = 4
     n_climb: int = 80
+
+    @classmethod
+    def for_work(cls, work: int) -> Microcanonical:
+        """Return settings for so many comparisons times dimensions: where each step takes long, fewer of them.
+
+        With many comparisons an object the posterior is narrow, and few draws tell as much.
+        """
+        if work <= _MUCH_WORK:
+            return cls()
+        if work <= _VERY_MUCH_WORK:
+            return cls(n_chains=2, n_warmup=600, n_steps=3000, n_starts=2, n_climb=60)
+        return cls(n_chains=2, n_warmup=400, n_steps=1000, thin=10, n_starts=1, n_climb=40)
+
+    @classmethod
+    def for_judging(cls) -> Microcanonical:
+        """Return settings that are enough for predictions."""
+        return cls(n_chains=2, n_warmup=500, n_steps=2000, n_starts=2)
 
     def __post_init__(self) -> None:
         for name, least in (("n_chains", 1), ("n_warmup", 100), ("thin", 1), ("n_starts", 1), ("n_climb", 10)):
@@ -94,24 +113,52 @@ class Chain:
         self._tune(self.settings.n_warmup - second)
 
     def go_on(self, n_steps: int) -> None:
-        """Draw."""
-        for _ in range(n_steps // self.settings.thin):
-            self._walk(self.settings.thin, np.inf)
-            self.draws.append(self.unknowns.copy())
-            self.values.append(self.value)
+        """Draw.
 
-    def _walk(self, n_steps: int, most: float) -> float:
-        """Take so many steps, or turn back if the error of the energy, which is returned, is not below ``most``."""
+        Where the posterior turns out to be narrower than the warm-up saw, and steps are too long for it, the chain
+        shortens them and draws again.
+        """
+        wanted = len(self.draws) + n_steps // self.settings.thin
+        for _ in range(_MOST_ATTEMPTS):
+            error = self._draw_until(wanted)
+            if error <= _TOO_LONG * self.settings.error:
+                return
+            self.step *= (self.settings.error / error) ** (1 / 6)
+            self.draws, self.values = [], []
+        self._draw_until(wanted)
+
+    def _draw_until(self, wanted: int) -> float:
+        """Draw until there are so many; return the median error of the energy."""
+        errors = []
+        while len(self.draws) < wanted:
+            error = self._walk_back(self.settings.thin)
+            errors.append(error)
+            if error < _TOO_FAR:
+                self.draws.append(self.unknowns.copy())
+                self.values.append(self.value)
+        return float(np.median(errors))
+
+    def _walk_back(self, n_steps: int) -> float:
+        """Take steps, but turn back where they have left the region that such steps can follow, and shorten them.
+
+        Going on from there, it would come to the same place again, with ever shorter steps.
+        """
+        before = self.unknowns.copy(), -self.velocity, self.gradient.copy(), self.value
+        error = self._walk(n_steps)
+        if not error < _TOO_FAR:
+            self.unknowns, self.velocity, self.gradient, self.value = before
+            self.step *= 0.9
+            return np.inf
+        return error
+
+    def _walk(self, n_steps: int) -> float:
         from nearer.kernels import microcanonical
 
-        before = self.unknowns.copy(), -self.velocity, self.gradient.copy(), self.value
         length = _LENGTH * np.sqrt(self.size)
         self.value, error = microcanonical.walk(
             self.unknowns, self.velocity, self.gradient, self.value, self.step, length, self.scales, n_steps, self.rng,
             self.arguments,
         )  # fmt: skip
-        if not error < most * self.size:  # not a number, for one; going on, it would come to the same place again
-            self.unknowns, self.velocity, self.gradient, self.value = before
         self.n_steps += n_steps
         self.advance(n_steps)
         return float(error) / self.size
@@ -120,7 +167,7 @@ class Chain:
         """Adapt the step; return scales: the root of the deviation of unknowns over that of the gradients."""
         steps, moments = [], Moments(self.size)
         for _ in range(n_steps // _TUNED_EVERY):
-            error = self._walk(_TUNED_EVERY, _TOO_FAR)
+            error = self._walk_back(_TUNED_EVERY)
             if not error < _TOO_FAR:
                 self.step *= 0.5
                 continue

@@ -163,28 +163,6 @@ def draws_of(model: Model, unknowns: FloatArray) -> Draws:
     return Draws(points, np.exp(numbers[2]) * (1 + kernel), 2 * kernel, expit(numbers[4]))
 
 
-def each_as_someone(model: Model, unknowns: FloatArray, draws: Draws, rng: np.random.Generator) -> Draws:
-    """Return draws in each of which someone answers, anyone as often as in the study: their mean is that of people."""
-    n_people, answers = model.answers.n_people, model.answers
-    if n_people == 0:
-        return draws
-    counts = np.bincount(answers.people, answers.total_weights, n_people)
-    slopes, lapses = people_of(model, unknowns)
-    someone = np.arange(len(draws)), rng.choice(n_people, size=len(draws), p=counts / counts.sum())
-    return Draws(draws.points, slopes[someone], draws.offsets, lapses[someone])
-
-
-def people_of(model: Model, unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return slope and lapse rate of each person in each draw, (k, people) each."""
-    n, p, n_people = model.n_objects, model.n_components, model.answers.n_people
-    first = n * p + p + n
-    numbers = unknowns[:, -len(NUMBERS) :].T
-    steeper = np.exp(numbers[7])[:, None] * unknowns[:, first : first + n_people]
-    careless = np.exp(numbers[8])[:, None] * unknowns[:, first + n_people : first + 2 * n_people]
-    slopes: FloatArray = np.exp(numbers[2][:, None] + steeper) * (1 + np.exp(numbers[3]))[:, None]
-    return slopes, expit(numbers[4][:, None] + careless)
-
-
 def times_asked(comparisons: Comparisons) -> FloatArray:
     """Return in how many trials, by their weight, each object comes up, (n,).
 

@@ -79,6 +79,10 @@ class Sampled:
     n_divergent : int
         Trajectories, after the warm-up, that left the region where the step can follow the density.
     interrupted : bool
+    vote_error : float
+        The standard error of a predicted probability, on average over questions; NaN where it is not known.
+    n_replaced : int
+        Chains that began anew, because they predicted clearly worse than the others.
     """
 
     unknowns: FloatArray
@@ -86,6 +90,8 @@ class Sampled:
     n_steps: int
     n_divergent: int
     interrupted: bool = False
+    vote_error: float = float("nan")
+    n_replaced: int = 0
 
 
 def sample(

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +29,10 @@ from nearer.posterior.model import Model, draws_of
 from nearer.posterior.nuts import Sampled
 
 _AWAKE = 0.1  # seconds
-_ROUND = 1000  # steps of each chain between two looks at the predictions
+_ROUND = 1000  # steps of each chain between two looks at the predictions, or a fourth of all
 _N_QUESTIONS, _N_PAIRS = 1000, 50
-_WORST_RHAT = 1.06
+_WORST_RHAT, _FAIR_RHAT = 1.06, 1.09
+_BEYOND_DOUBT = 0.2  # of the tolerance
 _JUDGED = 4000  # answers by which chains are compared
 _CLEARLY = 3.0  # standard errors
 _CLIMBING, _WARMING = 0.3, 0.6  # shares of the budget after which starts, and warm-up, must be done
@@ -95,6 +97,7 @@ class _Run:
         self.chains: list[Chain] = []
         self.climbs: list[Climb] = []
         self.n_replaced = 0
+        self.vote_error = float("nan")
         self.questions, self.pairs = self._questions()
 
     def result(self, starts: Sequence[FloatArray]) -> Sampled:
@@ -117,11 +120,11 @@ class _Run:
         for rng in self.rngs[: settings.n_starts]:
             start = given.pop(0) if given else model.start(rng)
             self.climbs.append(Climb(model, start, rng, lambda: self._advance(0)))
-        self._all([lambda climb=climb: climb.go(settings.n_climb, FIRST_RATE, FIRST_RATE) for climb in self.climbs])
+        self._all([partial(climb.go, settings.n_climb, FIRST_RATE, FIRST_RATE) for climb in self.climbs])
         self.climbs.sort(key=lambda climb: -climb.height)
         better = self.climbs[: max(len(self.climbs) // 2, 1)]
         last = FIRST_RATE * _LAST_RATE
-        self._all([lambda climb=climb: climb.go(4 * settings.n_climb, FIRST_RATE, last) for climb in better])
+        self._all([partial(climb.go, 4 * settings.n_climb, FIRST_RATE, last) for climb in better])
         self.climbs = sorted(better, key=lambda climb: -climb.height)
 
     def _warm_up(self) -> None:
@@ -140,9 +143,10 @@ class _Run:
         self.bar.set_description("drawing")
         self._until(1.0)
         steps = 0
-        while steps < self.settings.n_steps and not self._late():
-            now = min(max(_ROUND, 4 * self.settings.thin), self.settings.n_steps - steps)
-            self._all([lambda chain=chain: chain.go_on(now) for chain in self.chains])
+        most, thin = self.settings.n_steps, self.settings.thin
+        while most - steps >= thin and not self._late():
+            now = min(max(min(_ROUND, most // 4), 4 * thin), most - steps)
+            self._all([partial(chain.go_on, now) for chain in self.chains])
             if self._late():
                 return
             steps += now
@@ -152,7 +156,11 @@ class _Run:
                     return
             judged = self._judge()
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {judged.rhat:.2f}")
-            if judged.error <= self.settings.tolerance and judged.rhat <= _WORST_RHAT:
+            self.vote_error = judged.error
+            # Where predictions have settled beyond doubt, more draws would not change what anybody sees.
+            beyond_doubt = judged.error <= self.settings.tolerance * _BEYOND_DOUBT
+            worst = _WORST_RHAT if not beyond_doubt else _FAIR_RHAT if steps <= now else np.inf
+            if judged.error <= self.settings.tolerance and judged.rhat <= worst:
                 return
 
     def _replace_worthless(self) -> bool:
@@ -179,7 +187,7 @@ class _Run:
         return bool(tasks)
 
     def _scores(self) -> tuple[FloatArray, FloatArray]:
-        """Return for each chain and answer its expected log-probability, had it not been seen, and whether it is wrong."""
+        """Return for each chain the log-probability of each answer, had it not been seen, and which are wrong."""
         rows, weights = self.model.answers.quadruplets, self.model.answers.total_weights
         some = self.rng.permutation(len(rows))[:_JUDGED]
         scores, wrong = [], []
@@ -266,4 +274,6 @@ class _Run:
             steps,
             0,
             interrupted,
+            self.vote_error,
+            self.n_replaced,
         )

@@ -1,8 +1,8 @@
 """A cheap approximation for large data: one normal distribution for each unknown, all independent.
 
-Its means and deviations maximize the evidence lower bound (`nearer.posterior.climbing`). With many comparisons an object
-the posterior is nearly normal and little is lost; correlations between unknowns are, so that it is too sure of itself
-where there are few.
+Its means and deviations maximize the evidence lower bound (`nearer.posterior.climbing`). With many comparisons an
+object the posterior is nearly normal and little is lost; correlations between unknowns are, so that it is too sure of
+itself where there are few.
 """
 
 from __future__ import annotations

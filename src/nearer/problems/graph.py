@@ -19,7 +19,7 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.graph import Graph
-from nearer.data.packed import Rows
+from nearer.data.rows import Rows
 from nearer.problems.points import FactoredProblem
 
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from nearer.common.arrays import FloatArray, PointArray
-from nearer.common.progress import progress_bar
 from nearer.common.randomness import stream
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.packed import Rows
+from nearer.data.rows import Rows
 from nearer.losses import Loss
 
 _MOST_FOR_EXACT = 300
@@ -207,7 +207,7 @@ class FactoredProblem:
     def held_out_error(self, points: PointArray) -> float:
         """Return the weighted share of held-out comparisons that the map gets wrong, ties counted half."""
         from nearer import kernels
-        from nearer.problems.distances import clear_ties, error_from_margins
+        from nearer.problems.margins import clear_ties, error_from_margins
 
         assert self.held_out is not None
         margins = clear_ties(*kernels.squared_distances(points, self.held_out, self.n_threads))

@@ -21,7 +21,7 @@ from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.graph import Graph
 from nearer.geometry import centred
-from nearer.problems.distances import pair_distances
+from nearer.problems.margins import pair_distances
 
 MOST_FOR_BOUND = 600  # objects: a set of eigenvalues at each step is not worth its time beyond
 _BLOCK = 4_000_000  # distances at a time

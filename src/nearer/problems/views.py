@@ -80,7 +80,7 @@ class Acts:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers(InMemory):
+class PackedAnswers(InMemory):
     """Comparisons in memory, with what every evaluation needs of them."""
 
     @cached_property
@@ -128,13 +128,13 @@ class Judged(NamedTuple):
     meant: FloatArray
 
 
-def judge(points: PointArray, mixture: Mixture, source: Answers, loss: LogRatio, softness: float = 1.0) -> Judged:
+def judge(points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio, softness: float = 1.0) -> Judged:
     """Return how far each act belongs to each of the views, points of shape (V, n, p), and how likely it is.
 
     Examples
     --------
     >>> line = np.array([[0.0], [1.0], [3.0]])
-    >>> answers = Answers(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]]))
+    >>> answers = PackedAnswers(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]]))
     >>> views = np.stack([line, line[[0, 2, 1]]])
     >>> judge(views, Mixture(np.array([0.5, 0.5]), 1e-6), answers, StudentT(1.0)).shares.round(2).tolist()
     [[0.83, 0.17], [0.17, 0.83]]
@@ -142,7 +142,7 @@ def judge(points: PointArray, mixture: Mixture, source: Answers, loss: LogRatio,
     return _judged(_log_chances(points, source, loss), mixture, source.acts, softness)
 
 
-def _log_chances(points: PointArray, source: Answers, loss: LogRatio) -> FloatArray:
+def _log_chances(points: PointArray, source: PackedAnswers, loss: LogRatio) -> FloatArray:
     """Return log S_v(q), (V, m)."""
     from nearer import kernels
 
@@ -175,7 +175,7 @@ class ViewsProblem(FactoredProblem):
 
     Examples
     --------
-    >>> answers = Answers(Comparisons.from_triplets([[0, 1, 2]]))
+    >>> answers = PackedAnswers(Comparisons.from_triplets([[0, 1, 2]]))
     >>> problem = ViewsProblem(answers, StudentT(1.0), mixture=Mixture.even(2))
     >>> value, gradient = problem.objective_and_gradient(np.zeros((6, 1)))
     >>> round(value, 3), gradient.shape
@@ -204,7 +204,7 @@ class ViewsProblem(FactoredProblem):
         """Return the mean of minus the log-likelihood, and its gradient."""
         from nearer import kernels
 
-        assert isinstance(self.source, Answers)
+        assert isinstance(self.source, PackedAnswers)
         assert isinstance(self.loss, LogRatio)
         views = points.reshape(len(self.mixture.weights), -1, points.shape[1])
         judged = judge(views, self.mixture, self.source, self.loss, self.softness)
@@ -221,7 +221,7 @@ class ViewsProblem(FactoredProblem):
         return value, np.concatenate(gradients) / self.total_weight
 
 
-def best_mixture(points: PointArray, mixture: Mixture, source: Answers, loss: LogRatio) -> Mixture:
+def best_mixture(points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio) -> Mixture:
     """Return the weights and the lapse rate of highest likelihood, given the maps: a fixed point of mean shares."""
     acts, each = source.acts, source.comparisons.sample_weight
     similar = _log_chances(points, source, loss)

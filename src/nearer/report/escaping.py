@@ -7,9 +7,13 @@ What the page's script reads passes through `json_block`, and the script hands i
 from __future__ import annotations
 
 import json
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # Inside <script>, HTML ends at "</script" and changes its rules at "<!--"; both begin with "<".
 _INERT = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
@@ -44,3 +48,22 @@ def json_block(value: Any) -> Markup:
     """
     plain = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     return Markup(plain.translate(_INERT))  # nothing is left in it that HTML would read
+
+
+def render(template: str, **content: Any) -> str:
+    """Return a template of the package, filled in."""
+    return _environment().get_template(template).render(content)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("nearer.report", "templates"),
+        autoescape=True,
+        finalize=writable,
+        undefined=StrictUndefined,  # a name that a template misspells is an error, not a gap
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

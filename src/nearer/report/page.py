@@ -18,17 +18,15 @@ from typing import Any
 from markupsafe import Markup
 
 from nearer.common.words import counted, level_of, percent
-from nearer.report import making as _making
 from nearer.report import sections as _sections
-from nearer.report.escaping import json_block
-from nearer.report.methods import methods
+from nearer.report.escaping import json_block, render
+from nearer.report.methods import citing, methods, settings
 from nearer.report.payload import payload
-from nearer.report.rendering import render
-from nearer.report.section import Content, Results, Section
+from nearer.report.sections import Content, Results, Section
 from nearer.report.thumbnails import read_thumbnails
 from nearer.report.verdict import verdict
 from nearer.report.wording import n_fitted
-from nearer.study.checked import checked
+from nearer.study.schema import checked
 
 # In the order in which they use each other.
 SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
@@ -106,9 +104,9 @@ def all_sections(results: Results) -> list[Section]:
         ("learning", "Would more answers help?", "beside.html", _sections.learning),
         ("dimensions", "Dimensions", "pair.html", _sections.dimensions),
         ("annotators", "Annotators", "table.html", _sections.annotators),
-        ("settings", "How it was made", "settings.html", _making.settings),
+        ("settings", "How it was made", "settings.html", settings),
         ("methods", "For a methods section", "copied.html", methods),
-        ("cite", "How to cite", "copied.html", _making.citing),
+        ("cite", "How to cite", "copied.html", citing),
     )
     return [
         Section(name, title, template, content)

@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from markupsafe import Markup
 
 from nearer.common.words import counted, digits, figure, interval, level_of, percent
-from nearer.evaluation.attainable import Best
-from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
+from nearer.evaluation.ceiling import Best
+from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
 from nearer.report import charts as _charts
 from nearer.report.payload import N_NEIGHBOURS
-from nearer.report.section import Content, Figure, Results, sentences
 from nearer.report.verdict import grade_predictions
 from nearer.report.wording import map_error, share_of_way
 
+Results: TypeAlias = Mapping[str, Any]
+#: What a template of a section is given.
+Content: TypeAlias = dict[str, Any]
 _LEVELS = ("error", "warning", "note", "good")  # the worst first
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: its anchor, its heading, and a template with what it is filled with."""
+
+    name: str
+    title: str
+    template: str
+    content: Content
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing with its caption."""
+
+    drawing: Markup
+    caption: str
+
+
+def sentences(*said: str) -> str:
+    """Return sentences as a paragraph; empty ones are left out."""
+    return " ".join(filter(None, said))
 
 
 def notes(results: Results) -> Content | None:
@@ -183,9 +211,22 @@ def dimensions(results: Results) -> Content | None:
     if choice:
         figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
         said += _about_choice(choice)
+    elif evidence := ((results["settings"] or {}).get("chosen") or {}).get("dimension_evidence"):
+        said += _about_evidence(evidence, len(results["embedding"][0]))
     else:
         said.append("The number of dimensions was not chosen by cross-validation in this run.")
     return {"figures": figures, "paragraphs": [sentences(*said)]}
+
+
+def _about_evidence(evidence: Sequence[float], shown: int) -> list[str]:
+    """Say which dimension the posterior calls for, and why the map may have fewer."""
+    likely = max(range(len(evidence)), key=evidence.__getitem__) + 1
+    words = [f"The answers call for {counted(likely, 'dimension')} (probability {percent(evidence[likely - 1])})."]
+    if shown < likely:
+        words.append(
+            f"The map shows {shown} of them, along which the places of objects can be told apart; predictions use all."
+        )
+    return words
 
 
 def _about_whiskers(choice: Mapping[str, Any]) -> str:

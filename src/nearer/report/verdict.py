@@ -5,7 +5,7 @@ that of the answers themselves, which contradict each other where a question was
 
     share of the way = (chance - error) / (chance - ceiling),
 
-with zero for a ceiling that is not known, or whose interval is vague (`nearer.evaluation.attainable`), which makes the
+with zero for a ceiling that is not known, or whose interval is vague (`nearer.evaluation.ceiling`), which makes the
 share a lower bound. Errors have intervals, and what is said must hold at their far ends: the share is *sure* when it is
 that of the upper end of the error, on the way to the lower end of the ceiling. Predictions are
 
@@ -42,8 +42,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from nearer.common.words import counted, digits, percent
-from nearer.evaluation.attainable import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
-from nearer.evaluation.reliability import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, reproduced
+from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
+from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, reproduced
 from nearer.report.wording import basis, held_out_unit, map_error, n_fitted, share_of_way
 
 Grade: TypeAlias = Literal["good", "fair", "poor", "unknown"]

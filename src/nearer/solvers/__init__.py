@@ -3,11 +3,11 @@
 from nearer.geometry import centred, embedding_from_gram
 from nearer.solvers.admm import ADMM
 from nearer.solvers.closed_form import ClosedForm
+from nearer.solvers.convex_steps import nearest_psd
 from nearer.solvers.driver import Outcome, Progress, Restarts, Solution, Solver, solve
 from nearer.solvers.lbfgs import Factored
 from nearer.solvers.paper import Paper
 from nearer.solvers.projected import Projected
-from nearer.solvers.psd import nearest_psd
 from nearer.solvers.svrg import SVRG
 
 __all__ = [

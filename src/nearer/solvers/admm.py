@@ -26,9 +26,8 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.problems.gram import Gram, Problem, require_prox, with_specificities
+from nearer.solvers.convex_steps import Own, penalty_prox, solve_normal_equations
 from nearer.solvers.driver import Outcome, Progress, Space
-from nearer.solvers.normal import Own, solve_normal_equations
-from nearer.solvers.psd import penalty_prox
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,8 @@ import numpy as np
 from nearer.common.arrays import FloatArray
 from nearer.losses import TwoSidedHinge
 from nearer.problems.gram import Gram, Problem
+from nearer.solvers.convex_steps import nearest_psd, shrink_spectrum, solve_normal_equations
 from nearer.solvers.driver import Outcome, Progress, Space
-from nearer.solvers.normal import solve_normal_equations
-from nearer.solvers.psd import nearest_psd, shrink_spectrum
 
 
 @dataclass(frozen=True, eq=False)

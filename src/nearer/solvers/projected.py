@@ -20,8 +20,8 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.problems.gram import Gram, Problem
+from nearer.solvers.convex_steps import nearest_psd
 from nearer.solvers.driver import Outcome, Progress, Space
-from nearer.solvers.psd import nearest_psd
 
 SUFFICIENT_DECREASE = 1e-2
 SMALLEST_CUT = 2.0**-40

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from nearer.common.words import counted, listed
 from nearer.formats.delimited import delimited_table
-from nearer.formats.inert import original
-from nearer.formats.text import as_utf8, read_bytes
+from nearer.formats.text import as_utf8, original, read_bytes
 
 _LABELS = ("object", "label", "name", "item", "stimulus", "id")
 

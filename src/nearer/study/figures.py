@@ -15,8 +15,7 @@ from nearer.common.words import digits, level_of, percent
 from nearer.evaluation.trend import CHANCE
 from nearer.geometry import ellipses_of
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
-from nearer.study.margins import margins_histogram
-from nearer.study.study import Study
+from nearer.study.study import Study, margins_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

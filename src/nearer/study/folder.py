@@ -15,11 +15,11 @@ import numpy as np
 from nearer.common.arrays import FloatArray
 from nearer.common.json_files import read_json
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.formats.inert import inert
+from nearer.formats.text import inert
 from nearer.storage import save_model
-from nearer.study.checked import checked
 from nearer.study.figures import FIGURES, draw_study
 from nearer.study.results import results_of
+from nearer.study.schema import checked
 from nearer.study.schema_checks import HINT
 from nearer.study.study import Study
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from nearer.evaluation.attainable import Best
+from nearer.evaluation.ceiling import Best
 from nearer.evaluation.trend import trend
 
 # Keys that came later; without them nothing is known of what they hold.

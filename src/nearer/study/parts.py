@@ -24,8 +24,7 @@ from nearer.evaluation.annotators import AnnotatorReliability, annotator_reliabi
 from nearer.evaluation.bootstrap import Bootstrap, bootstrap
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.dimension import DimensionChoice, choose_dimension
-from nearer.evaluation.held_out import HeldOutError, held_out_error
-from nearer.evaluation.judging import Judgeable
+from nearer.evaluation.held_out import HeldOutError, Judgeable, held_out_error
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
 from nearer.evaluation.reproducibility import SplitHalf, split_half
 from nearer.study.settings import RunSettings
@@ -89,7 +88,7 @@ def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[
 def _error(study: Study, seed: int) -> HeldOutError:
     settings = study.settings
     return held_out_error(
-        _as_fitted(settings, settings.estimator(study.n_components)),
+        _as_fitted(settings, settings.estimator(study.n_components).for_judging()),
         study.answers.comparisons,
         by=settings.by,
         level=settings.level,

@@ -11,10 +11,9 @@ from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.embedding.dmoe import search as tuning
-from nearer.embedding.dmoe.candidates import Given, paths
-from nearer.embedding.dmoe.paths import along
+from nearer.embedding.dmoe.paths import Given, along, paths
 from nearer.embedding.dmoe.search import CrossValidation, worth_tuning
-from nearer.problems.distances import error_from_margins
+from nearer.problems.margins import error_from_margins
 from nearer.solvers import ADMM
 from nearer.storage import load_model, save_model
 from nearer.streaming import ComparisonsFile

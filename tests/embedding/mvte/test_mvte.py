@@ -14,8 +14,8 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MVTE, TSTE
 from nearer.embedding.mvte.number import LEAST_GAIN
 from nearer.losses import StudentT
-from nearer.problems.distances import pair_distances
-from nearer.problems.views import Acts, Answers, Mixture, ViewsProblem, best_mixture, judge
+from nearer.problems.margins import pair_distances
+from nearer.problems.views import Acts, Mixture, PackedAnswers, ViewsProblem, best_mixture, judge
 from nearer.solvers import Outcome, solve
 from nearer.streaming import ComparisonsFile
 
@@ -52,7 +52,7 @@ def model():
 def problem(trials=None, softness=1.0):
     rows = Comparisons.from_triplets(ROWS[:60], weights=np.linspace(0.5, 2, 60), trials=trials)
     mixture = Mixture(np.array([0.3, 0.7]), 0.1)
-    return ViewsProblem(Answers(rows), StudentT(3.0), 0.01, mixture=mixture, softness=softness, n_threads=1)
+    return ViewsProblem(PackedAnswers(rows), StudentT(3.0), 0.01, mixture=mixture, softness=softness, n_threads=1)
 
 
 @pytest.mark.parametrize("trials", [None, np.arange(60) // 4])
@@ -88,7 +88,7 @@ def test_the_likelihood_is_that_of_the_mixture():
 
 
 def test_no_weights_or_lapse_rate_are_more_likely_than_the_best():
-    answers = Answers(Comparisons.from_triplets(ROWS[:500]))
+    answers = PackedAnswers(Comparisons.from_triplets(ROWS[:500]))
     views = np.random.default_rng(2).normal(size=(2, N, 2))
     best = best_mixture(views, Mixture.even(2), answers, StudentT(1.0))
     highest = judge(views, best, answers, StudentT(1.0)).likelihoods.sum()
@@ -142,11 +142,11 @@ def test_the_rows_of_a_trial_share_their_view():
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_the_number_of_views_is_found(n_views):
     if n_views == 2:
-        rows, which, _ = planted(600, n=12, seed=1)
+        rows, which, _ = planted(400, n=12, seed=1)
         answers = Comparisons.from_triplets(rows, trials=in_trials(which, 4))
     else:
         answers = sample_triplets(make_gaussian(12, 2, random_state=3), 500, random_state=0)
-    model = MVTE(alpha=7.0, n_init=3, random_state=0).fit(answers)
+    model = MVTE(alpha=7.0, n_init=2, random_state=0).fit(answers)
     assert model.n_views_ == n_views
     assert len(model.cv_results_["n_views"]) == n_views + 1
     gains, errors = model.cv_results_["gain"], model.cv_results_["gain_standard_error"]

@@ -4,8 +4,7 @@ import pytest
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian
 from nearer.lab.accuracy import DATA_SETS
-from nearer.lab.accuracy.real import draw_real, find_file
-from nearer.lab.accuracy.synthetic import LOGISTIC_SLOPE, Variant
+from nearer.lab.accuracy.datasets import LOGISTIC_SLOPE, Variant, draw_real, find_file
 from nearer.lab.accuracy.trial import trial_seed
 from nearer.lab.paper.protocol import MUSIC, SYNTHETIC, draw_trial
 from nearer.metrics import comparison_error

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from nearer.lab.accuracy import limit
+from nearer.lab.accuracy.datasets import Variant
 from nearer.lab.accuracy.figures import draw_errors
 from nearer.lab.accuracy.limit import known_numbers, posterior_vote
-from nearer.lab.accuracy.synthetic import Variant
 from nearer.lab.accuracy.trial import Truth
 from nearer.posterior import NUTS
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import draws_of, model_of
-from nearer.problems.distances import error_from_margins, pair_distances
+from nearer.problems.margins import error_from_margins, pair_distances
 
 
 @pytest.mark.parametrize(("slope", "flipped"), [(None, 0.1), (9.0, 0.0)])

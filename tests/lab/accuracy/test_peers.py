@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nearer.lab.accuracy.datasets import draw_real, load
 from nearer.lab.accuracy.peers import LOSSES, PEERS, fit_peers, fold_of_rows, peer_candidates
-from nearer.lab.accuracy.real import draw_real, load
 from nearer.lab.common.programs import MeasurementFailed
 
 

@@ -9,13 +9,11 @@ from scipy.stats import rankdata
 from nearer.cli.main import main
 from nearer.lab.accuracy import METHODS, entries
 from nearer.lab.accuracy.entries import ENTRIES
-from nearer.lab.accuracy.figures import plot_error_curves, plot_limit
-from nearer.lab.accuracy.maps import TUNED_PEERS, contests
-from nearer.lab.accuracy.rank_figure import plot_ranks
+from nearer.lab.accuracy.figures import plot_error_curves, plot_limit, plot_ranks
 from nearer.lab.accuracy.ranks import Ranking, critical_difference, rank_methods
 from nearer.lab.accuracy.report import chosen_data, chosen_methods
 from nearer.lab.accuracy.summary import calibration_rows, summary_rows
-from nearer.lab.accuracy.table import accuracy_text
+from nearer.lab.accuracy.table import TUNED_PEERS, accuracy_text, contests
 from nearer.plotting import new_figure
 
 

@@ -11,14 +11,13 @@ from nearer.embedding import STE, TSTE
 from nearer.lab.accuracy import DATA_SETS, AccuracyRun, Entry, Predictions, entries
 from nearer.lab.accuracy import run as run_module
 from nearer.lab.accuracy.calibration_table import expected_calibration_error
+from nearer.lab.accuracy.datasets import draw_real, load
 from nearer.lab.accuracy.entries import ENTRIES, plain
-from nearer.lab.accuracy.jobs import Job, fingerprint, judge, run_job
-from nearer.lab.accuracy.real import draw_real, load
-from nearer.lab.accuracy.run import one_thread_each
-from nearer.lab.common.running import Interrupted
-from nearer.lab.paper import tuning
+from nearer.lab.accuracy.run import Job, fingerprint, judge, one_thread_each, run_job
+from nearer.lab.common.records import Interrupted
+from nearer.lab.paper import methods as paper_methods
 from nearer.metrics import comparison_error
-from nearer.problems.distances import soft_error
+from nearer.problems.margins import soft_error
 from nearer.solvers import Factored
 
 OWN = ("Guess", "Knows")
@@ -164,7 +163,7 @@ def test_a_tuned_method_has_the_least_soft_error_over_folds_of_whole_answers(jud
 
 def test_few_answers_make_few_folds(judgments):
     trial = draw_real(load(judgments), 2, 0, 0, 6)
-    assert tuning._folds(trial.train, 0).get_n_splits() == 3
+    assert paper_methods._folds(trial.train, 0).get_n_splits() == 3
 
 
 def test_an_estimator_as_it_is_gets_the_dimension_and_is_judged_by_what_predict_uses(tiny):

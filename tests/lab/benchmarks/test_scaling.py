@@ -6,9 +6,8 @@ import pytest
 from nearer.cli.main import main
 from nearer.lab.benchmarks import scaling as scaling_module
 from nearer.lab.benchmarks import session
-from nearer.lab.benchmarks.measure import Measured
-from nearer.lab.benchmarks.scaling import Scaling, exponent, exponents, scaling_text
-from nearer.lab.benchmarks.scaling_figure import draw_scaling, plot_scaling
+from nearer.lab.benchmarks.scaling import Scaling, draw_scaling, exponent, exponents, plot_scaling, scaling_text
+from nearer.lab.benchmarks.session import Measured
 from nearer.lab.benchmarks.triplets import Size
 
 

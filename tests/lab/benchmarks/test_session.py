@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from nearer.lab.benchmarks import session
-from nearer.lab.benchmarks.measure import Measured, Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Measured, Session, Task
 from nearer.lab.benchmarks.triplets import Size
 from nearer.lab.common.programs import MeasurementFailed, Program
-from nearer.lab.common.running import Interrupted
+from nearer.lab.common.records import Interrupted
 
 PROGRAM = Program("nearer", "python", "1")
 TASKS = [Task(loss, Size(10, 50), 2, 0, repeat) for loss in ("STE", "GNMDS") for repeat in range(2)]

@@ -6,9 +6,8 @@ from helpers.fake_peer import make_peer
 
 from nearer.cli.main import main
 from nearer.lab.benchmarks import speed as speed_module
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.speed import Speed
-from nearer.lab.benchmarks.speed_table import speed_rows, speed_text
+from nearer.lab.benchmarks.session import Task
+from nearer.lab.benchmarks.speed import Speed, speed_rows, speed_text
 from nearer.lab.benchmarks.triplets import Size
 from nearer.lab.common.programs import Program
 
@@ -143,7 +142,7 @@ def test_a_peer_that_never_ends_and_one_that_fails(peer, tmp_path, capsys):
     assert "cblearn STE failed: MemoryError: a matrix of 20 GB." in report["notes"]
 
 
-def test_without_a_peer(tmp_path, capsys):
+def test_without_a_peer(tmp_path, ran, capsys):
     arguments = ["--losses", "GNMDS", "--sizes", "20x300", "--repeats", "1", "--no-peer", "--out", str(tmp_path)]
     assert main(["bench", "speed", *arguments]) == 0
     assert "cblearn was not measured" in capsys.readouterr().out

@@ -3,8 +3,8 @@ import sys
 import pytest
 from helpers.fake_peer import make_peer
 
-from nearer.lab.common import cblearn
-from nearer.lab.common.cblearn import cache_folder, peer_program
+from nearer.lab.common import programs
+from nearer.lab.common.programs import cache_folder, peer_program
 
 
 def test_a_given_python_is_asked_for_its_version(tmp_path):
@@ -40,7 +40,7 @@ def test_an_installation_is_made_once_and_one_that_was_stopped_is_made_again(mon
         elif len(commands) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(cblearn, "_call", install)
+    monkeypatch.setattr(programs, "_call", install)
     with pytest.raises(KeyboardInterrupt):
         peer_program()
     assert peer_program() == peer_program()

@@ -3,9 +3,9 @@ import pytest
 
 from nearer.common.randomness import stream
 from nearer.datasets import make_gaussian
-from nearer.lab.paper import SYNTHETIC, tuning
+from nearer.lab.paper import SYNTHETIC, methods
+from nearer.lab.paper.methods import Unit, run_unit
 from nearer.lab.paper.protocol import draw_trial
-from nearer.lab.paper.tuning import Unit, run_unit
 
 
 def codes(comparisons):
@@ -52,7 +52,7 @@ def test_every_method_gets_the_same_rows_and_folds(monkeypatch):
         np.random.default_rng().normal()
         raise Stop
 
-    monkeypatch.setattr(tuning, "tune", look)
+    monkeypatch.setattr(methods, "tune", look)
     for method in ("DMOE", "TSTE"):
         with pytest.raises(Stop):
             run_unit(SYNTHETIC, 0, Unit(200, 1, method))

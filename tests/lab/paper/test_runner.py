@@ -1,10 +1,9 @@
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.lab.common.records import read_records
-from nearer.lab.common.running import Interrupted
-from nearer.lab.paper import Experiment, Run, runner, table_rows, tuning
-from nearer.lab.paper.tuning import run_unit
+from nearer.lab.common.records import Interrupted, RecordFile
+from nearer.lab.paper import Experiment, Run, methods, runner, table_rows
+from nearer.lab.paper.methods import run_unit
 
 
 def load(seed):
@@ -21,6 +20,13 @@ def make_run(tmp_path):
         return Run(TINY, tmp_path / folder, **settings)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The records of a run that went to its end, and the file of them."""
+    run = Run(TINY, tmp_path_factory.mktemp("whole"), n_trials=2, methods=("DMOE", "STE"), n_jobs=1)
+    return run.execute(), run.path
 
 
 @pytest.fixture
@@ -44,25 +50,22 @@ def test_large_sizes_come_first(make_run):
     assert [unit.size for unit in make_run().units()] == [30] * 4 + [20] * 4
 
 
-def test_a_rerun_after_a_cut_goes_on_and_ends_with_the_same_table(make_run, ran):
-    whole = make_run("whole").execute()
-    assert len(ran) == 8
-    make_run("cut").execute()
-    path = make_run("cut").path
+def test_a_rerun_after_a_cut_goes_on_and_ends_with_the_same_table(make_run, ran, whole):
+    records, path = whole
     kept = path.read_bytes()
-    path.write_bytes(kept[: kept.rindex(b'"error"')])
-    del ran[:]
+    cut = make_run("cut").path
+    cut.write_bytes(kept[: kept.rindex(b'"error"')])
     resumed = make_run("cut").execute()
     assert ran == [make_run("cut").units()[-1]]
-    assert table(resumed) == table(whole)
-    assert len(read_records(path)) == 8
+    assert table(resumed) == table(records)
+    assert len(RecordFile(cut).read()) == 8
 
 
-def test_a_part_of_a_run_counts_for_the_whole(make_run, ran):
-    whole = make_run("whole").execute()
+def test_a_part_of_a_run_counts_for_the_whole(make_run, ran, whole):
     make_run("part", sizes=(20,), methods=("STE",)).execute()
+    assert len(ran) == 2
     del ran[:]
-    assert table(make_run("part").execute()) == table(whole)
+    assert table(make_run("part").execute()) == table(whole[0])
     assert len(ran) == 6
 
 
@@ -71,7 +74,7 @@ def test_other_seeds_and_other_grids_are_run_again(make_run, ran, monkeypatch):
     make_run(**small).execute()
     make_run(**small, seed=1).execute()
     assert len(ran) == 2
-    monkeypatch.setattr(tuning, "candidates", lambda *_: [{"trace": 0.2}])
+    monkeypatch.setattr(methods, "candidates", lambda *_: [{"trace": 0.2}])
     (record,) = make_run(**small).execute()
     assert len(ran) == 3
     assert record["settings"] == "STE(solver='projected', trace=0.2)"
@@ -79,7 +82,7 @@ def test_other_seeds_and_other_grids_are_run_again(make_run, ran, monkeypatch):
 
 def test_an_interrupt_says_what_is_kept(make_run, monkeypatch):
     def stop_at_third(experiment, seed, unit):
-        if len(read_records(make_run().path)) == 2:
+        if len(RecordFile(make_run().path).read()) == 2:
             raise KeyboardInterrupt
         return run_unit(experiment, seed, unit)
 
@@ -89,13 +92,12 @@ def test_an_interrupt_says_what_is_kept(make_run, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ['{"si', "[1]", '{"size": 20}', ""])
-def test_a_damaged_line_is_named(make_run, damage):
-    run = make_run()
-    run.execute()
-    first, *others = run.path.read_text().splitlines()
-    run.path.write_text("\n".join([first, damage, *others, ""]))
+def test_a_damaged_line_is_named(whole, tmp_path, damage):
+    first, *others = whole[1].read_text().splitlines()
+    path = tmp_path / "trials.jsonl"
+    path.write_text("\n".join([first, damage, *others, ""]))
     with pytest.raises(ValueError, match="line 2 is not a record"):
-        read_records(run.path)
+        RecordFile(path).read()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import io
 
 import pytest
 
-from nearer.lab.common.tables import csv_text
+from nearer.lab.common.records import csv_text
 from nearer.lab.paper import MUSIC, SYNTHETIC, table_rows, table_text
 
 

@@ -8,11 +8,10 @@ from sklearn.model_selection import KFold
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, STE
 from nearer.lab.paper import Experiment
-from nearer.lab.paper.methods import METHODS, candidates
+from nearer.lab.paper.methods import METHODS, Unit, candidates, fingerprint, run_unit, tune
 from nearer.lab.paper.protocol import draw_trial
-from nearer.lab.paper.tuning import Unit, fingerprint, run_unit, tune
 from nearer.metrics import comparison_error
-from nearer.problems.distances import soft_error
+from nearer.problems.margins import soft_error
 from nearer.solvers import Projected
 
 

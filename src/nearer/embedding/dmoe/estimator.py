@@ -12,15 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import ComparisonsFile, Judgments
 from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.distillation import distilled_gram
-from nearer.embedding.dmoe.candidates import Candidate, Given, Rank, paths
+from nearer.embedding.dmoe.paths import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
-from nearer.embedding.fitting import Fitted, Recipe, checked_solver, fit, refined, turned, with_points
-from nearer.embedding.loss_based import GramEmbedding
-from nearer.embedding.predictor import Predictor
-from nearer.embedding.probability import Calibration, check_calibration, spread_of_points
+from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, checked_solver, fit, refined, turned, with_points
+from nearer.embedding.predictor import Calibration, Predictor, check_calibration, spread_of_points
 from nearer.losses import TwoSidedHinge
 from nearer.problems.penalty import Penalty
 from nearer.solvers import ADMM, ClosedForm, Factored, Paper
@@ -168,12 +166,7 @@ class DMOE(GramEmbedding):
         if whole and self.solver != "auto":
             raise ValueError(f"rank={self.rank} needs solver='auto', got {self.solver!r}; for maps, set n_components")
 
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         kind = self._kind(comparisons.n_objects, len(comparisons))
         with self._telling_of_interrupts():
             self._search = self._searched(comparisons, kind)
@@ -189,7 +182,7 @@ class DMOE(GramEmbedding):
         self._keep_fitted(turned(fitted, start), comparisons, recipe.solver)
         self._report(fitted)
 
-    def _searched(self, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> SearchResult | None:
+    def _searched(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
         """Return what cross-validation says of the settings that are open; None where there is nothing to choose."""
         if hasattr(self, "_given_search"):
             return self._given_search
@@ -224,7 +217,7 @@ class DMOE(GramEmbedding):
             return "closed"
         return "factored" if self.solver == "factored" or isinstance(self.solver, Factored) else "other"
 
-    def _fixed(self, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Candidate:
+    def _fixed(self, comparisons: Judgments, kind: Kind) -> Candidate:
         """Return the settings without a search."""
         given = self._given()
         paper = self.solver == "paper" or isinstance(self.solver, Paper)
@@ -255,7 +248,7 @@ class DMOE(GramEmbedding):
             return _SOLVERS["admm"]
         return OF_RANK if kind == "auto" else _SOLVERS["factored"]
 
-    def _with_map(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Fitted:
+    def _with_map(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
         """Refit the map in p dimensions with the best settings of rank p; predictions use the Gram matrix."""
         if not isinstance(comparisons, Comparisons):
             return fitted
@@ -272,7 +265,7 @@ class DMOE(GramEmbedding):
         best = best or choice
         return with_points(fitted, comparisons, Recipe(best.loss, best.penalty, OF_RANK, p))
 
-    def _averaged(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, kind: Kind) -> Fitted:
+    def _averaged(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
         """Average the Gram matrices by share, then distil the map from the average.
 
         Not if a rank was asked for, nor after an interrupt.
@@ -338,7 +331,7 @@ class DMOE(GramEmbedding):
         holds = self._calibration.probability(margins / self._spread if self._spread > 0 else margins)
         return np.column_stack([1 - holds, holds])
 
-    def _keep_fitted(self, fitted: Fitted, comparisons: Comparisons | ComparisonsFile, solver: AnySolver) -> None:
+    def _keep_fitted(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
         super()._keep_fitted(fitted, comparisons, solver)
         for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -357,7 +350,7 @@ class DMOE(GramEmbedding):
                 self._spread = spread_of_points(self.embedding_[seen])
 
 
-def _compared(comparisons: Comparisons | ComparisonsFile) -> int:
+def _compared(comparisons: Judgments) -> int:
     """Return the number of objects that comparisons mention; of a file, the number of all objects."""
     if isinstance(comparisons, ComparisonsFile):
         return comparisons.n_objects

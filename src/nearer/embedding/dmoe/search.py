@@ -24,15 +24,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nearer.common.arrays import FloatArray
-from nearer.common.progress import progress_bar
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
-from nearer.data.folds import fold_of_each
-from nearer.data.units import units_of, with_positive_weight
-from nearer.embedding.dmoe.candidates import Candidate, Path
-from nearer.embedding.dmoe.paths import Points, along
-from nearer.embedding.predictor import Predictor
-from nearer.embedding.probability import Calibration
+from nearer.data.file import ComparisonsFile, Judgments
+from nearer.data.units import fold_of_each, units_of, with_positive_weight
+from nearer.embedding.dmoe.paths import Candidate, Path, Points, along
+from nearer.embedding.predictor import Calibration, Predictor
 from nearer.solvers.driver import limited_blas
 
 FEWEST_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by
@@ -41,7 +38,7 @@ MOST_SHARES = 8
 _BEHIND = 2.0  # standard errors
 
 
-def worth_tuning(comparisons: Comparisons | ComparisonsFile) -> bool:
+def worth_tuning(comparisons: Judgments) -> bool:
     """Return whether there are enough comparisons to choose settings by, and not so many that it takes minutes."""
     if isinstance(comparisons, ComparisonsFile) or len(comparisons) > MOST_COMPARISONS:
         return False
@@ -167,7 +164,7 @@ class CrossValidation:
     --------
     >>> from nearer import Penalty
     >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> from nearer.embedding.dmoe.candidates import Given, paths
+    >>> from nearer.embedding.dmoe.paths import Given, paths
     >>> train = sample_triplets(make_gaussian(20, 2, random_state=0), 800, random_state=0)
     >>> found = CrossValidation(paths(Given(Penalty.open()), 2, "auto")).run(train, np.random.default_rng(0))
     >>> found.best == found.candidates[found.best_index], round(float(found.shares.sum()), 6)

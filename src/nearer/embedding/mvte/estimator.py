@@ -21,15 +21,15 @@ from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import percent
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.file import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
 from nearer.geometry import align
 from nearer.losses import StudentT
-from nearer.problems.distances import clear_ties, pair_distances
+from nearer.problems.margins import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
-from nearer.problems.views import Answers, Mixture, judge
+from nearer.problems.views import Mixture, PackedAnswers, judge
 from nearer.solvers import Factored
 from nearer.solvers.driver import Callback, limited_blas
 
@@ -129,7 +129,7 @@ class MVTE(OrdinalEmbedding):
     def responsibilities_(self) -> FloatArray:
         """How likely each view is the one that a row of `comparisons_` was judged from, (m, n_views_)."""
         check_is_fitted(self)
-        answers = Answers(self._in_memory(self.comparisons_))
+        answers = PackedAnswers(self._in_memory(self.comparisons_))
         shares = judge(self.views_, self._views().mixture, answers, StudentT(self.alpha_)).shares
         return np.ascontiguousarray(answers.acts.spread(shares).T)
 
@@ -175,12 +175,7 @@ class MVTE(OrdinalEmbedding):
         if self.alpha is not None:
             StudentT(self.alpha)
 
-    def _fit(
-        self,
-        comparisons: Comparisons | ComparisonsFile,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._in_memory(comparisons)
         known = self._known() if start is not None else None
         with self._telling_of_interrupts(), limited_blas("points", comparisons.n_objects):

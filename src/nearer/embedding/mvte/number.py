@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.folds import fold_of_each
-from nearer.data.units import units_of, with_positive_weight
+from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.mvte.search import ViewSearch
 from nearer.losses import StudentT
-from nearer.problems.views import Answers, judge
+from nearer.problems.views import PackedAnswers, judge
 
 N_FOLDS, MOST_VIEWS = 5, 6
 # A hundredth of the bit that an answer can tell at most. A second view that is nearly the first once more gains next to
@@ -105,7 +104,7 @@ def _held_out(
         found = search.run(comparisons[folds != fold], n_views, np.random.default_rng(seed + fold))
         if found[-1].interrupted:
             raise KeyboardInterrupt
-        answers = Answers(comparisons[folds == fold])
+        answers = PackedAnswers(comparisons[folds == fold])
         acts = answers.acts
         unit_of_act = np.zeros(len(acts.counts), np.intp)
         unit_of_act[slice(None) if acts.members is None else acts.members] = units[folds == fold]

@@ -24,7 +24,7 @@ from nearer.embedding.placing import place_points
 from nearer.geometry import principal
 from nearer.losses import StudentT
 from nearer.problems.penalty import Penalty
-from nearer.problems.views import Answers, Mixture, ViewsProblem, best_mixture
+from nearer.problems.views import Mixture, PackedAnswers, ViewsProblem, best_mixture
 from nearer.solvers import Factored, Outcome, Progress, Solution, solve
 from nearer.solvers.driver import Callback
 from nearer.solvers.restarts import best_of_restarts
@@ -89,7 +89,7 @@ class ViewSearch:
         Ctrl-C ends the search; the outcome of the last views then says so.
         """
         kept, seen = in_order_of_appearance(comparisons)
-        packed = Answers(kept)
+        packed = PackedAnswers(kept)
         # A single map comes from one search, which counts its own descents.
         best = best_of_restarts(self._begun(packed, n_views, rng), _AGREEING)
         found = [best] if best.interrupted else list(self._at_all_tails(packed, best, callback))
@@ -102,10 +102,10 @@ class ViewSearch:
         """Return the views that descent from known ones, over the same objects, ends at."""
         kept, seen = in_order_of_appearance(comparisons)
         among = replace(known, points=known.points[:, seen])
-        found = self._ended(Answers(kept), _not_started(among), known.alpha, callback)
+        found = self._ended(PackedAnswers(kept), _not_started(among), known.alpha, callback)
         return replace(found, value=_unpacked(found.value, seen, comparisons.n_objects))
 
-    def _begun(self, packed: Answers, n_views: int, rng: np.random.Generator) -> Iterator[Found]:
+    def _begun(self, packed: PackedAnswers, n_views: int, rng: np.random.Generator) -> Iterator[Found]:
         """Yield views from different starts; a single map needs only one."""
         alpha = FIRST_TAILS if self.alpha is None else self.alpha
         if n_views == 1:
@@ -125,7 +125,7 @@ class ViewSearch:
                     found = self._descended(packed, found, alpha, replace(self.solver, tol=1e-4), softness)
             yield found
 
-    def _at_all_tails(self, packed: Answers, begun: Found, callback: Callback | None) -> Iterator[Found]:
+    def _at_all_tails(self, packed: PackedAnswers, begun: Found, callback: Callback | None) -> Iterator[Found]:
         """Yield the views at each of the degrees of freedom, every time from those of the last."""
         first = self._ended(packed, begun, begun.value.alpha, callback)
         yield first
@@ -137,7 +137,7 @@ class ViewSearch:
                 found = self._ended(packed, found, alpha, callback)
                 yield found
 
-    def _ended(self, packed: Answers, found: Found, alpha: float, callback: Callback | None) -> Found:
+    def _ended(self, packed: PackedAnswers, found: Found, alpha: float, callback: Callback | None) -> Found:
         """Return the views, and weights, that no step improves any more."""
         # A map of other tails is about as good when distances in the unit sqrt(alpha) stay the same.
         views = found.value
@@ -153,7 +153,7 @@ class ViewSearch:
 
     def _descended(
         self,
-        packed: Answers,
+        packed: PackedAnswers,
         found: Found,
         alpha: float,
         solver: Factored,
@@ -208,7 +208,7 @@ def place_views(views: Views, added: Comparisons) -> Solution[FloatArray]:
     loss, (n_views, before, p) = StudentT(views.alpha), views.points.shape
     alone = [place_points(points, added, loss, 0.0).value for points in views.points]
     movable = np.tile(np.arange(added.n_objects) >= before, n_views)
-    problem = ViewsProblem(Answers(added), loss, views.trace, mixture=views.mixture, movable=movable, rank=p)
+    problem = ViewsProblem(PackedAnswers(added), loss, views.trace, mixture=views.mixture, movable=movable, rank=p)
     solution = solve(problem, Factored(tol=1e-8), np.concatenate(alone))
     placed = solution.value.reshape(n_views, added.n_objects, -1)
     return replace(solution, value=np.concatenate([views.points, placed[:, before:]], axis=1))

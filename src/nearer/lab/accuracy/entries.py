@@ -19,8 +19,7 @@ from nearer import embedding
 from nearer.lab.accuracy.limit import posterior_vote
 from nearer.lab.accuracy.peers import N_FOLDS, PEERS, TIMEOUT, TRYING, loss_of, peer_candidates
 from nearer.lab.accuracy.trial import Predictions, Trial
-from nearer.lab.paper.methods import Settings, candidates
-from nearer.lab.paper.tuning import tune
+from nearer.lab.paper.methods import Settings, candidates, tune
 
 Predictor = Callable[[Trial], Predictions]
 

@@ -12,9 +12,8 @@ from nearer.lab.accuracy.calibration_table import curve_of
 from nearer.lab.accuracy.datasets import DATA_SETS
 from nearer.lab.accuracy.entries import LIMIT, METHODS
 from nearer.lab.accuracy.peers import PEERS, loss_of
-from nearer.lab.accuracy.rank_figure import draw_ranks
 from nearer.lab.accuracy.ranks import Ranking
-from nearer.lab.accuracy.summary import Calibration, Row
+from nearer.lab.accuracy.summary import AccuracyRow, CalibrationRow
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain, plot_reliability
 
 if TYPE_CHECKING:
@@ -25,10 +24,11 @@ _POSTERIOR = "#2a2f6e"
 #: Drawn once more beside the peers, to compare them with.
 _REFERENCE = ("DMOE", "Posterior")
 _DEFAULTS, _TUNED = (0.0, (1.0, 1.5)), (0.0, (4.0, 1.5))
+_ROW = 0.27  # inches between two labels
 
 
 def draw_all(
-    rows: Sequence[Row], ranking: Ranking | None, calibration: Sequence[Calibration], folder: Path
+    rows: Sequence[AccuracyRow], ranking: Ranking | None, calibration: Sequence[CalibrationRow], folder: Path
 ) -> list[str]:
     """Write one figure for each data set, ``ranks.png`` and ``reliability.png``; return the names of the files."""
     names = []
@@ -55,7 +55,7 @@ def color_of(method: str) -> str:
     return {"Posterior": _POSTERIOR, **PALETTE}.get(loss_of(method), INK)
 
 
-def draw_errors(rows: Sequence[Row], path: Path) -> None:
+def draw_errors(rows: Sequence[AccuracyRow], path: Path) -> None:
     """Draw the error on one data set against the number of comparisons: our methods, and the peers beside them."""
     data = DATA_SETS[rows[0]["data"]]
     own = [row for row in rows if row["method"] not in PEERS and row["method"] != LIMIT]
@@ -93,7 +93,7 @@ def _add_legend(ax: Axes, with_peers: bool) -> None:
     )  # fmt: skip
 
 
-def plot_error_curves(rows: Sequence[Row], ax: Axes) -> Axes:
+def plot_error_curves(rows: Sequence[AccuracyRow], ax: Axes) -> Axes:
     """Draw median errors with a band from the lower to the upper quartile, one line for each method.
 
     Our methods have full lines, peers dashed ones, and peers at their defaults dotted ones.
@@ -124,7 +124,7 @@ def plot_error_curves(rows: Sequence[Row], ax: Axes) -> Axes:
     return plain(ax)
 
 
-def plot_limit(rows: Sequence[Row], ax: Axes) -> None:
+def plot_limit(rows: Sequence[AccuracyRow], ax: Axes) -> None:
     """Draw the error of the best possible predictor; the line breaks where it is not known."""
     known = {row["size"]: row["limit"] for row in rows}
     if any(limit is not None for limit in known.values()):
@@ -133,7 +133,7 @@ def plot_limit(rows: Sequence[Row], ax: Axes) -> None:
         ax.plot(sizes, limits, "D--", color="black", linewidth=1.4, markersize=3, zorder=4, label="best possible")
 
 
-def draw_reliability(calibration: Sequence[Calibration], path: Path) -> None:
+def draw_reliability(calibration: Sequence[CalibrationRow], path: Path) -> None:
     """Draw a reliability diagram for each method, on the answers of all noisy and human data sets together."""
     columns = min(len(calibration), 4)
     lines = -(-len(calibration) // columns)
@@ -156,3 +156,61 @@ def draw_reliability(calibration: Sequence[Calibration], path: Path) -> None:
     for line in range(lines):
         axes[line, 0].set_ylabel("share right", fontsize=9, color=INK)
     figure.savefig(path, dpi=200)
+
+
+def draw_ranks(ranking: Ranking, path: Path) -> None:
+    """Write the diagram to a file."""
+    labels = (len(ranking.methods) + 1) // 2
+    height = _ROW * (labels + len(ranking.groups()) * 0.45 + 3.6)
+    figure = new_figure(8.4, height, constrained=False)
+    plot_ranks(ranking, figure.add_axes((0.0, 0.0, 1.0, 1.0)))
+    figure.savefig(path, dpi=200)
+
+
+def plot_ranks(ranking: Ranking, ax: Axes) -> Axes:
+    """Draw mean ranks, best to the left: the better half is labelled on the left, the other on the right.
+
+    Lengths across are ranks; lengths down are rows of labels.
+    """
+    ranks, n = ranking.mean_ranks, len(ranking.methods)
+    groups, half = ranking.groups(), (n + 1) // 2
+    low, high = 1.0, float(n)
+    margin = 0.36 * (high - low)  # room for labels
+    first_label = 1.0 + 0.45 * len(groups)
+    ax.set(xlim=(low - margin, high + margin), ylim=(first_label + half - 0.2, -2.8))
+    ax.set_axis_off()
+
+    ax.plot([low, high], [0, 0], color=INK, linewidth=1)
+    for tick in range(1, n + 1):
+        ax.plot([tick, tick], [0, -0.2], color=INK, linewidth=1)
+        ax.text(tick, -0.35, str(tick), ha="center", va="bottom", fontsize=8, color=INK)
+    _draw_critical_difference(ranking, low, ax)
+
+    for place, (method, rank) in enumerate(zip(ranking.methods, ranks, strict=True)):
+        on_left = place < half
+        depth = first_label + (place if on_left else n - 1 - place)
+        edge, side = (low - 0.04 * margin, "right") if on_left else (high + 0.04 * margin, "left")
+        peer = method in PEERS
+        color = INK if peer else PALETTE["DMOE"]
+        ax.plot([rank, rank, edge], [0, depth, depth], color=FAINT if peer else color, linewidth=0.9)
+        words = f"{method}  {rank:.1f}" if on_left else f"{rank:.1f}  {method}"
+        ax.text(
+            edge - 0.03 * margin if on_left else edge + 0.03 * margin, depth, words, ha=side, va="center", fontsize=9,
+            color=color,
+        )  # fmt: skip
+
+    for row, (first, last) in enumerate(groups):
+        depth = 0.5 + 0.45 * row
+        ax.plot(
+            [ranks[first] - 0.06, ranks[last] + 0.06], [depth, depth], color=INK, linewidth=3.5, solid_capstyle="butt"
+        )
+    return ax
+
+
+def _draw_critical_difference(ranking: Ranking, low: float, ax: Axes) -> None:
+    width = ranking.critical_difference
+    ax.plot([low, low + width], [-1.55, -1.55], color=INK, linewidth=1)
+    for end in (low, low + width):
+        ax.plot([end, end], [-1.4, -1.7], color=INK, linewidth=1)
+    words = f"critical difference {width:.2f}; mean ranks over {ranking.n_blocks} pairs of data set and size"
+    ax.text(low, -2.2, words, ha="left", va="center", fontsize=8, color=INK)

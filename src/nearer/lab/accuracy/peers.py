@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.lab.accuracy import peer_worker
-from nearer.lab.accuracy.real import acts
+from nearer.lab.accuracy.datasets import acts
 from nearer.lab.accuracy.trial import Trial
 from nearer.lab.common.programs import MeasurementFailed, Program, reason
 from nearer.lab.paper.methods import Settings

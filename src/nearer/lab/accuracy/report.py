@@ -9,14 +9,12 @@ from typing import Any
 
 from nearer.lab.accuracy.datasets import DATA_SETS, DataSet, missing_sentence
 from nearer.lab.accuracy.entries import ENTRIES, METHODS
-from nearer.lab.accuracy.maps import contests
 from nearer.lab.accuracy.peers import PEERS, TIMEOUT
 from nearer.lab.accuracy.ranks import rank_methods
 from nearer.lab.accuracy.run import AccuracyRun
-from nearer.lab.accuracy.summary import Row, calibration_rows, summary_rows
-from nearer.lab.accuracy.table import accuracy_text
-from nearer.lab.common.records import Record
-from nearer.lab.common.tables import write_tables
+from nearer.lab.accuracy.summary import AccuracyRow, calibration_rows, summary_rows
+from nearer.lab.accuracy.table import accuracy_text, contests
+from nearer.lab.common.records import Record, write_tables
 
 _GROUPS = {"own": tuple(ENTRIES), "peers": PEERS}
 
@@ -78,7 +76,7 @@ def size_notes(data: Sequence[DataSet], sizes: Sequence[int]) -> list[str]:
     return notes
 
 
-def record_notes(rows: Sequence[Row], n_wanted: int, n_found: int) -> list[str]:
+def record_notes(rows: Sequence[AccuracyRow], n_wanted: int, n_found: int) -> list[str]:
     """Say what is missing from the table, and which fits did not end."""
     notes = [f"{n_wanted - n_found} of {n_wanted} fits are not on file yet"] if n_found < n_wanted else []
     for method in dict.fromkeys(row["method"] for row in rows):

@@ -2,36 +2,135 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from nearer.lab.accuracy.calibration_table import check_counts
+from nearer.evaluation.metrics import comparison_error, margins
+from nearer.lab.accuracy.calibration_table import check_counts, expected_calibration_error, log_loss, reliability
 from nearer.lab.accuracy.datasets import DATA_SETS, DataSet
-from nearer.lab.accuracy.entries import ENTRIES, METHODS
-from nearer.lab.accuracy.jobs import Job, Unit, fingerprint, run_job
-from nearer.lab.accuracy.peers import PEERS
+from nearer.lab.accuracy.entries import ENTRIES, METHODS, decides
+from nearer.lab.accuracy.peers import PEERS, fit_peers
+from nearer.lab.accuracy.trial import Predictions, Trial
 from nearer.lab.common.programs import MeasurementFailed, Program
-from nearer.lab.common.records import (
-    AMOUNT,
-    SHARE,
-    Record,
-    append_record,
-    check_figures,
-    cut_partial_line,
-    read_records,
-)
-from nearer.lab.common.running import Interrupted, side_by_side
+from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
+from nearer.problems.margins import error_from_margins
 from nearer.study.schema_checks import Check, maybe, string, whole
 
+#: Raised whenever the same seed would give other trials or other figures: old records then no longer count.
+PROTOCOL_VERSION = 1
 # Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
 _OWN, _PEERS = "own.jsonl", "peers.jsonl"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class Unit(NamedTuple):
+    """What a record is identified by."""
+
+    data: str
+    size: int
+    trial: int
+    method: str
+
+
+class Job(NamedTuple):
+    """Methods that are run together: one of ours, or all peers that are left to do."""
+
+    data: str
+    size: int
+    trial: int
+    methods: tuple[str, ...]
+
+
+def fingerprint(data: DataSet, size: int, method: str) -> str:
+    """Return a short hash of everything but seed and trial that decides a record.
+
+    Examples
+    --------
+    >>> fingerprint(DATA_SETS["d2"], 50, "STE") == fingerprint(DATA_SETS["d2"], 50, "CKL")
+    False
+    """
+    what = [PROTOCOL_VERSION, data.name, data.n_components, method]
+    what += decides(method, data.n_components, size, data.n_objects)
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
+
+
+def run_job(job: Job, seed: int, peer: Program | None) -> list[Record]:
+    """Do a piece of work on one core and return its records, one for each method."""
+    data = DATA_SETS[job.data]
+    with threadpool_limits(limits=1):
+        trial = data.draw(seed, job.trial, job.size)
+        figures = _peers(job, trial, peer) if job.methods[0] in PEERS else [_own(job.methods[0], trial)]
+    return [
+        {
+            "data": job.data,
+            "seed": seed,
+            "size": job.size,
+            "trial": job.trial,
+            "method": method,
+            "fingerprint": fingerprint(data, job.size, method),
+            "n_train": len(trial.train),
+            "n_test": len(trial.test),
+            **found,
+        }
+        for method, found in zip(job.methods, figures, strict=True)
+    ]
+
+
+def _own(method: str, trial: Trial) -> dict[str, Any]:
+    start = time.perf_counter()
+    found = ENTRIES[method].predict(trial)
+    seconds = round(time.perf_counter() - start, 3)
+    return {**judge(found, trial), "settings": found.settings, "n_warnings": found.n_warnings, "seconds": seconds}
+
+
+def _peers(job: Job, trial: Trial, peer: Program | None) -> list[dict[str, Any]]:
+    assert peer is not None, "a run with peers checks this before it starts"
+    outcomes, maps = fit_peers(peer, job.methods, trial)
+    figures = []
+    for outcome in outcomes:
+        method, settings = outcome.pop("method"), str(outcome.pop("settings"))
+        figures.append({**judge_map(maps.get(method), trial), "settings": settings, **outcome})
+    return figures
+
+
+def judge(found: Predictions, trial: Trial) -> dict[str, Any]:
+    """Compare predictions with the truth (``error``), and with the answers as they were given (all else).
+
+    Returns
+    -------
+    dict
+        ``error`` of what `predict` uses and ``error_map`` of the p-dimensional map, ties half; ``error_given`` as
+        ``error``, on the answers that were given; ``log_loss``, ``ece`` and ``reliability`` of the probabilities.
+    """
+    counts = None if found.probability is None else reliability(found.probability, trial.answers)
+    return {
+        "error": error_from_margins(found.decision),
+        "error_map": None if found.embedding is None else comparison_error(trial.test, found.embedding),
+        "error_given": error_from_margins(found.decision * trial.answers),
+        "log_loss": None if found.probability is None else log_loss(found.probability, trial.answers),
+        "ece": None if counts is None else expected_calibration_error(counts),
+        "reliability": counts,
+    }
+
+
+def judge_map(embedding: np.ndarray[Any, np.dtype[np.float64]] | None, trial: Trial) -> dict[str, Any]:
+    """Judge a map alone; all figures are None if there is none, because time ran out."""
+    if embedding is None or not np.isfinite(embedding).all():
+        names = ("error", "error_map", "error_given", "log_loss", "ece", "reliability")
+        return dict.fromkeys(names)
+    return judge(Predictions(margins(trial.test, embedding), embedding), trial)
+
 
 _FIGURES: dict[str, Check] = {
     **dict.fromkeys(("error", "error_map", "error_given", "ece"), maybe(SHARE)),
@@ -87,8 +186,8 @@ class AccuracyRun:
         wanted = {unit: fingerprint(DATA_SETS[unit.data], unit.size, unit.method) for unit in self.units()}
         found: dict[Unit, Record] = {}
         for name in (_OWN, _PEERS):
-            path = self.folder / name
-            for record in read_records(path, {"data": string}):
+            file = RecordFile(self.folder / name)
+            for record in file.read({"data": string}):
                 if record["seed"] != self.seed:
                     continue
                 if record["size"] is None:  # everything of this method before this line no longer counts
@@ -100,7 +199,7 @@ class AccuracyRun:
                     continue
                 unit = Unit(record["data"], record["size"], record["trial"], record["method"])
                 if record["fingerprint"] == wanted.get(unit):
-                    found[unit] = check_figures(path, record, _FIGURES)
+                    found[unit] = file.usable(record, _FIGURES)
         return found
 
     def on_file(self) -> list[Record]:
@@ -111,11 +210,11 @@ class AccuracyRun:
     def forget(self, methods: Sequence[str]) -> None:
         """Make the records of methods on these data sets count no more, by a line that says so."""
         for method in methods:
-            path = self._path(method)
-            cut_partial_line(path)
+            file = self._file(method)
+            file.prepare()
             for data in self.data:
                 mark = {"data": data.name, "seed": self.seed, "size": None, "trial": None, "method": method}
-                append_record(path, {**mark, "fingerprint": "again"})
+                file.append({**mark, "fingerprint": "again"})
 
     def jobs(self, units: Sequence[Unit]) -> list[Job]:
         """Put units together: the peers of a trial in one job, every other unit in one of its own."""
@@ -136,8 +235,8 @@ class AccuracyRun:
         jobs = self.jobs([unit for unit in units if unit not in done])
         if self.peer is None and any(job.methods[0] in PEERS for job in jobs):
             raise ValueError("peers are left to run, but no Python with cblearn was given")
-        for path in {self._path(job.methods[0]) for job in jobs}:
-            cut_partial_line(path)
+        for file in {self._file(job.methods[0]) for job in jobs}:
+            file.prepare()
         # disable=None: a bar on a terminal, silence in a log file.
         bar = tqdm(total=len(units), initial=len(done), desc="accuracy", unit="fit", disable=None)
         try:
@@ -149,7 +248,7 @@ class AccuracyRun:
                         sys.stderr.write(f"nearer: {self._failures[-1]}\n")
                         continue
                     for record in outcome:
-                        append_record(self._path(record["method"]), record)
+                        self._file(record["method"]).append(record)
                         done[Unit(job.data, job.size, job.trial, record["method"])] = record
                     bar.update(len(outcome))
         except KeyboardInterrupt:
@@ -159,8 +258,8 @@ class AccuracyRun:
             ) from None
         return [done[unit] for unit in units if unit in done]
 
-    def _path(self, method: str) -> Path:
-        return self.folder / (_PEERS if method in PEERS else _OWN)
+    def _file(self, method: str) -> RecordFile:
+        return RecordFile(self.folder / (_PEERS if method in PEERS else _OWN))
 
 
 def attempt(job: Job, seed: int, peer: Program | None) -> tuple[Job, list[Record] | str]:

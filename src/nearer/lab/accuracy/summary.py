@@ -13,7 +13,7 @@ from nearer.lab.accuracy.entries import LIMIT, METHODS
 from nearer.lab.common.records import Record
 
 
-class Row(TypedDict):
+class AccuracyRow(TypedDict):
     """Figures of one method on one data set at one size, medians over trials; None where there is no such figure."""
 
     data: str
@@ -33,7 +33,7 @@ class Row(TypedDict):
     n_without_map: int
 
 
-def summary_rows(records: Iterable[Record]) -> list[Row]:
+def summary_rows(records: Iterable[Record]) -> list[AccuracyRow]:
     """Summarize records; data sets and methods in the order of the benchmark, sizes rising."""
     groups: dict[tuple[str, int, str], list[Record]] = {}
     for record in records:
@@ -65,10 +65,10 @@ def known_limits(records: Sequence[Record]) -> dict[tuple[str, int], float]:
     return limits
 
 
-def _row(data: str, size: int, method: str, records: Sequence[Record], limit: float | None) -> Row:
+def _row(data: str, size: int, method: str, records: Sequence[Record], limit: float | None) -> AccuracyRow:
     errors = [record["error"] for record in records if record["error"] is not None]
     lower, median, upper = np.quantile(errors, [0.25, 0.5, 0.75]).tolist() if errors else (None, None, None)
-    return Row(
+    return AccuracyRow(
         data=data,
         size=size,
         method=method,
@@ -92,7 +92,7 @@ def _median(records: Sequence[Record], name: str) -> float | None:
     return float(np.median(values)) if values else None
 
 
-class Calibration(TypedDict):
+class CalibrationRow(TypedDict):
     """How far the probabilities of a method can be believed, over all data sets with wrong answers."""
 
     method: str
@@ -101,7 +101,7 @@ class Calibration(TypedDict):
     counts: list[list[float]]
 
 
-def calibration_rows(records: Iterable[Record]) -> list[Calibration]:
+def calibration_rows(records: Iterable[Record]) -> list[CalibrationRow]:
     """Pool noisy and human data sets, each record with the same weight; methods without probabilities have no row.
 
     The ``ece`` is the mean over the records, each with an error of its own, and not that of the pooled ``counts``, in
@@ -112,7 +112,7 @@ def calibration_rows(records: Iterable[Record]) -> list[Calibration]:
         if record["reliability"] is not None and DATA_SETS[record["data"]].noisy:
             groups.setdefault(record["method"], []).append(record)
     return [
-        Calibration(
+        CalibrationRow(
             method=method,
             ece=float(np.mean([record["ece"] for record in groups[method]])),
             log_loss=float(np.mean([record["log_loss"] for record in groups[method]])),

@@ -3,14 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from nearer.common.words import figure
 from nearer.lab.accuracy.datasets import DATA_SETS
-from nearer.lab.accuracy.entries import LIMIT
-from nearer.lab.accuracy.maps import Contest
+from nearer.lab.accuracy.entries import ENTRIES, LIMIT
+from nearer.lab.accuracy.peers import PEERS
 from nearer.lab.accuracy.ranks import ALPHA, Ranking
-from nearer.lab.accuracy.summary import Calibration, Row
+from nearer.lab.accuracy.summary import AccuracyRow, CalibrationRow
+from nearer.lab.common.records import Record
+
+TUNED_PEERS = tuple(peer for peer in PEERS if peer.endswith("-cv"))
+
+
+class Contest(NamedTuple):
+    """Median errors of two maps on one data set at one size, over the trials that it and all tuned peers have run.
+
+    ``peer`` is the best of these peers.
+    """
+
+    method: str
+    data: str
+    size: int
+    error: float
+    peer: str
+    peer_error: float
+
+    @property
+    def is_won(self) -> bool:
+        """Whether the map is better than that of the peer."""
+        return self.error < self.peer_error
+
+
+def contests(records: Sequence[Record]) -> list[Contest]:
+    """Return a contest for each of our methods, data set and size for which all tuned peers have run.
+
+    Examples
+    --------
+    >>> ours = {"data": "cars", "size": 60, "method": "STE", "trial": 0, "error_map": 0.3}
+    >>> theirs = [ours | {"method": peer, "error_map": 0.4} for peer in TUNED_PEERS]
+    >>> contests([ours, *theirs])[0].is_won
+    True
+    """
+    errors: dict[tuple[str, int], dict[str, dict[int, float]]] = {}
+    for record in records:
+        if record["error_map"] is not None:
+            methods = errors.setdefault((record["data"], record["size"]), {})
+            methods.setdefault(record["method"], {})[record["trial"]] = record["error_map"]
+    found = []
+    for (data, size), methods in errors.items():
+        for method in ENTRIES:
+            shared = set.intersection(*(set(methods.get(each, {})) for each in (method, *TUNED_PEERS)))
+            if not shared:
+                continue
+            ours, *theirs = (
+                float(np.median([methods[each][trial] for trial in shared])) for each in (method, *TUNED_PEERS)
+            )
+            error, peer = min(zip(theirs, TUNED_PEERS, strict=True))
+            found.append(Contest(method, data, size, ours, peer, error))
+    return found
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -37,10 +90,10 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def accuracy_text(
-    rows: Sequence[Row],
+    rows: Sequence[AccuracyRow],
     ranking: Ranking | None,
     maps: Sequence[Contest],
-    calibration: Sequence[Calibration],
+    calibration: Sequence[CalibrationRow],
     notes: Sequence[str],
 ) -> str:
     """Return all tables, with what a reader must know about them."""
@@ -52,7 +105,7 @@ def accuracy_text(
     return "\n\n".join(parts) + "\n"
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
+def _names(rows: Sequence[AccuracyRow]) -> list[str]:
     return list(dict.fromkeys(row["data"] for row in rows))
 
 
@@ -81,7 +134,7 @@ def _maps(contests: Sequence[Contest]) -> str:
         [[method, str(played[method] - len(lost[method])), str(played[method])] for method in best],
     )
     exceptions = ", ".join(
-        f"{each.data} {each.size} ({each.error:.3f} against {each.peer_error:.3f} of {each.peer})"
+        f"{each.data} {each.size} ({figure(each.error)} against {figure(each.peer_error)} of {each.peer})"
         for each in lost[best[0]]
     )
     return (
@@ -92,7 +145,7 @@ def _maps(contests: Sequence[Contest]) -> str:
     )
 
 
-def _data_set(name: str, rows: Sequence[Row]) -> str:
+def _data_set(name: str, rows: Sequence[AccuracyRow]) -> str:
     data = DATA_SETS[name]
     sizes = sorted({row["size"] for row in rows})
     found = {(row["method"], row["size"]): row for row in rows}
@@ -107,7 +160,7 @@ def _data_set(name: str, rows: Sequence[Row]) -> str:
     ]
     limits = {row["size"]: row["limit"] for row in rows if row["limit"] is not None}
     if limits:
-        body.append(["best possible", *(f"{limits[size]:.3f}" if size in limits else "-" for size in sizes)])
+        body.append(["best possible", *(figure(limits[size]) if size in limits else "-" for size in sizes)])
     counts = sorted({row["trials"] for row in rows})
     over = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) + (" trial" if counts == [1] else " trials")
     return (
@@ -116,23 +169,23 @@ def _data_set(name: str, rows: Sequence[Row]) -> str:
     )
 
 
-def _is_ranked(row: Row, size: int) -> bool:
+def _is_ranked(row: AccuracyRow, size: int) -> bool:
     return row["size"] == size and row["method"] != LIMIT
 
 
-def _figure(row: Row | None, best: float | None) -> str:
+def _figure(row: AccuracyRow | None, best: float | None) -> str:
     if row is None:
         return ""
     if row["median"] is None:
         return "-"
-    text = f"{row['median']:.3f}"
-    return f"**{text}**" if best is not None and text == f"{best:.3f}" else text
+    text = figure(row["median"])
+    return f"**{text}**" if best is not None and text == figure(best) else text
 
 
-def _calibration(rows: Sequence[Calibration]) -> str:
+def _calibration(rows: Sequence[CalibrationRow]) -> str:
     table = markdown(
         ["method", "calibration error", "log loss"],
-        [[row["method"], f"{row['ece']:.3f}", f"{row['log_loss']:.3f}"] for row in rows],
+        [[row["method"], figure(row["ece"]), figure(row["log_loss"])] for row in rows],
     )
     return (
         "### Calibration\n\nExpected calibration error and log loss of `predict_proba` on held-out answers as they "

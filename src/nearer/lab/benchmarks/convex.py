@@ -41,7 +41,7 @@ CLOSE = 1e-4
 _NO_FIGURE = "it was stopped, or ran out of iterations, and its time means nothing; run again"
 
 
-class Row(TypedDict):
+class ConvexRow(TypedDict):
     """One setting of DMOE at one size."""
 
     objects: int
@@ -74,7 +74,7 @@ class ScsComparison:
     rows: list[ScsRow]
 
 
-def settings_rows(repeats: int) -> Iterator[Row]:
+def settings_rows(repeats: int) -> Iterator[ConvexRow]:
     """Fit each setting at each size so many times."""
     work = [(size, limit, name, model) for size, limit in LIMITS.items() for name, model in SETTINGS.items()]
     # disable=None: a bar on a terminal, silence in a log file.
@@ -84,7 +84,7 @@ def settings_rows(repeats: int) -> Iterator[Row]:
         if not model.converged_:
             raise ValueError(f"{name!r} at size {size} did not meet its stopping rule: {_NO_FIGURE}")
         gap = model.dual_gap_ / model.history_[-1].objective
-        yield Row(
+        yield ConvexRow(
             objects=size.objects, comparisons=size.comparisons, setting=name, seconds=seconds, limit=limit,
             iterations=model.n_iter_, relative_gap=gap,
         )  # fmt: skip
@@ -178,7 +178,7 @@ def _seconds(work: Callable[[], object], repeats: int) -> float:
     return median(times)
 
 
-def convex_text(rows: list[Row], repeats: int) -> str:
+def convex_text(rows: list[ConvexRow], repeats: int) -> str:
     """Return the table of settings for people."""
     lines = ["objects   rows  setting                  seconds  limit  steps  relative gap"]
     lines += [

@@ -30,16 +30,7 @@ from nearer.evaluation.bootstrap import Bootstrap, bootstrap
 from nearer.evaluation.resampling import mean_squares
 from nearer.geometry import align
 from nearer.lab.common.programs import machine
-from nearer.lab.common.records import (
-    AMOUNT,
-    SHARE,
-    Record,
-    append_record,
-    check_figures,
-    cut_partial_line,
-    read_records,
-)
-from nearer.lab.common.running import Interrupted
+from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
 from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {
@@ -87,7 +78,7 @@ _FIGURES: dict[str, Check] = {
 }  # fmt: skip
 
 
-class Row(TypedDict):
+class CoverageRow(TypedDict):
     """Means over the replications of one condition and method; the standard error is over replications."""
 
     condition: str
@@ -135,7 +126,7 @@ class Coverage:
         """The file of records."""
         return self.folder / "measurements.jsonl"
 
-    def execute(self) -> list[Row]:
+    def execute(self) -> list[CoverageRow]:
         """Measure what is left to measure and return the table.
 
         Raises
@@ -143,8 +134,9 @@ class Coverage:
         Interrupted
             On Ctrl-C. What was finished is on file.
         """
-        cut_partial_line(self.path)
-        found = {record["fingerprint"]: record for record in read_records(self.path)}
+        file = RecordFile(self.path)
+        file.prepare()
+        found = {record["fingerprint"]: record for record in file.read()}
         tasks = [(condition, method) for condition in self.conditions for method in self.methods]
         rows = []
         try:
@@ -155,8 +147,8 @@ class Coverage:
                         key = self._fingerprint(condition, method, replication)
                         if key not in found:
                             found[key] = self._measure(condition, method, replication, key)
-                            append_record(self.path, found[key])
-                        records.append(check_figures(self.path, found[key], _FIGURES))
+                            file.append(found[key])
+                        records.append(file.usable(found[key], _FIGURES))
                         bar.update()
                     rows.append(_row(condition, method, records))
         except KeyboardInterrupt:
@@ -204,13 +196,13 @@ def _radius(trust: Bootstrap) -> float:
     return float(np.mean(trust.radius() * np.linalg.det(trust.covariances) ** (0.5 / p)))
 
 
-def _row(condition: str, method: str, records: Sequence[Record]) -> Row:
+def _row(condition: str, method: str, records: Sequence[Record]) -> CoverageRow:
     def mean(name: str) -> float:
         return float(np.mean([record[name] for record in records]))
 
     covered = {level: [record["covered"][f"{level:g}"] for record in records] for level in LEVELS}
     deviation = float(np.std(covered[0.95], ddof=1)) if len(records) > 1 else float("nan")
-    return Row(
+    return CoverageRow(
         condition=condition,
         method=method,
         replications=len(records),
@@ -227,7 +219,7 @@ def _row(condition: str, method: str, records: Sequence[Record]) -> Row:
     )
 
 
-def coverage_text(run: Coverage, rows: Sequence[Row]) -> str:
+def coverage_text(run: Coverage, rows: Sequence[CoverageRow]) -> str:
     """Return the table for people."""
     lines = [
         "share of objects whose 95% ellipse covers their true place",

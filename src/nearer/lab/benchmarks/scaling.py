@@ -10,16 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Session, Task
 from nearer.lab.benchmarks.speed import check_losses
 from nearer.lab.benchmarks.triplets import Size, check_size
 from nearer.lab.common.programs import machine, nearer_program
 from nearer.lab.common.records import Record
+from nearer.plotting import FAINT, INK, PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COMPARISONS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 OBJECTS = (1000, 2000, 5000, 10_000)
@@ -27,9 +30,10 @@ OBJECTS = (1000, 2000, 5000, 10_000)
 FIXED = Size(1000, 200_000)
 
 Axis: TypeAlias = Literal["comparisons", "objects"]
+_HEAD = "  objects  comparisons  loss    seconds  iterations  ms an iteration    error  peak memory, MB"
 
 
-class Row(TypedDict):
+class ScalingRow(TypedDict):
     """Medians over the repeats of one loss at one size."""
 
     grows: Axis
@@ -94,7 +98,7 @@ class Scaling:
         by_objects = [Size(number, self.fixed.comparisons) for number in sorted(set(self.objects))]
         return [("comparisons", size) for size in by_comparisons] + [("objects", size) for size in by_objects]
 
-    def execute(self) -> list[Row]:
+    def execute(self) -> list[ScalingRow]:
         """Measure what is left to measure and return the table, by axis, size and loss.
 
         Raises
@@ -112,11 +116,11 @@ class Scaling:
         return rows
 
 
-def _row(axis: Axis, loss: str, size: Size, records: Sequence[Record]) -> Row:
+def _row(axis: Axis, loss: str, size: Size, records: Sequence[Record]) -> ScalingRow:
     failures = [record["failure"] for record in records if "failure" in record]
     if failures:
         raise ValueError(f"{failures[0]} (size {size}); finished measurements are kept")
-    return Row(
+    return ScalingRow(
         grows=axis,
         loss=loss,
         objects=size.objects,
@@ -146,7 +150,7 @@ def exponent(sizes: Iterable[float], values: Iterable[float]) -> float | None:
     return float(centred @ y / (centred @ centred))
 
 
-def exponents(rows: Sequence[Row]) -> list[Exponent]:
+def exponents(rows: Sequence[ScalingRow]) -> list[Exponent]:
     """Fit a power law to each loss along each axis."""
     found = []
     for axis, loss in dict.fromkeys((row["grows"], row["loss"]) for row in rows):
@@ -163,10 +167,7 @@ def exponents(rows: Sequence[Row]) -> list[Exponent]:
     return found
 
 
-_HEAD = "  objects  comparisons  loss    seconds  iterations  ms an iteration    error  peak memory, MB"
-
-
-def scaling_text(scaling: Scaling, rows: Sequence[Row]) -> str:
+def scaling_text(scaling: Scaling, rows: Sequence[ScalingRow]) -> str:
     """Return the tables for people: sizes, then exponents."""
     lines = []
     for axis in dict.fromkeys(row["grows"] for row in rows):
@@ -185,8 +186,58 @@ def scaling_text(scaling: Scaling, rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Row) -> str:
+def _line(row: ScalingRow) -> str:
     return (
         f"{row['objects']:9d}{row['comparisons']:13d}  {row['loss']:<6}{row['seconds']:9.2f}{row['iterations']:12.0f}"
         f"{1e3 * row['seconds_per_iteration']:17.2f}{row['error']:9.4f}{row['peak_memory_mb']:17.0f}"
     )
+
+
+def plot_scaling(rows: Sequence[ScalingRow], axis: Axis, ax: Axes | None = None) -> Axes:
+    """Draw the seconds of a fit along one axis: a dot for each size, a line for each fitted power law.
+
+    Examples
+    --------
+    >>> row = ScalingRow(grows="objects", loss="STE", objects=10, comparisons=50, seconds=1.0, iterations=5,
+    ...           seconds_per_iteration=0.2, error=0.1, peak_memory_mb=1.0, warnings=0, repeats=1)
+    >>> plot_scaling([row], "objects").get_xlabel()
+    'objects'
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax = new_figure(5, 4).add_subplot() if ax is None else ax
+    for loss in dict.fromkeys(row["loss"] for row in rows):
+        line = [row for row in rows if (row["grows"], row["loss"]) == (axis, loss)]
+        sizes, seconds = np.array([[row[axis], row["seconds"]] for row in line]).reshape(-1, 2).T
+        color = PALETTE.get(loss, INK)
+        slope = exponent(sizes, seconds)
+        ax.plot(sizes, seconds, "o", color=color, markersize=5, label=loss if slope is None else f"{loss}: {slope:.2f}")
+        if slope is not None:
+            # The line of least squares goes through the means of the logarithms.
+            scale = np.exp(np.mean(np.log(seconds) - slope * np.log(sizes)))
+            ax.plot(sizes, scale * sizes**slope, "-", color=color, linewidth=1.2, alpha=0.6)
+    ax.set(xscale="log", yscale="log", xlabel=axis, ylabel="seconds of a fit")
+    ax.legend(frameon=False, fontsize=8, title="exponent", title_fontsize=8)
+    for axis_of_ticks in (ax.xaxis, ax.yaxis):
+        low, high = axis_of_ticks.get_view_interval()
+        axis_of_ticks.set_major_locator(LogLocator(subs=(1.0,) if high > 30 * low else (1.0, 2.0, 5.0)))
+        axis_of_ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace(",", " ")))
+        axis_of_ticks.set_minor_formatter(NullFormatter())
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(FAINT)
+    ax.tick_params(which="both", color=FAINT, labelcolor=INK, labelsize=9)
+    return ax
+
+
+def draw_scaling(rows: Sequence[ScalingRow], path: Path) -> None:
+    """Write a figure with one panel for each axis."""
+    axes = list(dict.fromkeys(row["grows"] for row in rows))
+    figure = new_figure(4.6 * len(axes) + 0.4, 3.8)
+    panels = figure.subplots(1, len(axes), squeeze=False)[0]
+    for panel, axis in zip(panels, axes, strict=True):
+        plot_scaling(rows, axis, ax=panel)
+        other: Axis = "objects" if axis == "comparisons" else "comparisons"
+        fixed = next(row[other] for row in rows if row["grows"] == axis)
+        panel.set_title(f"{fixed:,} {other}".replace(",", " "), fontsize=10)
+    figure.savefig(path, dpi=200)

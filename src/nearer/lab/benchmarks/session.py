@@ -1,36 +1,108 @@
-"""A run of many measurements: each kept as soon as it is done, none made twice."""
+"""A run of many measurements: each kept as soon as it is done, none made twice.
+
+A measurement is a fit of one program in a process of its own.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+import json
+import signal
+import subprocess
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from nearer.evaluation.metrics import comparison_error
-from nearer.lab.benchmarks.measure import Task, run_fit
+from nearer.lab.benchmarks import worker
 from nearer.lab.benchmarks.triplets import Data, Size, make_data, save_data, start_seeds
-from nearer.lab.common.programs import MeasurementFailed, Program
-from nearer.lab.common.records import (
-    AMOUNT,
-    SHARE,
-    Record,
-    append_record,
-    check_figures,
-    cut_partial_line,
-    read_records,
-)
-from nearer.lab.common.running import Interrupted
+from nearer.lab.common.programs import MeasurementFailed, Program, machine, reason
+from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
 from nearer.study.schema_checks import Check, list_of, number, refuse, string, whole
 
+#: Raised whenever the same task would be measured in another way: old records then no longer count.
+PROTOCOL_VERSION = 1
 WARM_UP = Size(30, 500)
 _FIGURES: dict[str, Check] = {
     "seconds": number(1e-9), "n_iter": whole(), "peak_memory": AMOUNT, "warnings": list_of(string), "error": SHARE,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one measurement is identified by.
+
+    Examples
+    --------
+    >>> Task("STE", Size(1000, 100_000), dimension=5, seed=0, repeat=1).settings("cblearn", 7)
+    {'n_components': 5, 'random_state': 7}
+    """
+
+    loss: str
+    size: Size
+    dimension: int
+    seed: int
+    repeat: int
+
+    def settings(self, program: str, start_seed: int) -> dict[str, Any]:
+        """Return the arguments of the estimator: defaults, but for one start of cblearn's SOE in place of ten."""
+        settings: dict[str, Any] = {"n_components": self.dimension, "random_state": start_seed}
+        if (program, self.loss) == ("cblearn", "SOE"):
+            settings["n_init"] = 1
+        return settings
+
+    def fingerprint(self, program: Program) -> str:
+        """Return a short hash of all that decides a record: task, program, machine, way of measuring."""
+        what = [PROTOCOL_VERSION, asdict(self), program.name, program.version, machine()]
+        return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
+
+
+class Measured(NamedTuple):
+    """What the process of a fit left: figures, and the map unless time ran out."""
+
+    figures: dict[str, Any]
+    embedding: NDArray[np.float64] | None
+
+
+def run_fit(
+    program: Program, loss: str, settings: dict[str, Any], data: Path, warm_up: Path, timeout: float = 0.0
+) -> Measured:
+    """Fit in a new process.
+
+    Parameters
+    ----------
+    program : Program
+    loss : str
+        Name of the estimator.
+    settings : dict
+        Arguments of its constructor.
+    data, warm_up : Path
+        Files with training triplets; the map is left beside the first.
+    timeout : float
+        Seconds after which the fit is ended, 0 for no limit. The figures are then ``{"timeout": timeout}``.
+
+    Raises
+    ------
+    MeasurementFailed
+    """
+    embedding = data.with_suffix(".embedding.npy")
+    request = {
+        "program": program.name, "loss": loss, "settings": settings, "data": str(data), "warm_up": str(warm_up),
+        "embedding": str(embedding), "timeout": timeout,
+    }  # fmt: skip
+    command = [program.python, str(worker.__file__), json.dumps(request)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if timeout > 0 and done.returncode == -signal.SIGALRM:
+        return Measured({"timeout": timeout}, None)
+    if done.returncode != 0:
+        raise MeasurementFailed(f"{program.name} {loss} failed: {reason(done)}")
+    return Measured(json.loads(done.stdout.splitlines()[-1]), np.load(embedding))
 
 
 def _equal_to(wanted: Any) -> Check:
@@ -68,8 +140,8 @@ class Session:
     n_kept: int = field(default=0, init=False)
 
     def __enter__(self) -> Self:
-        cut_partial_line(self.path)
-        self._found: dict[str, Record] = {record["fingerprint"]: record for record in read_records(self.path)}
+        RecordFile(self.path).prepare()
+        self._found: dict[str, Record] = {record["fingerprint"]: record for record in RecordFile(self.path).read()}
         self._folder = TemporaryDirectory(prefix="nearer-bench-")
         self._data: tuple[tuple[Size, int, int], Path, Data] | None = None
         # disable=None: a bar on a terminal, silence in a log file.
@@ -110,7 +182,7 @@ class Session:
             record = {**identity, **self._measure(task, program, timeout)}
         if "failure" not in record:
             if record is not self._found.get(fingerprint):
-                append_record(self.path, record)
+                RecordFile(self.path).append(record)
                 self._found[fingerprint] = record
             self.n_kept += 1
         self._bar.update()
@@ -122,7 +194,7 @@ class Session:
         if found is None:
             return None
         same: dict[str, Check] = {name: _equal_to(value) for name, value in identity.items()}
-        return check_figures(self.path, found, same | ({"timeout": AMOUNT} if "timeout" in found else _FIGURES))
+        return RecordFile(self.path).usable(found, same | ({"timeout": AMOUNT} if "timeout" in found else _FIGURES))
 
     def _measure(self, task: Task, program: Program, timeout: float) -> dict[str, Any]:
         path, data = self._files(task)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from typing import TypedDict
 
-from nearer.lab.benchmarks.measure import Task
-from nearer.lab.benchmarks.session import Session
+from nearer.lab.benchmarks.session import Session, Task
 from nearer.lab.benchmarks.triplets import Size, check_size
-from nearer.lab.common.programs import Program, nearer_program
+from nearer.lab.common.programs import Program, machine, nearer_program
 from nearer.lab.common.records import Record
 
 LOSSES = ("GNMDS", "STE", "TSTE", "CKL", "SOE")
 SIZES = (Size(1000, 100_000), Size(2000, 200_000), Size(10_000, 200_000))
 #: A fit of the peer that takes longer than this is not repeated.
 LONG = 120.0
+_HEAD = """\
+                              ------- seconds of a fit -------   -- held-out error --   -- peak memory, MB --
+  objects  comparisons  loss    nearer  cblearn         ratio      nearer    cblearn      nearer    cblearn"""
 
 
 def check_losses(losses: Sequence[str]) -> None:
@@ -115,3 +119,128 @@ def _succeeded(record: Record) -> Record:
     if "failure" in record:
         raise ValueError(f"{record['failure']} (size {record['size']}); finished measurements are kept")
     return record
+
+
+class SpeedRow(TypedDict):
+    """Medians over the repeats of one loss at one size; None where there is no such figure."""
+
+    objects: int
+    comparisons: int
+    loss: str
+    seconds: float
+    peer_seconds: float | None
+    ratio: float | None
+    ratio_is_lower_bound: bool
+    error: float
+    peer_error: float | None
+    peak_memory_mb: float
+    peer_peak_memory_mb: float | None
+    iterations: float
+    peer_iterations: float | None
+    warnings: str
+    peer_warnings: str
+    repeats: int
+    peer_repeats: int
+    peer_failure: str | None
+
+
+def speed_rows(records: Iterable[Record]) -> list[SpeedRow]:
+    """Summarize records by size and loss, in the order they come in.
+
+    The ratio is that of the medians, the peer's divided by ours: above 1 the peer is slower. Of a peer that ran out of
+    time only a lower bound is known.
+    """
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record["size"], record["method"]), []).append(record)
+    return [_row(size, loss, group) for (size, loss), group in groups.items()]
+
+
+def _row(size: str, loss: str, records: Sequence[Record]) -> SpeedRow:
+    ours = [record for record in records if record["program"] == "nearer"]
+    peer = [record for record in records if record["program"] != "nearer"]
+    fitted = [record for record in peer if "seconds" in record]
+    failures = [record["failure"] for record in peer if "failure" in record]
+    # A fit that was ended counts with the time it had: the median of such times is a lower bound.
+    waited = [record["seconds" if "seconds" in record else "timeout"] for record in peer if "failure" not in record]
+    seconds = _median(ours, "seconds")
+    peer_seconds = float(median(waited)) if waited else None
+    objects, comparisons = map(int, size.split("x"))
+    return SpeedRow(
+        objects=objects,
+        comparisons=comparisons,
+        loss=loss,
+        seconds=seconds,
+        peer_seconds=peer_seconds,
+        ratio=None if peer_seconds is None else peer_seconds / seconds,
+        ratio_is_lower_bound=any("timeout" in record for record in peer),
+        error=_median(ours, "error"),
+        peer_error=_median(fitted, "error") if fitted else None,
+        peak_memory_mb=_median(ours, "peak_memory") / 1e6,
+        peer_peak_memory_mb=_median(fitted, "peak_memory") / 1e6 if fitted else None,
+        iterations=_median(ours, "n_iter"),
+        peer_iterations=_median(fitted, "n_iter") if fitted else None,
+        warnings=_warnings(ours),
+        peer_warnings=_warnings(fitted),
+        repeats=len(ours),
+        peer_repeats=len(peer),
+        peer_failure=failures[0] if failures else None,
+    )
+
+
+def _warnings(records: Sequence[Record]) -> str:
+    """Return what fits warned of, each message once."""
+    messages = dict.fromkeys(message for record in records for message in record["warnings"])
+    return " | ".join(" ".join(message.split()) for message in messages)
+
+
+def _median(records: Sequence[Record], name: str) -> float:
+    return float(median(record[name] for record in records))
+
+
+def speed_text(speed: Speed, rows: Sequence[SpeedRow]) -> str:
+    """Return the table for people, with a note on how it was measured."""
+    return "\n".join([_HEAD, *map(_line, rows), "", *speed_notes(speed, rows)]) + "\n"
+
+
+def _line(row: SpeedRow) -> str:
+    bound = ">" if row["ratio_is_lower_bound"] else ""
+    ratio = "-" if row["ratio"] is None else f"{bound} {row['ratio']:.1f}".strip()
+    waited = "-" if row["peer_seconds"] is None else f"{bound} {row['peer_seconds']:.2f}".strip()
+    peer_error = "-" if row["peer_error"] is None else f"{row['peer_error']:.4f}"
+    peer_memory = "-" if row["peer_peak_memory_mb"] is None else f"{row['peer_peak_memory_mb']:.0f}"
+    return (
+        f"{row['objects']:9d}{row['comparisons']:13d}  {row['loss']:<6}{row['seconds']:8.2f}{waited:>9}{ratio:>14}"
+        f"{row['error']:12.4f}{peer_error:>11}{row['peak_memory_mb']:12.0f}{peer_memory:>11}"
+    )
+
+
+def speed_notes(speed: Speed, rows: Sequence[SpeedRow]) -> list[str]:
+    """Return what a reader must know to judge the table, a sentence each."""
+    notes = [
+        f"{machine()}; {speed.dimension}-D; noise-free triplets of Gaussian points; seed {speed.seed}.",
+        f"Each fit in a new process, after an untimed fit of tiny data; medians of {speed.repeats}. Seconds are those "
+        "of fit(rows) alone, checks of the rows included.",
+        "Error: share of held-out triplets that the map has the wrong way round, ties counted half.",
+    ]
+    if speed.peer is None:
+        return [*notes, "cblearn was not measured (--no-peer).", *_warned("nearer", [row["warnings"] for row in rows])]
+    notes.append(
+        f"Ratio: cblearn {speed.peer.version} (SciPy backend, its defaults; SOE with n_init=1: one start, as here) "
+        "divided by nearer.\nEach stops by its own rule: compare the errors too."
+    )
+    if any(row["peer_repeats"] < min(speed.repeats, speed.peer_repeats or speed.repeats) for row in rows):
+        fewer = [f"{row['loss']} {row['objects']}x{row['comparisons']}" for row in rows if row["peer_repeats"] == 1]
+        notes.append(f"cblearn once, where that took more than {LONG:.0f} s or did not end: {', '.join(fewer)}.")
+    if any(row["ratio_is_lower_bound"] for row in rows):
+        notes.append("> : cblearn was ended after so many seconds; the ratio is at least that.")
+    notes += [row["peer_failure"] + "." for row in rows if row["peer_failure"]]
+    return (
+        notes
+        + _warned("nearer", [row["warnings"] for row in rows])
+        + _warned(speed.peer.name, [row["peer_warnings"] for row in rows])
+    )
+
+
+def _warned(program: str, messages: Iterable[str]) -> list[str]:
+    return [f"{program} warned: {message}" for message in dict.fromkeys(messages) if message]

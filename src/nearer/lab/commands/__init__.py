@@ -1,1 +1,1 @@
-"""The commands `nearer bench` and `nearer reproduce`, one benchmark a file."""
+"""The commands `nearer bench` and `nearer reproduce`."""

@@ -42,8 +42,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.lab.common.running import Interrupted
-    from nearer.lab.common.tables import write_tables
+    from nearer.lab.common.records import Interrupted, write_tables
     from nearer.lab.paper import EXPERIMENTS, Run, table_rows, table_text
 
     folder = options.out or Path("results") / options.experiment
@@ -76,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _figures(experiment: Experiment, seed: int, records: list[dict[str, object]], folder: Path) -> list[str]:
-    from nearer.lab.paper.figures import draw_figures
+    from nearer.lab.paper.table import draw_figures
 
     try:
         return draw_figures(experiment, seed, records, folder)

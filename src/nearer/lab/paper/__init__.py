@@ -1,7 +1,7 @@
 """The paper's experiments, run again: protocols, tuned methods, tables and figures.
 
-Data flows one way: protocol (which comparisons) -> methods and tuning (which settings, which error) -> store (one line
-for each tuned fit) -> table and figures.
+Data flows one way: protocol (which comparisons) -> methods (which settings, which error) -> runner (one line for each
+tuned fit, on disk) -> tables and figures.
 """
 
 from nearer.lab.paper.protocol import EXPERIMENTS, MUSIC, SYNTHETIC, Experiment

@@ -10,19 +10,9 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from nearer.lab.common.records import (
-    AMOUNT,
-    SHARE,
-    Record,
-    append_record,
-    check_figures,
-    cut_partial_line,
-    read_records,
-)
-from nearer.lab.common.running import Interrupted, side_by_side
-from nearer.lab.paper.methods import METHODS, candidates
+from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
+from nearer.lab.paper.methods import METHODS, Unit, candidates, fingerprint, run_unit
 from nearer.lab.paper.protocol import MIN_SIZE, Experiment
-from nearer.lab.paper.tuning import Unit, fingerprint, run_unit
 from nearer.study.schema_checks import Check, string, whole
 
 _FIGURES: dict[str, Check] = {
@@ -80,7 +70,7 @@ class Run:
                 f"size {wrong[0]} is out of range: {self.experiment.name} has {len(comparisons)} comparisons, "
                 f"and {MIN_SIZE} to {len(comparisons) - 1} of them can be trained on"
             )
-        cut_partial_line(self.path)
+        RecordFile(self.path).prepare()
         object.__setattr__(self, "sizes", tuple(sizes))
         object.__setattr__(self, "_n_objects", comparisons.n_objects)
 
@@ -97,11 +87,11 @@ class Run:
         """Return the records on file that this run would make again: same seed, same protocol, same grid."""
         wanted = {unit: self._fingerprint(unit) for unit in self.units()}
         found = {}
-        for record in read_records(self.path):
+        for record in RecordFile(self.path).read():
             unit = Unit(record["size"], record["trial"], record["method"])
             if record["seed"] == self.seed and record["fingerprint"] == wanted.get(unit):
                 n_choices = len(candidates(unit.method, unit.size, self._n_objects))
-                found[unit] = check_figures(self.path, record, _FIGURES | {"choice": whole(0, n_choices - 1)})
+                found[unit] = RecordFile(self.path).usable(record, _FIGURES | {"choice": whole(0, n_choices - 1)})
         return found
 
     def _fingerprint(self, unit: Unit) -> str:
@@ -123,7 +113,7 @@ class Run:
         try:
             with bar:
                 for record in work:
-                    append_record(self.path, record)
+                    RecordFile(self.path).append(record)
                     done[Unit(record["size"], record["trial"], record["method"])] = record
                     bar.update()
         except KeyboardInterrupt:

@@ -1,12 +1,26 @@
-"""Warnings that point at the line that called into the package, however deep they arise."""
+"""What is told while something runs: bars on terminals, and warnings at the line that called into the package."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
+import threading
 import warnings
+from typing import Any
+
+from tqdm import tqdm
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def progress_bar(what: str, total: int) -> tqdm[Any]:
+    """Return a bar for terminals, shown after a second; workers of a pool stay silent, their parent has its own."""
+    worker = multiprocessing.current_process().name != "MainProcess"
+    if worker:
+        # A lock between processes would be left behind, with a warning, by a worker that Ctrl-C ends.
+        tqdm.set_lock(threading.RLock())
+    return tqdm(total=total, desc=what, delay=1, leave=False, disable=True if worker else None)
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

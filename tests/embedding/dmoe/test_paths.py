@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nearer import Penalty
-from nearer.embedding.dmoe.candidates import Given, paths
+from nearer.embedding.dmoe.paths import Given, paths
 
 OPEN = Given(Penalty.open())
 

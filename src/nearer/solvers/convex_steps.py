@@ -1,4 +1,6 @@
-"""The linear system that the convex solvers share, by conjugate gradients without forming a matrix.
+"""The two steps of the convex solvers: a linear system, and a proximal point in the cone of semidefinite matrices.
+
+The system is solved by conjugate gradients, without forming a matrix:
 
     (A^T W A + shift I) G = right
 
@@ -14,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearer.common.arrays import FloatArray
+from nearer.geometry import leading_spectrum
 from nearer.problems.margins import MarginMap
 
 
@@ -65,3 +68,37 @@ def solve_normal_equations(
     equations = (margins.ends, weights, margins.diagonal, shift, own.shift, right, own.right)
     ok = normal_cg(*equations, gram, specificities, cut, rtol, limit)
     return Solved(gram, specificities, bool(ok))
+
+
+def nearest_psd(matrix: FloatArray, max_rank: int | None = None) -> FloatArray:
+    """Return the nearest positive semidefinite matrix in Frobenius norm, of rank at most ``max_rank``.
+
+    Examples
+    --------
+    >>> nearest_psd(np.diag([2.0, -1.0]))
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    return from_spectrum(*leading_spectrum(matrix, max_rank))
+
+
+def from_spectrum(eigenvalues: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return V diag(s) V^T for eigenvalues s >= 0, using only those above 0."""
+    kept = eigenvalues > 0
+    half = vectors[:, kept] * np.sqrt(eigenvalues[kept])
+    product: FloatArray = half @ half.T
+    return product
+
+
+def penalty_prox(matrix: FloatArray, trace: float, ridge: float, step: float) -> FloatArray:
+    """Return argmin over G >= 0 of trace * tr(G) + ridge / 2 * ||G||^2 + ||G - matrix||^2 / (2 step)."""
+    eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return from_spectrum(np.maximum(eigenvalues - step * trace, 0) / (1 + step * ridge), vectors)
+
+
+def shrink_spectrum(matrix: FloatArray, amount: float) -> FloatArray:
+    """Return argmin of amount * ||G||_* + ||G - matrix||^2 / 2 over symmetric G: eigenvalues drawn towards 0."""
+    eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    shrunk = np.sign(eigenvalues) * np.maximum(np.abs(eigenvalues) - amount, 0)
+    product: FloatArray = (vectors * shrunk) @ vectors.T
+    return product

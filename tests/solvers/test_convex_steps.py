@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nearer.geometry import centred, embedding_from_gram
-from nearer.solvers.psd import nearest_psd, penalty_prox, shrink_spectrum
+from nearer.solvers.convex_steps import nearest_psd, penalty_prox, shrink_spectrum
 
 
 def random_matrix(seed=0, n=7):
