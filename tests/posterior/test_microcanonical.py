@@ -151,7 +151,7 @@ def test_the_warm_up_finds_a_step_of_about_the_wanted_error_and_scales():
 
 
 def test_a_wall_does_not_shorten_steps_for_good():
-    """On a line, an object cannot pass the origin but by a leap of the map: once in fifteen seeds steps went to 1e-5."""
+    """On a line an object passes the origin by a leap of the map only: once in fifteen seeds steps went to 1e-5."""
     model = small_model("triplets")
     for seed in range(25):
         chain = chain_of(model, seed)
