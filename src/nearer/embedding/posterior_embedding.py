@@ -383,7 +383,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         before, rng = self.n_objects_, stream(self.random_state, "start")
         former = len(NUMBERS) - (self._larger.size - self._unknowns.shape[1])  # a model of an earlier version had fewer
         known = np.pad(self._unknowns, ((0, 0), (0, len(NUMBERS) - former)))
-        larger, unknowns = extended(self._larger, known, np.arange(before), added.n_objects, rng)
+        settings = replace(self._larger, prior=Prior())  # numbers stay; that of an earlier version had fewer
+        larger, unknowns = extended(settings, known, np.arange(before), added.n_objects, rng)
         about, mentioned = model_of(added, larger.n_components, self.prior, people=False)
         answers = replace(about.answers, pairs=mentioned.astype(np.int32)[about.answers.pairs])
         later = mentioned >= before

@@ -139,8 +139,11 @@ class Chain:
         return float(np.median(errors))
 
     def _walk_back(self, n_steps: int) -> float:
-        """Take steps, but go back where they have left the region that such steps can follow, and shorten them."""
-        before = self.unknowns.copy(), self.velocity.copy(), self.gradient.copy(), self.value
+        """Take steps, but turn back where they have left the region that such steps can follow, and shorten them.
+
+        Going on from there, it would come to the same place again, with ever shorter steps.
+        """
+        before = self.unknowns.copy(), -self.velocity, self.gradient.copy(), self.value
         error = self._walk(n_steps)
         if not error < _TOO_FAR:
             self.unknowns, self.velocity, self.gradient, self.value = before

@@ -144,14 +144,17 @@ class _Run:
         self.bar.set_description("drawing")
         self._until(1.0)
         steps = 0
-        while steps < self.settings.n_steps and not self._late():
-            now = min(_ROUND, max(self.settings.n_steps // 4, self.settings.thin), self.settings.n_steps - steps)
+        most, thin = self.settings.n_steps, self.settings.thin
+        while most - steps >= thin and not self._late():
+            now = min(max(min(_ROUND, most // 4), 4 * thin), most - steps)
             self._all([partial(chain.go_on, now) for chain in self.chains])
             if self._late():
                 return
             steps += now
             if self.n_replaced < self.settings.n_chains and len(self.chains) > 1:
                 self._replace_worthless()
+                if self._late():  # what began anew may have no draws yet
+                    return
             judged = self._judge()
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {judged.rhat:.2f}")
             self.vote_error = judged.error
@@ -222,7 +225,8 @@ class _Run:
         )
         if n < 3:
             drawn = np.zeros((1, 3), int)
-        return drawn[:, [0, 1, 0, 2]], np.unique(np.sort(drawn[:_N_PAIRS, :2], axis=1), axis=0)
+        pairs = np.unique(np.sort(drawn[:_N_PAIRS, :2], axis=1), axis=0)
+        return drawn[:, [0, 1, 0, 2]], pairs[(pairs[:, 0] < pairs[:, 1]) | (n < 3)]
 
     def _until(self, share: float) -> None:
         if self.budget is not None:
