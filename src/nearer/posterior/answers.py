@@ -92,7 +92,7 @@ def answers_of(comparisons: Comparisons, *, people: bool = True) -> Answers:
     trials = trials_of(comparisons)
     totals, times = totals_and_times(comparisons.sample_weight, trials)
     weights = comparisons.sample_weight * ((totals / times) ** -_DEPENDENCE)[trials]
-    order = np.lexsort([weights, far, near, person])  # or another order of the rows would be another rounding
+    order = np.lexsort((weights, far, near, person))  # or another order of the rows would be another rounding
     near, far, weights, person = near[order], far[order], weights[order], person[order]
     which = numbered(near, far, person)
     first = np.flatnonzero(np.diff(which, prepend=-1))

@@ -35,7 +35,7 @@ def reliability_of(model: Model, unknowns: FloatArray, comparisons: Comparisons)
         That the model is of.
     """
     answers = model.answers
-    if answers.n_people == 0:
+    if answers.n_people == 0 or comparisons.annotators is None:
         return None
     some = unknowns[np.linspace(0, len(unknowns) - 1, min(len(unknowns), _MOST_DRAWS)).astype(int)]
     draws, (slopes, lapses) = draws_of(model, some), people_of(model, some)

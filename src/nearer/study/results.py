@@ -58,6 +58,11 @@ _WORKS = {
         "Kruskal, J. B. (1964). Nonmetric multidimensional scaling: a numerical method. Psychometrika 29.",
         "10.1007/BF02289694",
     ),
+    "PosteriorEmbedding": (
+        "Robnik, J., De Luca, G. B., Silverstein, E. and Seljak, U. (2023). Microcanonical Hamiltonian Monte Carlo. "
+        "Journal of Machine Learning Research 24.",
+        None,
+    ),
     "SPE": ("Shaw, B. and Jebara, T. (2009). Structure preserving embedding. Proceedings of ICML.", None),
 }
 _WORKS["TSTE"], _WORKS["LOE"] = _WORKS["STE"], _WORKS["SOE"]
