@@ -8,7 +8,7 @@ import pytest
 from nearer import Comparisons, Penalty, embedding
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, MVTE, SPE, STE, BestOf, PosteriorEmbedding
-from nearer.posterior import NUTS
+from nearer.posterior import NUTS, Microcanonical
 from nearer.solvers import Factored
 from nearer.storage import load_model, save_model
 
@@ -27,6 +27,7 @@ MODELS["SPE"] = SPE(2, tol=0.01, random_state=0)
 MODELS["MVTE"] = MVTE(2, alpha=3.0, n_init=1, random_state=0)  # finds the number of views
 MODELS["MVTE of two views"] = MVTE(2, n_views=2, n_init=1, random_state=0)  # finds alpha
 MODELS["PosteriorEmbedding"] = PosteriorEmbedding(2, solver=NUTS(2, 60, 60), random_state=0)
+MODELS["microcanonical"] = PosteriorEmbedding(2, solver=Microcanonical(2, 100, 200), budget=60, random_state=0)
 MODELS["variational"] = PosteriorEmbedding(2, solver="variational", random_state=0)
 MODELS["DMOE with values"] = DMOE(3, penalty=Penalty(trace=0.2), nu=0.5, random_state=0)
 MODELS["STE with a solver"] = STE(2, solver=Factored(n_init=2, tol=1e-3), random_state=0)
@@ -179,3 +180,30 @@ def test_a_model_of_the_version_before_is_read(tmp_path):
     again = load_model(folder)
     np.testing.assert_array_equal(again.embedding_, model.embedding_)
     assert again.with_chosen_settings().penalty == model.penalty_
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_posterior_of_the_version_before_is_read_and_places_objects(tmp_path):
+    """It had seven numbers, and its model the comparisons themselves."""
+    model = PosteriorEmbedding(2, solver=NUTS(2, 60, 60), random_state=0).fit(ANSWERS)
+    folder = save_model(model, tmp_path)
+    with np.load(folder / "model.npz") as stored:
+        arrays = dict(stored)
+
+    def older(what):
+        state = what["fitted"]["dict"]
+        parts, unknowns = state["_larger"]["fields"], str(state["_unknowns"]["array"])
+        arrays[unknowns] = arrays[unknowns][:, :-2]
+        for numbers in parts["prior"]["fields"].values():
+            del numbers["tuple"][7:]
+        del parts["answers"]
+        parts |= {"objects": {"array": len(arrays)}, "weights": {"array": len(arrays) + 1}}
+        arrays.update({str(len(arrays)): ANSWERS.rows, str(len(arrays) + 1): np.empty(0)})
+
+    change(folder, older)
+    np.savez(folder / "model.npz", **arrays)
+    again = load_model(folder)
+    np.testing.assert_array_equal(again.predict_proba(ANSWERS), model.predict_proba(ANSWERS))
+    for new in (12, 13):
+        rows = [[new, 0, 1], [new, 1, 2]]
+        np.testing.assert_allclose(again.place(rows), model.place(rows), rtol=1e-6)

@@ -42,14 +42,17 @@ _KNOWN = {
     "CuttingPlanes": "nearer.solvers.cutting_planes",
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.paths"),
     "SearchResult": "nearer.embedding.dmoe.search",
-    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Prior", "Variational"), "nearer.posterior"),
+    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.posterior"),
     "Model": "nearer.posterior.model",
+    "Answers": "nearer.posterior.answers",
+    "Reliability": "nearer.posterior.people",
 }
 # Fields of earlier versions that are arguments of `solve` now, or the problem's.
 _FORMER = {
     "ADMM": {"start"},
     "CuttingPlanes": {"rank", "start"},
     "Factored": {"rank"},
+    "Model": {"objects", "weights"},
     "SVRG": {"rank"},
     "Smacof": {"start"},
 }

@@ -45,7 +45,7 @@ def test_the_default_is_about_as_good_as_the_best_of_its_methods():
     model = BestOf(2, random_state=0).fit(NOISY)
     errors = [comparison_error(truth, method.fit(NOISY).embedding_) for method in (CKL(), SOE(), STE(trace=0.03))]
     assert comparison_error(truth, model.embedding_) < min(errors) + 0.02
-    assert len(model.cv_results_["method"]) == 9
+    assert len(model.cv_results_["method"]) == 10
 
 
 def test_too_few_answers_to_hold_any_out_take_the_first_method():

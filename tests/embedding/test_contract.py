@@ -13,7 +13,7 @@ from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import SOE, SPE, PosteriorEmbedding
 from nearer.metrics import comparison_error
-from nearer.posterior import NUTS
+from nearer.posterior import NUTS, Microcanonical
 
 # Of the few draws of `ESTIMATORS`; that it comes when it should is checked in test_posterior.
 pytestmark = pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning")
@@ -31,6 +31,7 @@ EXPENSIVE = {
     "MVTE",
     "NonmetricMDS",
     "Posterior",
+    "Posterior-microcanonical",
     "Posterior-variational",
     "SPE",
 }
@@ -118,7 +119,8 @@ def test_learns_from_triplets_and_quadruplets_and_scores_both(plain, rows):
     assert plain.score(rows) > 0.9
     assert plain.embedding_.shape == (N, 2)
     assert plain.n_objects_ == N
-    assert plain.converged_ or isinstance(plain.solver_, NUTS)  # so few draws never agree, and it says so
+    # So few draws never agree, and it says so.
+    assert plain.converged_ or isinstance(plain.solver_, NUTS | Microcanonical)
     assert plain.n_iter_ >= 1
     assert len(plain.history_) >= 2
 

@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 import signal
+import time
 import warnings
 from dataclasses import replace
 
@@ -19,9 +20,8 @@ from nearer import Comparisons, ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
-from nearer.embedding import posterior_embedding as module
 from nearer.embedding.distillation import distilled_posterior
-from nearer.posterior import NUTS, Prior, Variational, nuts
+from nearer.posterior import NUTS, Microcanonical, Prior, Variational, microcanonical, nuts
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import NUMBERS, Draws, model_of
 from nearer.solvers import Outcome
@@ -333,7 +333,7 @@ def test_partial_fit_adds_comparisons_and_objects(on_old):
 
 def test_short_chains_warn_and_leave_a_result():
     rows = sample_triplets(POINTS, 300, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="more n_warmup and n_draws"):
+    with pytest.warns(ConvergenceWarning, match="more steps or draws"):
         model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=20, n_draws=8, thin=2), random_state=0).fit(rows)
     assert not model.converged_
     assert model.score(rows) > 0.7
@@ -360,13 +360,111 @@ def test_the_approximation_predicts_too():
     assert objectives[-50:].mean() < objectives[:50].mean()
 
 
-def test_auto_samples_small_data_and_approximates_large(monkeypatch):
-    rows = sample_triplets(POINTS, 100, random_state=0)
-    small, _ = model_of(rows, 2)
-    assert isinstance(PosteriorEmbedding()._method(small), NUTS)
-    monkeypatch.setattr(module, "MOST_WORK_SAMPLED", 199)
-    assert isinstance(PosteriorEmbedding()._method(small), Variational)
-    assert isinstance(PosteriorEmbedding(solver="nuts")._method(small), NUTS)
+@pytest.fixture(scope="module")
+def default(fitted):
+    points, _ = fitted
+    return PosteriorEmbedding(2, random_state=0).fit(answer(points, questions(1500), 1))
+
+
+def test_by_default_predictions_are_those_of_the_exact_sampler(fitted, default):
+    """Up to what the number of draws and the length of steps do: both are settled to 0.015."""
+    points, exact = fitted
+    rows = questions(20_000, seed=5)
+    given = answer(points, rows, 6)
+    assert default.converged_
+    assert np.abs(default.predict_proba(rows) - exact.predict_proba(rows)).mean() < 0.015
+    assert abs(default.score(given) - exact.score(given)) < 0.005
+    assert calibration_error(default.predict_proba(given)[:, 1]) < 0.03
+    assert np.median(default.embedding_std_) == pytest.approx(np.median(exact.embedding_std_), rel=0.25)
+    assert set(default.diagnostics_) == set(exact.diagnostics_)
+    assert len(default.history_) == len(default.draws_) // 4
+
+
+CREW = np.arange(1500) % 6
+
+
+@pytest.fixture(scope="module")
+def crew(fitted):
+    """Answers of six people, of whom the first two toss coins."""
+    points, _ = fitted
+    rows = answer(points, questions(1500), 1)
+    tossed = (CREW < 2) & (np.random.default_rng(0).random(1500) < 0.5)
+    named = Comparisons.from_triplets(np.where(tossed[:, None], rows[:, [0, 2, 1]], rows), annotators=CREW)
+    return named, PosteriorEmbedding(2, random_state=0).fit(named)
+
+
+def test_coin_tossers_cost_next_to_nothing(fitted, crew):
+    points, _ = fitted
+    named, model = crew
+    given = answer(points, questions(20_000, seed=5), 6)
+    without = PosteriorEmbedding(2, random_state=0).fit(named[CREW >= 2])
+    assert model.score(given) > without.score(given) - 0.01
+    # The map is about as sure as without them, and surer than where nobody knows who answered.
+    unnamed = PosteriorEmbedding(2, random_state=0).fit(named.rows)
+    assert np.median(model.embedding_std_) < 1.2 * np.median(without.embedding_std_)
+    assert np.median(model.embedding_std_) < np.median(unnamed.embedding_std_)
+
+
+def test_predictions_are_about_people_as_they_are(crew):
+    """A third of the draws answer as a coin tosser would, and the probabilities are those of the study."""
+    named, model = crew
+    assert np.mean(model.draws_.lapses > 0.5) == pytest.approx(1 / 3, abs=0.15)
+    chances = model.predict_proba(named.rows)[:, 1]
+    assert np.maximum(chances, 1 - chances).mean() == pytest.approx(np.mean(chances > 0.5), abs=0.05)
+
+
+def test_new_objects_are_placed_by_someone_who_is_not_told_apart(crew):
+    _, model = crew
+    model = pickle.loads(pickle.dumps(model))
+    before = model.draws_
+    model.place(Comparisons.from_triplets([[0, N, 1], [N, 0, 1], [0, N, 2]], annotators=["x", "y", "y"]))
+    assert model.n_objects_ == N + 1
+    np.testing.assert_array_equal(model.draws_.points[:, :N], before.points)
+    np.testing.assert_array_equal(model.draws_.slopes, before.slopes)
+
+
+def test_a_tiny_budget_leaves_a_result_and_says_so():
+    rows = sample_triplets(POINTS, 300, random_state=0)
+    solver = Microcanonical(n_steps=1_000_000, tolerance=1e-9)
+    began = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match="a larger budget"):
+        model = PosteriorEmbedding(2, solver=solver, budget=1e-6, random_state=0).fit(rows)
+    assert time.monotonic() - began < 5
+    assert not model.converged_
+    assert np.isfinite(model.embedding_).all()
+    assert model.predict_proba(rows).shape == (300, 2)
+
+
+@QUIET
+def test_an_interrupt_of_the_default_leaves_what_was_drawn(monkeypatch):
+    plain, walked = microcanonical.Chain._walk, []
+
+    def walk(self, *arguments):
+        walked.append(1)
+        if len(walked) == 300:
+            os.kill(os.getpid(), signal.SIGINT)
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(microcanonical.Chain, "_walk", walk)
+    rows = sample_triplets(POINTS, 200, random_state=0)
+    solver = Microcanonical(2, n_warmup=100, n_steps=10_000_000, thin=10, tolerance=1e-9)
+    model = PosteriorEmbedding(2, solver=solver, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows)
+    assert not model.converged_
+    assert model.score(rows) > 0.7
+
+
+def test_auto_is_microcanonical_at_all_sizes_and_the_others_have_names(monkeypatch):
+    small, _ = model_of(sample_triplets(POINTS, 100, random_state=0), 2)
+    assert PosteriorEmbedding()._method(small) == Microcanonical()
+    monkeypatch.setattr(microcanonical, "_MUCH_WORK", 199)
+    much = PosteriorEmbedding()._method(small)
+    monkeypatch.setattr(microcanonical, "_VERY_MUCH_WORK", 199)
+    very_much = PosteriorEmbedding()._method(small)
+    assert Microcanonical().n_steps > much.n_steps > very_much.n_steps  # where each step takes long, fewer of them
+    assert PosteriorEmbedding(solver="nuts")._method(small) == NUTS()
+    assert PosteriorEmbedding(solver="variational")._method(small) == Variational()
     assert PosteriorEmbedding(solver=SHORT)._method(small) is SHORT
 
 
@@ -390,9 +488,11 @@ def test_trials_weigh_less_than_independent_answers():
         ({"solver": NUTS}, "NUTS"),
         ({"prior": 3}, "prior must be"),
         ({"prior": Prior(centres=(0.0,))}, "a centre and a scale for each"),
-        ({"prior": Prior(scales=(0.5, 0.5, 1.0, 1.0, 1.5, 0.0, 0.06))}, "positive scales"),
-        ({"prior": Prior(centres=(0.0,) * 6 + (np.nan,))}, "finite"),
+        ({"prior": Prior(scales=(0.5, 0.5, 1.0, 1.0, 1.5, 0.0, 0.06, 0.5, 0.7))}, "positive scales"),
+        ({"prior": Prior(centres=(0.0,) * 8 + (np.nan,))}, "finite"),
         ({"n_threads": 0}, "n_threads"),
+        ({"budget": 0}, "budget"),
+        ({"budget": -1.0}, "budget"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
@@ -435,10 +535,11 @@ def test_pickles_and_clones(short):
 
 
 @QUIET
-def test_seeds_and_threads():
+@pytest.mark.parametrize("solver", [SHORT, Microcanonical(2, n_warmup=100, n_steps=200, thin=10, n_climb=20)])
+def test_seeds_and_threads(solver):
     rows = sample_triplets(POINTS, 100, random_state=0)
     one, threads, other = (
-        PosteriorEmbedding(2, solver=SHORT, random_state=seed, n_threads=n_threads).fit(rows)
+        PosteriorEmbedding(2, solver=solver, random_state=seed, n_threads=n_threads).fit(rows)
         for seed, n_threads in ((0, 1), (0, 2), (1, 1))
     )
     np.testing.assert_array_equal(one.draws_.points, threads.draws_.points)

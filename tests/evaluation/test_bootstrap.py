@@ -205,7 +205,7 @@ def test_settling_leaves_the_results_of_the_search_alone(answers):
 
 
 def test_a_posterior_brings_its_own_maps(answers):
-    model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=50, n_draws=60, thin=1), random_state=0)
+    model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=20, n_draws=12, thin=1), random_state=0)
     with pytest.warns(ConvergenceWarning, match="chains|draws"):
         model.fit(answers)
     trust = quick(model, answers)

@@ -4,7 +4,7 @@ from sklearn.base import clone
 
 from nearer import Penalty
 from nearer.embedding import CKL, DMOE, GNMDS, LOE, MVTE, SOE, SPE, STE, TSTE, BestOf, NonmetricMDS, PosteriorEmbedding
-from nearer.posterior import NUTS, Variational
+from nearer.posterior import NUTS, Microcanonical, Variational
 from nearer.solvers import Factored
 
 ESTIMATORS = {
@@ -39,6 +39,9 @@ ESTIMATORS = {
     "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)], n_folds=3),
     # Far too few draws to trust, and enough to check what must hold of any number.
     "Posterior": PosteriorEmbedding(2, solver=NUTS(2, n_warmup=40, n_draws=20, thin=2), random_state=0),
+    "Posterior-microcanonical": PosteriorEmbedding(
+        2, solver=Microcanonical(2, n_warmup=100, n_steps=200, thin=10, n_starts=2, n_climb=20), random_state=0
+    ),
     "Posterior-variational": PosteriorEmbedding(2, solver=Variational(400, 20), random_state=0),
 }
 # For what does not depend on how long a fit takes. One start is one descent, where by default there are several.

@@ -1,113 +1,41 @@
-"""What is sampled: different comparisons, their weights, exposure, and the maps of draws."""
+"""What is sampled: a model over the objects that are compared, exposure, the maps of draws, and people."""
+
+from dataclasses import replace
 
 import numpy as np
-import pytest
 from helpers import posterior_twin as twin
 from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
-from nearer.posterior.model import NUMBERS, Draws, Prior, different, draws_of, model_of, times_asked
+from nearer.posterior.model import (
+    NUMBERS,
+    Draws,
+    Prior,
+    draws_of,
+    model_of,
+    times_asked,
+)
+from nearer.posterior.people import each_as_someone, people_of
 
 
 def quadruplets(kind="quadruplets", n=7, m=60, seed=0):
     return random_quadruplets(np.random.default_rng(seed), n, m, kind)
 
 
-def said(rows, weights):
-    """What is said with which weight: a mapping from (near pair, far pair), unordered pairs."""
-    rows = rows if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]]
-    found = {}
-    for (i, j, l, k), weight in zip(rows.tolist(), weights, strict=True):  # noqa: E741
-        key = (frozenset((i, j)), frozenset((l, k)))
-        found[key] = found.get(key, 0.0) + weight
-    return found
-
-
-def test_different_says_what_was_said(kind):
-    rng = np.random.default_rng(1)
-    rows, weights, y = quadruplets(kind), rng.uniform(0.1, 2, 60), rng.choice([-1, 1], 60)
-    turned = np.where(y[:, None] < 0, rows[:, [2, 3, 0, 1]], rows)
-    found, totals = different(Comparisons.from_quadruplets(rows, y, weights=weights))
-    expected, given = said(turned, weights), said(found, totals)
-    assert expected.keys() == given.keys()
-    assert len(found) == len(given)
-    assert all(given[key] == pytest.approx(expected[key]) for key in expected)
-    assert found.dtype == np.int32
-    assert found.shape[1] == (3 if kind == "triplets" else 4)
-
-
-def test_rows_of_triplets_written_as_quadruplets_become_triplets_whatever_the_order_in_the_pairs():
-    rows = quadruplets("triplets")
-    rng = np.random.default_rng(2)
-    for columns in ([0, 1], [2, 3]):
-        turn = rng.random(60) < 0.5
-        rows[np.ix_(turn, columns)] = rows[np.ix_(turn, columns[::-1])]
-    plain = different(Comparisons.from_triplets(quadruplets("triplets")[:, [0, 1, 3]]))
-    for one, other in zip(different(Comparisons.from_quadruplets(rows)), plain, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def test_one_comparison_of_four_objects_makes_all_rows_quadruplets():
-    found, _ = different(Comparisons.from_quadruplets([[0, 1, 0, 2], [0, 1, 2, 3]]))
-    assert found.tolist() == [[0, 1, 0, 2], [0, 1, 2, 3]]
-
-
-def test_order_answers_and_repetitions_are_the_same_model_to_the_last_bit(kind):
-    rng = np.random.default_rng(3)
-    rows = quadruplets(kind)
-    weights = rng.uniform(0.1, 2, 60)
-    rows[40:] = rows[:20]  # said more than once, with weights whose sum depends on the order of adding
-    rows[30:40] = rows[:10]
-    plain = different(Comparisons.from_quadruplets(rows, weights=weights))
-    order, flip = rng.permutation(60), rng.random(60) < 0.5
-    turned = np.where(flip[:, None], rows[:, [2, 3, 0, 1]], rows)[order]
-    other = different(Comparisons.from_quadruplets(turned, ~flip[order], weights=weights[order]))
-    for one, another in zip(plain, other, strict=True):
-        np.testing.assert_array_equal(one, another)
-    doubled = different(Comparisons.from_quadruplets(np.tile(rows, (2, 1)), weights=np.tile(weights, 2)))
-    np.testing.assert_allclose(doubled[1], 2 * plain[1], rtol=1e-15)
-
-
-def test_contradictions_stay_two_rows():
-    rows, weights = different(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [0, 2, 1]]))
-    assert (rows.tolist(), weights.tolist()) == ([[0, 1, 2], [0, 2, 1]], [1.0, 2.0])
-
-
-def test_rows_of_one_trial_share_their_weight():
-    rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]
-    found, weights = different(Comparisons.from_triplets(rows, trials=["a", "a", "a", "b", "c"]))
-    assert found.tolist() == rows
-    np.testing.assert_allclose(weights, [3**-0.4] * 3 + [1, 1])
-    _, doubled = different(Comparisons.from_triplets(rows, trials=[1, 1, 1, 2, 3], weights=[2.0] * 5))
-    np.testing.assert_allclose(doubled, 2 * weights)
-
-
-def test_weights_that_add_up_to_one_in_a_trial_are_taken_as_they_are():
-    rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3]]
-    shared = Comparisons.from_triplets(rows, trials=["a", "a", "a", "b"], weights=[1 / 3] * 3 + [1])
-    np.testing.assert_allclose(different(shared)[1], shared.sample_weight)
-    np.testing.assert_allclose(times_asked(shared), [2, 1, 2, 2, 1])
-
-
-def test_a_row_of_weight_zero_is_no_row_of_its_trial_either():
-    rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4]]
-    found, weights = different(Comparisons.from_triplets(rows, trials=["a"] * 3, weights=[1, 1, 0]))
-    assert found.tolist() == rows[:2]
-    np.testing.assert_allclose(weights, 2**-0.4)
-
-
-def test_trials_may_have_any_label():
-    rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4]]
-    _, weights = different(Comparisons.from_triplets(rows, trials=[("a", 1), ("a", 1), 7]))
-    np.testing.assert_allclose(weights, [2**-0.4, 2**-0.4, 1])
-
-
 def test_a_model_is_over_the_objects_that_are_compared():
     model, seen = model_of(Comparisons.from_triplets([[3, 9, 5], [5, 3, 9]], n_objects=20), 2)
     assert seen.tolist() == [3, 5, 9]
-    assert sorted(model.objects.tolist()) == [[0, 2, 1], [1, 0, 2]]
-    assert model.weights.size == 0
-    assert (model.n_objects, model.size) == (3, 3 * 2 + 2 + 3 + 7)
+    # 3 near 9 and not 5; 5 near 3 and not 9.
+    assert sorted(model.answers.quadruplets.tolist()) == [[0, 1, 1, 2], [0, 2, 0, 1]]
+    assert model.answers.weights.size == 0
+    assert (model.n_objects, model.size) == (3, 3 * 2 + 2 + 3 + 9)
+
+
+def test_people_have_two_unknowns_each_unless_they_are_not_to_be_told_apart():
+    rows = Comparisons.from_triplets([[0, 2, 1], [1, 0, 2], [0, 2, 1]], annotators=["ann", "bob", "eve"])
+    told, together = model_of(rows, 2)[0], model_of(rows, 2, people=False)[0]
+    assert (told.answers.n_people, told.size) == (3, 3 * 2 + 2 + 3 + 2 * 3 + 9)
+    assert (together.answers.n_people, together.size) == (0, 3 * 2 + 2 + 3 + 9)
 
 
 def test_exposure_is_the_logarithm_of_how_often_objects_come_up():
@@ -119,7 +47,7 @@ def test_exposure_is_the_logarithm_of_how_often_objects_come_up():
     np.testing.assert_allclose(model.exposure, asked - asked.mean())
     np.testing.assert_allclose(model.exposure + model.usual_exposure, asked)
     np.testing.assert_allclose(model.exposure.min() - model.least_exposure, np.log(2))  # half as often as the rarest
-    np.testing.assert_array_equal(model.weights, [1, 2, 0.5])
+    np.testing.assert_array_equal(model.answers.weights, [1, 2, 0.5])
 
 
 def test_draws_are_maps_and_ways_to_answer():
@@ -129,7 +57,7 @@ def test_draws_are_maps_and_ways_to_answer():
     assert isinstance(draws, Draws)
     assert len(draws) == 6
     np.testing.assert_allclose(draws.points, twin.map_of(unknowns, model.exposure, model.n_objects, 3), rtol=1e-6)
-    for found, expected in zip(draws[1:], twin.answering(unknowns[:, -7:]), strict=True):
+    for found, expected in zip(draws[1:], twin.answering(unknowns[:, -9:]), strict=True):
         np.testing.assert_allclose(found, expected)
 
 
@@ -137,7 +65,7 @@ def test_starts_differ_and_have_the_numbers_at_their_centres():
     model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 3)
     first, second = (model.start(np.random.default_rng(seed)) for seed in (0, 1))
     assert (first[: 3 * model.n_objects] != second[: 3 * model.n_objects]).all()
-    np.testing.assert_array_equal(first[-7:], Prior().centres)
+    np.testing.assert_array_equal(first[-9:], Prior().centres)
     assert len(NUMBERS) == len(Prior().centres) == len(Prior().scales)
 
 
@@ -150,6 +78,46 @@ def test_the_prior_is_as_wide_as_its_docstring_says():
     assert np.mean((scale < 1.2) & (scale > 1 / 1.2)) > 0.6
 
 
+def crew(p=2, n_people=3, m=60):
+    """A model of people who answered different numbers of questions, and draws of its unknowns from the prior."""
+    people = np.sort(np.random.default_rng(0).choice(n_people, size=m, p=[0.6, 0.3, 0.1]))
+    model = twin.model_about(quadruplets(m=m), 7, p, people=people, weights=np.linspace(0.5, 2, m))
+    return model, twin.prior_draws(np.random.default_rng(1), 4000, 7, p, n_people=n_people)
+
+
+def test_people_answer_as_the_twin_says():
+    model, unknowns = crew()
+    for found, expected in zip(
+        people_of(model, unknowns), twin.answering_of_people(twin.split(unknowns, 7, 2, 3)), strict=True
+    ):
+        assert found.shape == (4000, 3)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        draws_of(model, unknowns[:50]).points, twin.map_of(unknowns[:50], model.exposure, 7, 2, 3), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_in_each_draw_someone_of_the_study_answers_as_often_as_in_the_study():
+    model, unknowns = crew()
+    draws = draws_of(model, unknowns)
+    found = each_as_someone(model, unknowns, draws, np.random.default_rng(0))
+    slopes, lapses = people_of(model, unknowns)
+    someone = (found.slopes[:, None] == slopes) & (found.lapses[:, None] == lapses)
+    assert (someone.sum(axis=1) == 1).all()
+    answers = model.answers
+    shares = np.bincount(answers.people, answers.weights) / answers.weights.sum()
+    np.testing.assert_allclose(someone.mean(axis=0), shares, atol=5 * 0.5 / np.sqrt(4000))
+    assert found.points is draws.points
+    assert found.offsets is draws.offsets
+
+
+def test_where_people_are_not_told_apart_draws_stay_as_they_are():
+    model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 2)
+    unknowns = twin.prior_draws(np.random.default_rng(0), 6, 7, 2)
+    draws = draws_of(model, unknowns)
+    assert each_as_someone(model, unknowns, draws, np.random.default_rng(0)) is draws
+
+
 def test_the_number_of_rows_of_a_trial_gives_no_answer_away():
     """Of a grid of six the two chosen are in four rows each, the other four in two."""
     grid = [[0, near, far] for near in (1, 2) for far in (3, 4, 5, 6)]
@@ -157,3 +125,12 @@ def test_the_number_of_rows_of_a_trial_gives_no_answer_away():
     np.testing.assert_allclose(model.exposure + model.usual_exposure, np.log1p([1, 2, 2, 2, 1, 1, 1]))
     weighted = Comparisons.from_triplets(grid, trials=["grid"] * 8, weights=[3.0] * 8)
     np.testing.assert_allclose(times_asked(weighted), 3)
+
+
+def test_what_the_loops_take_is_made_once():
+    """Sorting the pairs anew for each density would take several times as long as the density itself."""
+    model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 2)
+    assert model.arguments is model.arguments
+    other = replace(model, answers=replace(model.answers, rows=model.answers.rows[:, ::-1].copy()))
+    q = model.start(np.random.default_rng(0))
+    assert other.density(q)[0] != model.density(q)[0]

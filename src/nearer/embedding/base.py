@@ -207,6 +207,11 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         same: OrdinalEmbedding = clone(self)
         return same
 
+    def for_judging(self) -> OrdinalEmbedding:
+        """Return what to fit to the folds of a held-out error, not yet fitted: a copy, or one that is as good there."""
+        copied: OrdinalEmbedding = clone(self)
+        return copied
+
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, for what takes many fits: one like this, or a faster one of its kind."""
         check_is_fitted(self)

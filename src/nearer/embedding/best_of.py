@@ -26,13 +26,14 @@ from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE
+from nearer.embedding.posterior_embedding import MOST_COMPONENTS, PosteriorEmbedding
 from nearer.embedding.predictor import Calibration, check_calibration
 from nearer.geometry import align
 from nearer.problems.margins import error_of_points
 from nearer.solvers.driver import Callback
 
-# A search of DMOE in each fold is seconds below this, and minutes above.
-_MOST_OBJECTS_DMOE, _MOST_COMPARISONS_DMOE = 150, 20_000
+# A search of DMOE, or a posterior, in each fold is seconds below this, and minutes above.
+_MOST_OBJECTS, _MOST_COMPARISONS = 150, 20_000
 # With more, the kernel of TSTE has tails too light for tight clusters: it has p - 1 degrees of freedom.
 _FEW_COMPONENTS = 5
 _CERTAIN = 30.0  # log-odds of what is given a probability of 1
@@ -54,8 +55,8 @@ class BestOf(OrdinalEmbedding):
         Dimension p of the map.
     methods : sequence of estimators, optional
         What to choose from. Their dimension, number of objects and random state are set here. Left out: CKL, STE,
-        TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20 000 comparisons DMOE; and above
-        five dimensions TSTE with heavier tails, for tight clusters.
+        TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20 000 comparisons DMOE and
+        PosteriorEmbedding; and above five dimensions TSTE with heavier tails, for tight clusters.
     n_folds : int, default 5
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
@@ -144,8 +145,9 @@ class BestOf(OrdinalEmbedding):
         methods = self.methods
         if methods is None:
             methods = [CKL(), TSTE(), SOE(), STE(), CKL(trace=0.03), TSTE(trace=0.03), SOE(trace=0.01), STE(trace=0.03)]
-            if comparisons.n_objects <= _MOST_OBJECTS_DMOE and len(comparisons) <= _MOST_COMPARISONS_DMOE:
-                methods.append(DMOE())
+            if comparisons.n_objects <= _MOST_OBJECTS and len(comparisons) <= _MOST_COMPARISONS:
+                free = max(MOST_COMPONENTS, self.n_components)
+                methods += [DMOE(), PosteriorEmbedding(max_components=free)]
             if self.n_components > _FEW_COMPONENTS:
                 methods.append(TSTE(alpha=3.0, trace=0.001))
         rng = stream(0 if self.random_state is None else self.random_state, "start")
@@ -167,7 +169,7 @@ class BestOf(OrdinalEmbedding):
             for fold in range(n_folds):
                 train, test = comparisons[folds != fold], comparisons[folds == fold]
                 for row, method in enumerate(methods):
-                    fitted = _fitted(clone(method), train)
+                    fitted = _fitted(method.for_judging(), train)
                     errors[row, fold] = error_of_points(fitted.embedding_, test)
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()

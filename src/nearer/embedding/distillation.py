@@ -34,7 +34,7 @@ from nearer.solvers import Factored
 
 QUESTIONS_OF_GRAM = 30_000
 _SHAPES_OF_GRAM = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt
-QUESTIONS_OF_POSTERIOR = 100_000
+QUESTIONS_OF_POSTERIOR = 30_000
 _SHAPES_OF_POSTERIOR = (1.0, 3.0, 7.0)
 
 
@@ -242,8 +242,7 @@ def distilled_posterior(
     interrupted : bool
         Whether Ctrl-C ended the descent.
     """
-    asked = model.objects if model.objects.shape[1] == 4 else model.objects[:, [0, 1, 0, 2]]
-    weights = model.weights if model.weights.size else np.ones(len(asked))
+    asked, weights = model.answers.quadruplets, model.answers.total_weights
     drawn = [asked[rng.integers(len(asked), size=QUESTIONS_OF_POSTERIOR), column] for column in (0, 1, 3)]
     questions, shares = questions_like(asked, weights, drawn, model.n_objects)
     answered = Answered(questions, chances_of(draws, questions, n_threads), shares)

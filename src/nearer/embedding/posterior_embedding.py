@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import chi2
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
+from nearer.common.parameters import check_integer, check_level, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
@@ -22,16 +23,17 @@ from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto
+from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto, told_apart
+from nearer.posterior.microcanonical import Microcanonical
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
+from nearer.posterior.people import each_as_someone, reliability_of
+from nearer.posterior.settling import sample_until_settled
 from nearer.posterior.variational import Variational, approximate
 from nearer.solvers import Progress
 from nearer.solvers.driver import Callback
 
 MOST_COMPONENTS = 15
-# Beyond this many comparisons times dimensions sampling takes minutes, and the posterior is nearly normal.
-MOST_WORK_SAMPLED = 250_000
 _N_PAIRS = 50  # whose distances are diagnosed
 
 
@@ -50,12 +52,17 @@ class PosteriorEmbedding(OrdinalEmbedding):
     Parameters
     ----------
     n_components : int, optional
-        Dimension of the maps. Left out: up to 15 dimensions, of which the data choose `dimension_`, and `embedding_`
-        has that many.
-    solver : {"auto", "nuts", "variational"}, NUTS or Variational, default "auto"
-        The no-U-turn sampler, with several chains that check each other; or independent normal distributions, for
-        large data. "auto" samples up to 250 000 comparisons times dimensions; `solver_` tells which.
-        `NUTS(n_draws=5000)` and the like, from `nearer.posterior`, set more.
+        Dimension of the map. Left out: `dimension_`, which the data choose.
+    max_components : int, optional
+        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out:
+        ``n_components``, and 15 if that is left out too.
+    solver : {"auto", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
+        "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
+        other and draw until predictions have settled. "nuts": the no-U-turn sampler, exact and ten times slower.
+        "variational": independent normal distributions, a rough approximation. `Microcanonical(n_steps=20_000)` and
+        the like, from `nearer.posterior`, set more.
+    budget : float, optional
+        Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
         What is believed about noise and scales before the comparisons; see `nearer.posterior`.
     n_threads : int, optional
@@ -74,15 +81,25 @@ class PosteriorEmbedding(OrdinalEmbedding):
     covariances_ : ndarray, shape (n_objects_, p, p)
         The same in all directions; `ellipses` makes ellipses of them.
     dimension_ : int
-        The number of dimensions that the comparisons call for.
+        The number of dimensions that the comparisons call for, and along which the places of objects can be told
+        apart: the posterior's most probable number, less axes along which objects are not known to lie at least
+        1.4 times as far apart as the draws scatter. Two can always be shown.
     dimension_evidence_ : ndarray, shape (most,)
         The posterior probability of 1, 2, ... dimensions.
+    reliability_ : dict of str to Reliability, or None
+        For each person, how often an answer is the one that the map gives, with the ends of its interval of 95%: about
+        0.5 for whoever tosses a coin. None where people are not told apart.
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+    vote_error_ : float
+        The share of predictions that more draws would make right, as far as the chains differ in them.
+    n_replaced_ : int
+        Chains that began anew, because they predicted clearly worse than the others.
     converged_ : bool
-        Whether the chains agree; always True for "variational", which has no such check, unless it was interrupted.
+        Whether the chains agree, in distances or at least in predictions; always True for "variational", which has no
+        such check, unless it was interrupted.
     n_iter_ : int
         Evaluations of the density.
     history_ : list of Progress
@@ -111,14 +128,18 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self,
         n_components: int | None = None,
         *,
-        solver: str | NUTS | Variational = "auto",
+        max_components: int | None = None,
+        solver: str | Microcanonical | NUTS | Variational = "auto",
+        budget: float | None = None,
         prior: Prior | None = None,
         n_threads: int | None = None,
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components  # type: ignore[assignment]
+        self.max_components = max_components
         self.solver = solver
+        self.budget = budget
         self.prior = prior
         self.n_threads = n_threads
         self.n_objects = n_objects
@@ -150,6 +171,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         return CKL(self.embedding_.shape[1], random_state=seed)
 
+    def for_judging(self) -> OrdinalEmbedding:
+        """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
+        model: OrdinalEmbedding = clone(self)
+        return model.set_params(solver=Microcanonical.for_judging()) if self.solver == "auto" else model
+
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
 
@@ -169,10 +195,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         """Refuse fitted values that do not belong together."""
         super().check_consistency()
         n = self.n_objects_
-        for name, model in (("_model", self._model), ("_larger", self._larger)):
-            rows = model.objects
-            if rows.size and not 0 <= rows.min() <= rows.max() < model.n_objects:
-                raise ValueError(f"the rows of {name} are no positions in its list of objects")
         if self._seen.size and not 0 <= self._seen.min() <= self._seen.max() < n:
             raise ValueError("_seen has positions that are not in its list of objects")
         if self.draws_.points.shape[1] != n:
@@ -181,6 +203,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _check_settings(self) -> None:
         if self.n_components is not None:
             super()._check_settings()
+        if self.max_components is not None:
+            check_integer("max_components", self.max_components, self.n_components or 1)
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a nearer.posterior.Prior, got {self.prior!r}")
         prior = self.prior or Prior()
@@ -188,19 +212,22 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError(f"prior must have a centre and a scale for each of {', '.join(NUMBERS)}; got {prior!r}")
         if not np.isfinite([prior.centres, prior.scales]).all() or min(prior.scales) <= 0:
             raise ValueError(f"prior must have finite centres and positive scales; got {prior!r}")
+        if self.budget is not None:
+            check_number("budget", self.budget, above=0)
         if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
             raise ValueError(f"n_threads must be an integer >= 1 or None, got {self.n_threads!r}")
 
-    def _method(self, model: Model) -> NUTS | Variational:
-        if isinstance(self.solver, NUTS | Variational):
+    def _method(self, model: Model) -> Microcanonical | NUTS | Variational:
+        if isinstance(self.solver, Microcanonical | NUTS | Variational):
             return self.solver
-        named: dict[str, NUTS | Variational] = {"nuts": NUTS(), "variational": Variational()}
-        if self.solver == "auto":
-            return named["nuts" if len(model.objects) * model.n_components <= MOST_WORK_SAMPLED else "variational"]
+        work = len(model.answers) * model.n_components
+        named: dict[Any, Microcanonical | NUTS | Variational] = {
+            "auto": Microcanonical.for_work(work), "nuts": NUTS(), "variational": Variational()
+        }  # fmt: skip
         if self.solver not in named:
             raise ValueError(
-                f"solver must be one of {['auto', *named]}, or NUTS(...) or Variational(...) of nearer.posterior, "
-                f"got {self.solver!r}"
+                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...) or Variational(...) of "
+                f"nearer.posterior, got {self.solver!r}"
             )
         return named[self.solver]
 
@@ -213,25 +240,28 @@ class PosteriorEmbedding(OrdinalEmbedding):
         comparisons = self._in_memory(comparisons)
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
-        most = self.n_components or min(MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+        free = min(self.max_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+        most = free if self.n_components is None or self.max_components else self.n_components
+        most = max(most, self.n_components or 1)
         model, seen = model_of(comparisons, most, self.prior)
         method = self._method(model)
         rng = stream(self.random_state, "start")
-        seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(getattr(method, "n_chains", 1))
-        threads = self._threads()
+        seed = np.random.SeedSequence(int(rng.integers(2**63)))
         if isinstance(method, NUTS):
-            sampled = sample(model, method, seeds, threads)
+            sampled = sample(model, method, seed.spawn(method.n_chains), self._threads())
+        elif isinstance(method, Variational):
+            sampled = approximate(model, method, seed)
         else:
-            sampled = approximate(model, method, seeds[0], threads)
+            sampled = sample_until_settled(model, method, [], seed, self._threads(), self.budget)
         self._keep_draws(model, seen, sampled, comparisons, rng)
         self.solver_: Any = method
-        if self._summarize(rng, start):
+        if self._summarize(model, rng, start):
             sampled = replace(sampled, interrupted=True)
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
         if callback is not None:
             for progress in self.history_:
                 callback(progress)
-        self._diagnose(sampled, isinstance(method, NUTS))
+        self._diagnose(sampled, not isinstance(method, Variational))
 
     def _threads(self) -> int:
         from nearer.kernels import default_threads
@@ -247,21 +277,24 @@ class PosteriorEmbedding(OrdinalEmbedding):
         rng: np.random.Generator,
     ) -> None:
         unknowns = sampled.unknowns.reshape(-1, model.size)
-        self._model, self._seen = model, seen
+        self._seen = seen
         self._larger, self._unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
-        self.draws_ = draws_of(self._larger, self._unknowns)
+        draws = draws_of(self._larger, self._unknowns)
+        self.reliability_ = reliability_of(model, unknowns, comparisons)
+        self.draws_ = each_as_someone(model, unknowns, draws, rng)
         self.comparisons_ = comparisons
         self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
         self.classes_ = np.array([-1, 1])
         self.n_iter_ = sampled.n_steps
 
-    def _summarize(self, rng: np.random.Generator, onto: FloatArray | None) -> bool:
+    def _summarize(self, model: Model, rng: np.random.Generator, onto: FloatArray | None) -> bool:
         """Set one map and the dimension; say whether Ctrl-C ended the search for it."""
         known = Draws(self.draws_.points[:, self._seen], *self.draws_[1:])
         self.dimension_evidence_ = dimensions_of(known)
-        self.dimension_ = int(self.dimension_evidence_.argmax()) + 1
+        called_for = int(self.dimension_evidence_.argmax()) + 1
+        self.dimension_ = min(called_for, max(told_apart(known), 2))
         wanted = self.n_components or self.dimension_
-        found, interrupted = distilled_posterior(self._model, known, wanted, rng, self._threads())
+        found, interrupted = distilled_posterior(model, known, wanted, rng, self._threads())
         summary = laid_onto(known, found)
         if onto is not None and onto.shape[1] == wanted:
             summary = laid_onto(known, align(summary.embedding, onto[self._seen], scaling=False, moving=False))
@@ -280,6 +313,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def _diagnose(self, sampled: Sampled, checked: bool) -> None:
         self.diagnostics_: dict[str, Diagnosis] = {}
+        self.vote_error_, self.n_replaced_ = sampled.vote_error, sampled.n_replaced
         self.converged_ = not sampled.interrupted
         advice = []
         if checked:
@@ -293,17 +327,19 @@ class PosteriorEmbedding(OrdinalEmbedding):
             found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
             self.diagnostics_ = found
             worst = found["distances"]
-            if worst.rhat > WORST_RHAT and chains > 1:
+            settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 20
+            if worst.rhat > WORST_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
-            if worst.effective < LEAST_EFFECTIVE:
+            if worst.effective < LEAST_EFFECTIVE and not settled:
                 advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
-            if sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
+            if isinstance(self.solver_, NUTS) and sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
                 advice.append(f"{sampled.n_divergent} trajectories diverged")
         if advice:
             self.converged_ = False
             self._warn(
-                f"{', and '.join(advice)}. The result is usable; for a better one pass solver=NUTS(...) of "
-                "nearer.posterior with more n_warmup and n_draws, or fewer n_components"
+                f"{', and '.join(advice)}. The result is usable; for a better one pass "
+                f"solver={type(self.solver_).__name__}(...) of nearer.posterior with more steps or draws, a larger "
+                "budget, or fewer n_components"
             )
         if sampled.interrupted:
             self._tell("the fit was interrupted; what was drawn so far is on the estimator", interrupted=True)
@@ -315,7 +351,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if len(pairs) == 0:
             pairs = self._seen[None, :2]
         points = self.draws_.points
-        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) for a, b in pairs]
+        sizes = np.log(points.var(axis=1).sum(axis=1))  # which comparisons do not fix
+        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds that comparisons hold as written, (m,): those of the means over the posterior."""
@@ -344,16 +381,19 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _extend(self, added: Comparisons) -> None:
         """Draw the places of new objects, given each draw of the old ones, and put them on the map."""
         before, rng = self.n_objects_, stream(self.random_state, "start")
-        larger, unknowns = extended(self._larger, self._unknowns, np.arange(before), added.n_objects, rng)
-        about, mentioned = model_of(added, larger.n_components, self.prior)
-        rows = mentioned.astype(np.int32)[about.objects]
+        former = len(NUMBERS) - (self._larger.size - self._unknowns.shape[1])  # a model of an earlier version had fewer
+        known = np.pad(self._unknowns, ((0, 0), (0, len(NUMBERS) - former)))
+        settings = replace(self._larger, prior=Prior())  # numbers stay; that of an earlier version had fewer
+        larger, unknowns = extended(settings, known, np.arange(before), added.n_objects, rng)
+        about, mentioned = model_of(added, larger.n_components, self.prior, people=False)
+        answers = replace(about.answers, pairs=mentioned.astype(np.int32)[about.answers.pairs])
         later = mentioned >= before
         asked = about.exposure[later] + about.usual_exposure
         larger.exposure[mentioned[later]] = asked - larger.usual_exposure
-        larger = replace(larger, objects=rows, weights=about.weights)
         new = np.arange(added.n_objects) >= before
-        self._larger, self._unknowns = larger, settled(larger, unknowns, new, rng)
-        self.draws_ = draws_of(self._larger, self._unknowns)
+        self._unknowns = settled(replace(larger, answers=answers), unknowns, new, rng)
+        self._larger = larger
+        self.draws_ = Draws(draws_of(larger, self._unknowns).points, *self.draws_[1:])
         self.objects_, self.n_objects_ = added.objects, added.n_objects
         self._put_on_map(before)
         self._seen = np.concatenate([self._seen, np.arange(before, added.n_objects)])

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState
+from nearer.common.randomness import RandomState, stream
 from nearer.common.words import figure
+from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance
+from nearer.evaluation.reproducibility import DISTANCES_GOOD, split_half
+
+_NEARLY_AS_GOOD = 0.05  # of reliability
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,9 @@ class DimensionChoice:
     standard_errors : ndarray, shape (k,)
         Of these errors.
     chosen : int
+    reliabilities : ndarray, shape (k,), or None
+        How reproducible distances are in each dimension, from maps of halves of the answers; None where the answers
+        are too few to be halved.
 
     Examples
     --------
@@ -47,12 +54,16 @@ class DimensionChoice:
     errors: FloatArray
     standard_errors: FloatArray
     chosen: int
+    reliabilities: FloatArray | None = None
 
     def __str__(self) -> str:
-        lines = ["dimension   error"]
-        for candidate, error, deviation in zip(self.candidates, self.errors, self.standard_errors, strict=True):
+        known = self.reliabilities is not None
+        lines = ["dimension   error" + "             reliability of distances" * known]
+        for row, candidate in enumerate(self.candidates):
             chosen = "   chosen" if candidate == self.chosen else ""
-            lines.append(f"{candidate:>9}   {figure(error)} +- {figure(deviation)}{chosen}")
+            reliability = f"   {self.reliabilities[row]:.2f}" if self.reliabilities is not None else ""
+            error = f"{figure(self.errors[row])} +- {figure(self.standard_errors[row])}"
+            lines.append(f"{candidate:>9}   {error}{reliability}{chosen}")
         return "\n".join(lines)
 
 
@@ -66,13 +77,16 @@ def choose_dimension(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> DimensionChoice:
-    """Choose the number of dimensions by cross-validation with the one-standard-error rule.
+    """Choose the number of dimensions by cross-validation, among those whose distances are reproducible.
 
-    The smallest dimension is chosen whose error is at most one standard error (that of the smallest error) above the
-    smallest error (Breiman, Friedman, Olshen and Stone 1984). It is the error of the p-dimensional map, `embedding_`,
-    since it is the map that is chosen; predictions of `DMOE` may use more dimensions. All maps are judged by the same
-    answers, so that smaller differences could be told apart; but beyond the dimensions that matter errors are flat and
-    differ by chance, and a map of fewer dimensions is easier to read.
+    A dimension may predict a little better while the places of objects cannot be told apart in it. So for each one,
+    maps of two halves of the answers are compared (see `split_half`), and a dimension counts if the reliability of its
+    distances is at least 0.9, or within 0.05 of the best. Among these the smallest is chosen whose error is at most one
+    standard error (that of the smallest error) above the smallest error (Breiman, Friedman, Olshen and Stone 1984).
+    It is the error of the p-dimensional map, `embedding_`, since it is the map that is chosen; predictions of `DMOE`
+    may use more dimensions. All maps are judged by the same answers, so that smaller differences could be told apart;
+    but beyond the dimensions that matter errors are flat and differ by chance, and a map of fewer dimensions is easier
+    to read.
 
     Parameters
     ----------
@@ -110,8 +124,25 @@ def choose_dimension(
     for number, test in enumerate(tests):
         fold_of_row[test] = number
     deviations = np.array([_deviation(each, weights, units, fold_of_row) for each in wrong])
-    within = errors <= errors.min() + deviations[errors.argmin()]
-    return DimensionChoice(tried, errors, deviations, int(tried[within.argmax()]))
+    reliabilities = _reliabilities(models, judged, by, n_jobs, random_state)
+    counts = np.ones(len(tried), dtype=bool)
+    if reliabilities is not None:
+        counts = reliabilities >= min(DISTANCES_GOOD, reliabilities.max() - _NEARLY_AS_GOOD)
+    best = np.flatnonzero(counts)[errors[counts].argmin()]
+    within = counts & (errors <= errors[best] + deviations[best])
+    return DimensionChoice(tried, errors, deviations, int(tried[within.argmax()]), reliabilities)
+
+
+def _reliabilities(
+    models: Sequence[OrdinalEmbedding], judged: Comparisons, by: By, n_jobs: int | None, random_state: RandomState
+) -> FloatArray | None:
+    """Return how reproducible the distances of each model's maps are, or None where halves are too small to tell."""
+    seed = int(stream(random_state, "split").integers(2**31))
+    try:
+        found = [split_half(model, judged, n_splits=2, by=by, n_jobs=n_jobs, random_state=seed) for model in models]
+    except ValueError:
+        return None
+    return np.array([each.reliability for each in found])
 
 
 def _deviation(wrong: FloatArray, weights: FloatArray, units: NDArray[np.intp], folds: NDArray[np.intp]) -> float:

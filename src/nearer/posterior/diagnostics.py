@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from nearer.common.arrays import FloatArray
 
 WORST_RHAT = 1.1
-LEAST_EFFECTIVE = 50
+LEAST_EFFECTIVE = 25
 
 
 class Diagnosis(NamedTuple):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.geometry import rotation
+from nearer.posterior.answers import Answers
 from nearer.posterior.model import NUMBERS, Model, draws_of
 
 _FIRST_MOVES, _MOVES = 60, 6  # transitions for the first draw, and for each one after it
@@ -21,6 +22,8 @@ def extended(
 ) -> tuple[Model, FloatArray]:
     """Return a model and unknowns of more objects: those that are not known come from the prior.
 
+    It has no answers, and no people: someone else may answer about the new objects.
+
     Parameters
     ----------
     model : Model
@@ -32,7 +35,7 @@ def extended(
     n, p = model.n_objects, model.n_components
     exposure = np.full(n_objects, model.least_exposure)
     exposure[known] = model.exposure
-    larger = replace(model, objects=known.astype(np.int32)[model.objects], exposure=exposure)
+    larger = replace(model, exposure=exposure, answers=Answers.none())
     coordinates = rng.standard_normal((len(unknowns), n_objects, p))
     coordinates[:, known] = unknowns[:, : n * p].reshape(-1, n, p)
     scales = rng.standard_normal((len(unknowns), n_objects))
@@ -60,7 +63,7 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
     n, p = model.n_objects, model.n_components
     free = np.concatenate([np.repeat(new, p), np.zeros(p, bool), new, np.zeros(len(NUMBERS), bool)])
     arguments, inverse_mass, step = model.arguments, free.astype(np.float64), _STEP
-    old = np.setdiff1d(model.objects, np.flatnonzero(new))
+    old = np.setdiff1d(model.answers.pairs, np.flatnonzero(new))
     points = draws_of(model, unknowns).points[:, old]
     points -= points.mean(axis=1, keepdims=True)
     spreads = np.exp(np.exp(unknowns[:, -len(NUMBERS), None]) * unknowns[:, n * p : n * p + p])
@@ -90,7 +93,8 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
 
 def _near_means(model: Model, coordinates: FloatArray, new: NDArray[np.bool_]) -> FloatArray:
     """Return for each new object the mean of the old ones that it was called near to, or where it is without any."""
-    pairs = np.concatenate([model.objects[:, :2], model.objects[:, 1::-1]])
+    near = model.answers.quadruplets[:, :2]
+    pairs = np.concatenate([near, near[:, ::-1]])
     pairs = pairs[new[pairs[:, 0]] & ~new[pairs[:, 1]]]
     sums = np.zeros_like(coordinates)
     np.add.at(sums, pairs[:, 0], coordinates[pairs[:, 1]])

@@ -27,7 +27,8 @@ distance, whatever k.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,13 +37,20 @@ from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import shared_first
 from nearer.data.units import trials_of, with_positive_weight
+from nearer.posterior.answers import Answers, answers_of, totals_and_times
 
-# How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
-# most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.
-_DEPENDENCE = 0.4
-NUMBERS = ("unevenness", "scale_spread", "steepness", "kernel", "lapse", "radius", "exposure")
+NUMBERS = (
+    "unevenness",
+    "scale_spread",
+    "steepness",
+    "kernel",
+    "lapse",
+    "radius",
+    "exposure",
+    "steepness_spread",
+    "lapse_spread",
+)
 
 
 class Prior(NamedTuple):
@@ -52,8 +60,8 @@ class Prior(NamedTuple):
     than a factor of 1.4, scales that differ by less than a factor of 1.2, and lapses of 0.4 to 8 percent.
     """
 
-    centres: tuple[float, ...] = (-1.2, -2.3, 2.0, 0.0, -4.0, 1.0, 0.0)
-    scales: tuple[float, ...] = (0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 0.06)
+    centres: tuple[float, ...] = (-1.2, -2.3, 2.0, 0.0, -4.0, 1.0, 0.0, -1.2, 0.0)
+    scales: tuple[float, ...] = (0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 0.06, 0.5, 0.7)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +70,6 @@ class Model:
 
     Parameters
     ----------
-    objects : ndarray of int32, shape (m, 3) or (m, 4)
-        Different comparisons, each read as answered, over the objects that are compared.
-    weights : ndarray, shape (m,), or (0,) if all are 1
     exposure : ndarray, shape (n,)
     usual_exposure : float
         The mean that exposures are relative to.
@@ -72,15 +77,16 @@ class Model:
         Of an object that was never asked about.
     n_components : int
     prior : Prior
+    answers : Answers
+        Over the objects that are compared.
     """
 
-    objects: NDArray[np.int32]
-    weights: FloatArray
     exposure: FloatArray
     usual_exposure: float
     least_exposure: float
     n_components: int
     prior: Prior
+    answers: Answers = field(default_factory=Answers.none)
 
     @property
     def n_objects(self) -> int:
@@ -91,13 +97,19 @@ class Model:
     def size(self) -> int:
         """The number of unknowns."""
         n, p = self.n_objects, self.n_components
-        return n * p + p + n + len(NUMBERS)
+        return n * p + p + n + 2 * self.answers.n_people + len(NUMBERS)
 
-    @property
+    @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """What the compiled loops take after the unknowns."""
+        answers, pairs = self.answers, self.answers.pairs
         centres, scales = np.array(self.prior.centres), np.array(self.prior.scales)
-        return self.objects, self.weights, self.exposure, self.n_objects, self.n_components, centres, scales
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        order = np.lexsort(both.T[::-1])
+        bounds = np.searchsorted(both[order, 0], np.arange(self.n_objects + 1)).astype(np.int32)
+        beside = bounds, both[order, 1].copy(), (order % len(pairs)).astype(np.int32)
+        said = answers.rows, answers.weights, answers.people
+        return pairs, beside, *said, self.exposure, answers.n_people, self.n_components, centres, scales
 
     def density(self, unknowns: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density up to a constant, and its gradient."""
@@ -133,61 +145,22 @@ class Draws(NamedTuple):
     def __len__(self) -> int:
         return len(self.points)
 
+    def only(self, number: int) -> Draws:
+        """Return one of them."""
+        return Draws(*(values[number : number + 1] for values in self))
+
 
 def draws_of(model: Model, unknowns: FloatArray) -> Draws:
     """Return the maps of unknowns, (k, size)."""
     from nearer.kernels import posterior
 
-    n, p = model.n_objects, model.n_components
+    n, p, n_people = model.n_objects, model.n_components, model.answers.n_people
     points = np.empty((len(unknowns), n, p))
     for draw, q in zip(points, unknowns, strict=True):
-        posterior.place_objects(q, model.exposure, np.empty(p), np.empty(n), np.empty(n), draw)
+        posterior.place_objects(q, model.exposure, n_people, np.empty(p), np.empty(n), np.empty(n), draw)
     numbers = unknowns[:, -len(NUMBERS) :].T
     kernel = np.exp(numbers[3])
     return Draws(points, np.exp(numbers[2]) * (1 + kernel), 2 * kernel, expit(numbers[4]))
-
-
-def different(comparisons: Comparisons) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return the different comparisons, each as answered, in an order of their own, and their total weights.
-
-    A repeated row and a row of weight 2, or another order of the rows, are the same model to the last bit. Triplets
-    have three columns, the anchor first; if there is a comparison of four objects, all have four.
-
-    The k comparisons that one trial expands to are not k independent answers: an odd-one-out gives two from one choice
-    among three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4, unless weights have seen to
-    that: what counts as k is their sum, and 1 where it is less.
-
-    Examples
-    --------
-    >>> repeated = Comparisons.from_triplets([[0, 1, 2], [0, 2, 1], [0, 1, 2]], y=[1, -1, 1])
-    >>> different(repeated)
-    (array([[0, 1, 2]], dtype=int32), array([3.]))
-    """
-    comparisons = with_positive_weight(comparisons)
-    rows = comparisons.oriented.astype(np.int32)
-    trials = trials_of(comparisons)
-    totals, times = _totals_and_times(comparisons.sample_weight, trials)
-    weights = comparisons.sample_weight * ((totals / times) ** -_DEPENDENCE)[trials]
-    rows = np.column_stack([np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)])
-    rows, which = np.unique(rows, axis=0, return_inverse=True)
-    order = np.lexsort([weights, which.ravel()])  # or another order of the rows would be another rounding
-    summed: FloatArray = np.bincount(which.ravel()[order], weights[order]).astype(np.float64)
-    rows = shared_first(rows)
-    if (rows[:, 0] == rows[:, 2]).all():
-        rows = np.ascontiguousarray(rows[:, [0, 1, 3]])
-    return rows, summed
-
-
-def _totals_and_times(weights: FloatArray, trials: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
-    """Return the total weight of each trial, and how many times it counts.
-
-    Rows of weight 1 are one trial however many they are, as are rows whose weights add up to 1; rows of weight 2 are
-    two.
-    """
-    order = np.lexsort([weights, trials])  # or another order of the rows would be another rounding
-    totals: FloatArray = np.bincount(trials[order], weights[order]).astype(np.float64)
-    times: FloatArray = np.maximum(np.minimum(totals, 1.0), totals / np.bincount(trials))
-    return totals, times
 
 
 def times_asked(comparisons: Comparisons) -> FloatArray:
@@ -204,24 +177,22 @@ def times_asked(comparisons: Comparisons) -> FloatArray:
     """
     comparisons = with_positive_weight(comparisons)
     trials, n = trials_of(comparisons), comparisons.n_objects
-    _, weights = _totals_and_times(comparisons.sample_weight, trials)
+    _, weights = totals_and_times(comparisons.sample_weight, trials)
     trial, asked = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
     order = np.lexsort([weights[trial], asked])  # or another order of the rows would be another rounding
     return np.bincount(asked[order], weights[trial][order], minlength=n).astype(np.float64)
 
 
 def model_of(
-    comparisons: Comparisons, n_components: int, prior: Prior | None = None
+    comparisons: Comparisons, n_components: int, prior: Prior | None = None, *, people: bool = True
 ) -> tuple[Model, NDArray[np.integer]]:
     """Return the model over the objects that are compared, and which those are."""
-    rows, weights = different(comparisons)
-    seen, positions = np.unique(rows, return_inverse=True)
-    rows = positions.reshape(rows.shape).astype(np.int32)
+    answers = answers_of(comparisons, people=people)
+    seen, positions = np.unique(answers.pairs, return_inverse=True)
+    answers = replace(answers, pairs=positions.reshape(answers.pairs.shape).astype(np.int32))
     asked = np.log1p(times_asked(comparisons)[seen])
-    if (weights == 1).all():
-        weights = np.empty(0)
     usual = float(asked.mean())
     # An object that was never asked about counts as one asked half as often as the rarest: an exposure of log 1 beside
     # others of log 1000 would be far beyond what the comparisons can speak of.
     least = float(asked.min()) - np.log(2)
-    return Model(rows, weights, asked - usual, usual, least - usual, n_components, prior or Prior()), seen
+    return Model(asked - usual, usual, least - usual, n_components, prior or Prior(), answers), seen

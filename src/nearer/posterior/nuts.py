@@ -23,6 +23,7 @@ from tqdm import tqdm
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer
 from nearer.posterior.model import Model
+from nearer.posterior.moments import Moments
 
 _WINDOWS = (0.05, 0.1, 0.17, 0.27, 0.4, 0.6, 0.85)  # where they end, as shares of the warm-up
 _DEPTHS = ((0.1, 6), (0.4, 8))  # no long trajectories while step and mass are far off: up to this share, this depth
@@ -78,6 +79,10 @@ class Sampled:
     n_divergent : int
         Trajectories, after the warm-up, that left the region where the step can follow the density.
     interrupted : bool
+    vote_error : float
+        The share of predictions that more draws would make right; NaN where it is not known.
+    n_replaced : int
+        Chains that began anew, because they predicted clearly worse than the others.
     """
 
     unknowns: FloatArray
@@ -85,6 +90,8 @@ class Sampled:
     n_steps: int
     n_divergent: int
     interrupted: bool = False
+    vote_error: float = float("nan")
+    n_replaced: int = 0
 
 
 def sample(
@@ -184,7 +191,7 @@ class _Chain:
     def _warm_up(self) -> None:
         n_warmup = self.settings.n_warmup
         ends = {round(share * n_warmup) for share in _WINDOWS}
-        moments = _Moments(self.model.size)
+        moments = Moments(self.model.size)
         for number in range(n_warmup):
             if self.stopped.is_set():
                 return
@@ -194,7 +201,7 @@ class _Chain:
             moments.add(self.unknowns, self.gradient)
             if number + 1 in ends and moments.count > 1:
                 self.inverse_mass = self.free * moments.inverse_mass()
-                moments = _Moments(self.model.size)
+                moments = Moments(self.model.size)
                 self.step.restart()
 
     def _move(self, step: float, depth: int) -> tuple[float, bool]:
@@ -236,25 +243,3 @@ class _Step:
     def final(self) -> float:
         """The step to draw with."""
         return float(np.exp(self._log_mean))
-
-
-class _Moments:
-    """Running variances of unknowns and gradients (Welford's way)."""
-
-    def __init__(self, size: int) -> None:
-        self.count = 0
-        self._means = np.zeros((2, size))
-        self._squares = np.zeros((2, size))
-
-    def add(self, unknowns: FloatArray, gradient: FloatArray) -> None:
-        """Take one more draw into account."""
-        self.count += 1
-        both = np.stack([unknowns, gradient])
-        away = both - self._means
-        self._means += away / self.count
-        self._squares += away * (both - self._means)
-
-    def inverse_mass(self) -> FloatArray:
-        """Return sqrt(var(unknowns) / var(gradient))."""
-        of_draws, of_gradients = self._squares / self.count + 1e-10
-        return np.asarray(np.sqrt(of_draws / of_gradients))

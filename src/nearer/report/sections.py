@@ -211,9 +211,22 @@ def dimensions(results: Results) -> Content | None:
     if choice:
         figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
         said += _about_choice(choice)
+    elif evidence := ((results["settings"] or {}).get("chosen") or {}).get("dimension_evidence"):
+        said += _about_evidence(evidence, len(results["embedding"][0]))
     else:
         said.append("The number of dimensions was not chosen by cross-validation in this run.")
     return {"figures": figures, "paragraphs": [sentences(*said)]}
+
+
+def _about_evidence(evidence: Sequence[float], shown: int) -> list[str]:
+    """Say which dimension the posterior calls for, and why the map may have fewer."""
+    likely = max(range(len(evidence)), key=evidence.__getitem__) + 1
+    words = [f"The answers call for {counted(likely, 'dimension')} (probability {percent(evidence[likely - 1])})."]
+    if shown < likely:
+        words.append(
+            f"The map shows {shown} of them, along which the places of objects can be told apart; predictions use all."
+        )
+    return words
 
 
 def _about_whiskers(choice: Mapping[str, Any]) -> str:

@@ -88,7 +88,7 @@ def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[
 def _error(study: Study, seed: int) -> HeldOutError:
     settings = study.settings
     return held_out_error(
-        _as_fitted(settings, settings.estimator(study.n_components)),
+        _as_fitted(settings, settings.estimator(study.n_components).for_judging()),
         study.answers.comparisons,
         by=settings.by,
         level=settings.level,

@@ -46,9 +46,10 @@ def fit_study(
         After Ctrl-C, what was found until then; before there is a map, the interrupt goes on.
     """
     _check_people(answers.comparisons, settings)
+    settings = settings.for_size(len(answers.comparisons))
     dimension, notes = None, (*notes, *answers.notes)
     n_components = settings.n_components
-    if n_components is None:
+    if n_components is None and not settings.chooses_dimension:
         tell("number of dimensions")
         dimension, why = choose_dimensions(answers.comparisons, settings)
         n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.chosen, notes)
@@ -67,7 +68,7 @@ def fit_study(
     return study
 
 
-def _fitted(answers: Answers, settings: RunSettings, n_components: int, notes: tuple[str, ...]) -> Study:
+def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, notes: tuple[str, ...]) -> Study:
     """Return a study that has a map and nothing else."""
     model, weighed = settings.estimator(n_components), False
     if settings.weigh_annotators:

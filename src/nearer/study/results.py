@@ -58,6 +58,11 @@ _WORKS = {
         "Kruskal, J. B. (1964). Nonmetric multidimensional scaling: a numerical method. Psychometrika 29.",
         "10.1007/BF02289694",
     ),
+    "PosteriorEmbedding": (
+        "Robnik, J., De Luca, G. B., Silverstein, E. and Seljak, U. (2023). Microcanonical Hamiltonian Monte Carlo. "
+        "Journal of Machine Learning Research 24.",
+        None,
+    ),
     "SPE": ("Shaw, B. and Jebara, T. (2009). Structure preserving embedding. Proceedings of ICML.", None),
 }
 _WORKS["TSTE"], _WORKS["LOE"] = _WORKS["STE"], _WORKS["SOE"]
@@ -210,7 +215,7 @@ def _dimension(study: Study) -> dict[str, Any] | None:
     if study.dimension is None:
         return None
     found = study.dimension
-    names = ("candidates", "errors", "standard_errors", "chosen")
+    names = ("candidates", "errors", "standard_errors", "chosen", "reliabilities")
     return {
         **{name: getattr(found, name) for name in names},
         "rule": "one standard error",
@@ -261,6 +266,8 @@ def _settings(study: Study) -> dict[str, Any]:
         for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
         if hasattr(chosen, name)
     }
+    if study.settings.n_components is None and hasattr(chosen, "dimension_evidence_"):
+        decided["dimension_evidence"] = chosen.dimension_evidence_
     method = METHODS[study.settings.method]
     if chosen is not model:
         if getattr(model, "cv_results_", None) is None:  # too few answers to choose by

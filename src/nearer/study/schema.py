@@ -83,7 +83,8 @@ SCHEMA: dict[str, Check] = {
     "dimension": maybe(
         record(
             {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},
-            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": _method},
+            {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": _method}
+            | {"reliabilities": list_of(_share)},
         )
     ),
     "annotators": maybe(
@@ -108,7 +109,9 @@ SCHEMA: dict[str, Check] = {
             {
                 "method": string,
                 "parameters": mapping_of(plain),
-                "chosen": both(mapping_of(plain), record({}, {"method": _method})),
+                "chosen": both(
+                    mapping_of(plain), record({}, {"method": _method, "dimension_evidence": list_of(_share, least=1)})
+                ),
                 "run": record({}, {"n_resamples": whole(), "by": string, "weigh_annotators": boolean}),
                 "weighed": boolean,
             },

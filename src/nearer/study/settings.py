@@ -13,9 +13,10 @@ from nearer.problems.penalty import Penalty
 
 #: Names of methods on the command line -> classes of `nearer.embedding`.
 METHODS = {
-    "auto": "BestOf",
-    "DMOE": "DMOE",
+    "auto": "PosteriorEmbedding",
     "posterior": "PosteriorEmbedding",
+    "best": "BestOf",
+    "DMOE": "DMOE",
     "GNMDS": "GNMDS",
     "SOE": "SOE",
     "STE": "STE",
@@ -26,6 +27,10 @@ METHODS = {
     "LOE": "LOE",
     "SPE": "SPE",
 }
+#: Beyond so many comparisons a posterior takes minutes, and its folds several times that: "auto" is "best" then.
+MOST_SAMPLED = 50_000
+#: Dimensions that a posterior of "auto" may use to predict, whatever the dimension of the map.
+_FREE = 15
 _NAMED = ("solver", "rank", "ties", "connectivity")  # settings that may be words
 _LARGEST = 10**9
 
@@ -37,9 +42,9 @@ class RunSettings:
     Parameters
     ----------
     method : str
-        A key of `METHODS`; "auto" lets held-out answers choose.
+        A key of `METHODS`; "auto" is the posterior, and beyond 50 000 comparisons what held-out answers choose.
     n_components : int, optional
-        Dimension of the map; chosen by cross-validation if left out.
+        Dimension of the map; chosen if left out, by a posterior itself and by cross-validation for other methods.
     parameters : mapping
         Further arguments of the estimator.
     seed : int
@@ -96,12 +101,24 @@ class RunSettings:
                 f"{name(value)}"
             )
 
-    def estimator(self, n_components: int) -> OrdinalEmbedding:
+    def for_size(self, n_comparisons: int) -> RunSettings:
+        """Return the settings with a method for so many comparisons in place of "auto"."""
+        large = self.method == "auto" and n_comparisons > MOST_SAMPLED
+        return replace(self, method="best") if large else self
+
+    @property
+    def chooses_dimension(self) -> bool:
+        """Whether the method itself finds the dimension of its map."""
+        return METHODS[self.method] == "PosteriorEmbedding"
+
+    def estimator(self, n_components: int | None) -> OrdinalEmbedding:
         """Return the estimator for maps of so many dimensions, not yet fitted."""
         from nearer import embedding
 
         kind = getattr(embedding, METHODS[self.method])
         parameters = dict(self.parameters)
+        if self.method == "auto":
+            parameters.setdefault("max_components", max(_FREE, n_components or 1))
         if kind is embedding.DMOE:
             # The fields of its penalty can be given one by one; those left out are chosen.
             given = {

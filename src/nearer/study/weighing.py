@@ -63,7 +63,7 @@ class Weighed(BaseEstimator):
         """Weigh people by their answers, and fit the method."""
         comparisons = as_comparisons(X)
         rng = stream(self.random_state, "folds")
-        quick = CKL(self.method.n_components, random_state=int(rng.integers(2**31)))
+        quick = CKL(self.method.n_components or 2, random_state=int(rng.integers(2**31)))
         found = annotator_reliability(quick, comparisons, random_state=rng)
         try:
             comparisons = replace(comparisons, weights=reliability_weights(found, comparisons))

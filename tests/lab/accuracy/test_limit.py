@@ -65,7 +65,7 @@ def test_objects_that_nobody_asked_about_are_where_the_prior_has_them():
 def test_truth_without_noise_is_steep_and_steeper_with_more_comparisons():
     drawn = Variant(60, 2)(seed=0, trial=0, size=1200)
     steepness = [
-        known_numbers(model_of(drawn.train[:size], 2)[0], Truth(0.05, 2))[-5] for size in (50, 100, 1200)
+        known_numbers(model_of(drawn.train[:size], 2)[0], Truth(0.05, 2))[-7] for size in (50, 100, 1200)
     ]  # fmt: skip
     assert steepness[0] == pytest.approx(np.log(30))
     assert steepness[1] == steepness[0]

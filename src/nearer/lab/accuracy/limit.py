@@ -64,7 +64,7 @@ def known_numbers(model: Model, truth: Truth) -> FloatArray:
     given[: n * p] = np.nan
     if truth.logistic_slope is None:
         kernel = _KERNEL["step"]
-        steepness = _STEEP * max(1.0, len(model.objects) / (10 * n))
+        steepness = _STEEP * max(1.0, len(model.answers) / (10 * n))
     else:
         # The model's unit of squared distance is the mean squared length of a point.
         kernel = _KERNEL["logistic"]
