@@ -3,6 +3,7 @@
 from nearer.evaluation import resampling
 from nearer.evaluation.bootstrap import bootstrap
 from nearer.evaluation.learning_curve import learning_curve
+from nearer.posterior import Microcanonical
 from nearer.solvers import restarts
 
 
@@ -11,9 +12,17 @@ def one_start(patch):
     patch.setattr(restarts, "several_by_default", lambda *_: False)
 
 
+def few_draws(patch):
+    """Have posteriors drawn far too few times to trust."""
+    few = Microcanonical(2, n_warmup=100, n_steps=200, thin=10, n_starts=2, n_climb=20)
+    patch.setattr(Microcanonical, "for_work", lambda work: few)
+    patch.setattr(Microcanonical, "for_judging", lambda: few)
+
+
 def few_repeats(patch):
-    """Have few fits made for a bootstrap and a learning curve, of one start each."""
+    """Have few fits made for a bootstrap and a learning curve, of one start each, and few draws of a posterior."""
     one_start(patch)
+    few_draws(patch)
     patch.setattr(resampling, "N_STEPS", 2)  # of 8
     patch.setitem(bootstrap.__kwdefaults__, "n_simulations", 5)  # of 60
     patch.setitem(learning_curve.__kwdefaults__, "n_repeats", 2)  # of 5

@@ -112,10 +112,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> from nearer.posterior import NUTS
     >>> points = make_gaussian(15, 2, random_state=0)
     >>> answers = sample_triplets(points, 400, flipped=0.1, random_state=0)
-    >>> model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=100, n_draws=200, thin=2), random_state=0).fit(answers)
+    >>> model = PosteriorEmbedding(2, random_state=0).fit(answers)
     >>> model.score(sample_triplets(points)) > 0.85
     True
     >>> model.embedding_std_.shape
