@@ -72,7 +72,7 @@ class Microcanonical:
     @classmethod
     def for_judging(cls) -> Microcanonical:
         """Return settings that are enough for predictions."""
-        return cls(n_chains=2, n_warmup=500, n_steps=2000, n_starts=2)
+        return cls(n_chains=2, n_warmup=500, n_steps=2000, n_starts=2, n_climb=50)
 
     def __post_init__(self) -> None:
         for name, least in (("n_chains", 1), ("n_warmup", 100), ("thin", 1), ("n_starts", 1), ("n_climb", 10)):

@@ -33,7 +33,8 @@ _AWAKE = 0.1  # seconds
 _ROUND = 1000  # steps of each chain between two looks at the predictions, or a fourth of all
 _N_QUESTIONS, _N_PAIRS = 1000, 50
 _WORST_RHAT, _FAIR_RHAT = 1.06, 1.09
-_BEYOND_DOUBT, _LONG = 0.05, 4000  # of the tolerance; steps after which that alone is enough
+_BEYOND_DOUBT, _NOTHING = 0.05, 0.001  # of the tolerance
+_LONG = 4000  # steps after which the former is enough; the latter always is
 _JUDGED = 4000  # answers by which chains are compared
 _CLEARLY = 3.0  # standard errors
 _CLIMBING, _WARMING = 0.3, 0.6  # shares of the budget after which starts, and warm-up, must be done
@@ -158,11 +159,15 @@ class _Run:
             judged = self._judge()
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {judged.rhat:.2f}")
             self.vote_error = judged.error
-            # Where predictions have settled beyond doubt, more draws would not change what anybody sees.
-            beyond_doubt = judged.error <= self.settings.tolerance * _BEYOND_DOUBT
-            worst = _WORST_RHAT if not beyond_doubt else _FAIR_RHAT if steps < _LONG else np.inf
-            if judged.error <= self.settings.tolerance and judged.rhat <= worst:
+            if judged.error <= self.settings.tolerance and judged.rhat <= self._worst_rhat(judged.error, steps):
                 return
+
+    def _worst_rhat(self, error: float, steps: int) -> float:
+        """Return the R-hat to end with. Where predictions are settled beyond doubt, more draws change nothing there."""
+        share = error / self.settings.tolerance
+        if share <= _NOTHING or (share <= _BEYOND_DOUBT and steps >= _LONG):
+            return np.inf
+        return _FAIR_RHAT if share <= _BEYOND_DOUBT else _WORST_RHAT
 
     def _replace_worthless(self) -> bool:
         """Begin chains anew that predict clearly worse than the best, and let them catch up; say whether any did."""
