@@ -183,3 +183,18 @@ def test_one_person_alone_is_not_measured_for_want_of_others():
 
 def test_results_without_a_summary_are_a_page():
     assert "with a column of annotators" in section(page_of(empty_results()), "annotators")
+
+
+@pytest.mark.parametrize(("evidence", "told"), [([0.1, 0.9], "2 dimensions (probability 90%)"), ([1.0], "1 dimension")])
+def test_a_posterior_tells_how_probable_its_dimension_is(evidence, told):
+    settings = color_results()["settings"] | {"chosen": {"dimension": len(evidence), "dimension_evidence": evidence}}
+    page = assemble(checked(color_results(settings=settings, dimension=None)), {})
+    assert f"The answers call for {told}" in page
+    assert f"The posterior called for {told}" in page
+
+
+def test_a_map_of_fewer_dimensions_than_the_answers_call_for_says_why():
+    evidence = [0.0, 0.0, 0.0, 0.2, 0.8]
+    settings = color_results()["settings"] | {"chosen": {"dimension_evidence": evidence}}
+    page = assemble(checked(color_results(settings=settings, dimension=None)), {})
+    assert "The map shows 2 of them, along which the places of objects can be told apart" in page

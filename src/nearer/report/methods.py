@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearer.common.words import counted, figure, interval, level_of
-from nearer.report.sections import Content, Results, sentences
+from nearer.report.sections import Content, Results, called_for, evidence_of, sentences
 from nearer.report.wording import basis, map_error, method_name, n_fitted, setting_name, setting_value
 
 
@@ -64,6 +64,8 @@ def _weighed(results: Results) -> str:
 
 def _dimension(results: Results) -> str:
     found = results["dimension"]
+    if evidence := evidence_of(results):
+        return f"The posterior called for {called_for(evidence)}."
     if not found or found.get("rule") != "one standard error":
         return ""
     *others, last = sorted(found["candidates"])

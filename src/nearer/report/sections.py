@@ -211,17 +211,29 @@ def dimensions(results: Results) -> Content | None:
     if choice:
         figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
         said += _about_choice(choice)
-    elif evidence := ((results["settings"] or {}).get("chosen") or {}).get("dimension_evidence"):
+    elif evidence := evidence_of(results):
         said += _about_evidence(evidence, len(results["embedding"][0]))
     else:
         said.append("The number of dimensions was not chosen by cross-validation in this run.")
     return {"figures": figures, "paragraphs": [sentences(*said)]}
 
 
+def evidence_of(results: Results) -> Sequence[float]:
+    """Return the posterior probability of 1, 2, ... dimensions, where the method chose among them."""
+    found: Sequence[float] = ((results["settings"] or {}).get("chosen") or {}).get("dimension_evidence") or ()
+    return found
+
+
+def called_for(evidence: Sequence[float]) -> str:
+    """Return the most probable dimension in words."""
+    likely = max(range(len(evidence)), key=evidence.__getitem__) + 1
+    return f"{counted(likely, 'dimension')} (probability {percent(evidence[likely - 1])})"
+
+
 def _about_evidence(evidence: Sequence[float], shown: int) -> list[str]:
     """Say which dimension the posterior calls for, and why the map may have fewer."""
     likely = max(range(len(evidence)), key=evidence.__getitem__) + 1
-    words = [f"The answers call for {counted(likely, 'dimension')} (probability {percent(evidence[likely - 1])})."]
+    words = [f"The answers call for {called_for(evidence)}."]
     if shown < likely:
         words.append(
             f"The map shows {shown} of them, along which the places of objects can be told apart; predictions use all."
