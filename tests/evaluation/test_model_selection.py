@@ -8,7 +8,9 @@ from nearer import Comparisons
 from nearer.data.units import deal_out
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
+from nearer.evaluation import dimension
 from nearer.evaluation.intervals import clustered_variance, error_interval, wilson
+from nearer.evaluation.reproducibility import SplitHalf
 from nearer.metrics import comparison_error, margins
 from nearer.model_selection import WholeKFold, choose_dimension, held_out_error, learning_curve
 
@@ -286,3 +288,27 @@ def test_candidates_beyond_the_objects_are_left_out():
     assert choose_dimension(Knows(np.eye(4)), few, n_splits=2).candidates.tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match="at most 3 dimensions"):
         choose_dimension(Knows(np.eye(4)), few, [7])
+
+
+def test_a_dimension_whose_distances_cannot_be_reproduced_is_not_chosen(monkeypatch):
+    """By its error alone it would be."""
+    points = make_gaussian(15, 3, random_state=0)
+    answers = sample_triplets(points, 1200, random_state=0)
+    chosen = choose_dimension(STE(random_state=0), answers, (1, 2, 3), random_state=0)
+    assert chosen.chosen == 3
+    assert chosen.reliabilities.shape == (3,)
+    assert "reliability" in str(chosen)
+    reliable = {1: 0.97, 2: 0.95, 3: 0.7}
+
+    def split_half(model, *_, **__):
+        return SplitHalf(0.5, reliable[model.n_components], 0.0, 1.0, 2, 15, "trials")
+
+    monkeypatch.setattr(dimension, "split_half", split_half)
+    assert choose_dimension(STE(random_state=0), answers, (1, 2, 3), random_state=0).chosen == 2
+    reliable |= {1: 0.6, 2: 0.68}  # where none is good, those near the best count
+    assert choose_dimension(STE(random_state=0), answers, (1, 2, 3), random_state=0).chosen == 3
+
+
+def test_few_answers_are_not_halved_to_choose_a_dimension():
+    answers = sample_triplets(make_gaussian(15, 2, random_state=0), 50, random_state=0)
+    assert choose_dimension(STE(random_state=0), answers, (1, 2), random_state=0).reliabilities is None

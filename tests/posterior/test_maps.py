@@ -5,7 +5,7 @@ import pytest
 from helpers import posterior_twin as twin
 from scipy.stats import ortho_group
 
-from nearer.posterior.maps import chances_of, dimensions_of, laid_onto
+from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart
 from nearer.posterior.model import Draws
 
 
@@ -105,3 +105,12 @@ def test_dimensions_of_constructed_maps(variances, dimension):
 def test_shares_of_draws():
     maps = np.stack([cloud(variances) for variances in ([1, 0.9, 0.01], [1, 0.01, 0.01], [1, 1, 1], [2, 1.5, 0.02])])
     np.testing.assert_array_equal(dimensions_of(draws_with(maps)), [0.25, 0.5, 0.25])
+
+
+def test_axes_count_where_objects_differ_more_than_draws_do():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(40, 3)) * [3.0, 2.0, 0.5]
+    points = centres + rng.normal(size=(200, 40, 3))  # along the third axis draws scatter twice as far as objects
+    ones = np.ones(200)
+    assert told_apart(Draws(points, ones, ones, 0 * ones)) == 2
+    assert told_apart(Draws(rng.normal(size=(200, 40, 3)), ones, ones, 0 * ones)) == 0
