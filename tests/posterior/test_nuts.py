@@ -64,7 +64,7 @@ def test_a_small_posterior_is_that_of_importance_sampling(kind, people):
     found = sample(model, NUTS(4, n_warmup=300, n_draws=1500 if people else 4000, thin=4), seeds(4), 1)
     gaps = gaps_to_the_truth(model, found.unknowns)
     assert (np.abs(gaps.means) < 4 * gaps.errors).all()
-    np.testing.assert_allclose(gaps.variances, 0, atol=0.25)
+    np.testing.assert_allclose(gaps.variances, 0, atol=0.5 if people else 0.25)
 
 
 def test_draws_and_densities_belong_together():
