@@ -199,3 +199,19 @@ def test_a_chain_turns_back_where_the_density_is_no_number(monkeypatch):
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Microcanonical(**settings)
+
+
+def test_a_chain_that_mostly_turns_back_keeps_a_step():
+    """Its median error is infinite, and its step must not become 0."""
+    chain = chain_of(twin.model_about(ROWS, 9, 2))
+    chain.warm_up()
+    walk, count = chain._walk_back, [0]
+
+    def refuse(n_steps):
+        count[0] += 1
+        return np.inf if count[0] % 3 else walk(n_steps)
+
+    chain._walk_back = refuse
+    chain.go_on(100)
+    assert chain.step > 0
+    assert len({draw.tobytes() for draw in chain.draws}) == len(chain.draws) > 0

@@ -11,7 +11,7 @@ from helpers import posterior_twin as twin
 
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.posterior import Microcanonical, Prior, diagnose, microcanonical, settling
+from nearer.posterior import Diagnosis, Microcanonical, Prior, diagnose, microcanonical, settling
 from nearer.posterior.climbing import Climb
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import draws_of, model_of
@@ -340,3 +340,12 @@ def test_coin_tossers_are_found_to_lapse_and_others_are_not():
     assert (np.quantile(lapses[:, :2], 0.05, axis=0) > np.quantile(lapses[:, 2:], 0.95, axis=0).max()).all()
     # They cost the map next to nothing.
     assert share_right(model, unknowns, sample_triplets(POINTS).rows) > 0.95
+
+
+def test_a_single_chain_ends_by_its_halves_and_not_at_once(model, monkeypatch):
+    settings = Microcanonical(1, n_warmup=100, n_steps=2000, thin=20, n_starts=1, n_climb=20)
+    for rhat, n_draws in ((2.0, 2000 // 20), (1.0, 500 // 20)):
+        monkeypatch.setattr(settling, "diagnose", lambda _, rhat=rhat: Diagnosis(rhat, 10.0))
+        found = sample_until_settled(model, settings, [], np.random.SeedSequence(0), 1)
+        assert found.unknowns.shape[1] == n_draws
+        assert np.isnan(found.vote_error)

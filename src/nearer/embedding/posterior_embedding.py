@@ -326,6 +326,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
             found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
             self.diagnostics_ = found
             worst = found["distances"]
+            compares = isinstance(self.solver_, Microcanonical) and self.solver_.n_chains > 1
+            if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
+                advice.append("time was up before chains could be compared")
             settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 20
             if worst.rhat > WORST_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")

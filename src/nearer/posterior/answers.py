@@ -3,7 +3,7 @@
 The k rows that one trial expands to are not k independent answers: an odd-one-out gives two from one choice among
 three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4, unless weights have seen to that:
 what counts as k is their sum, and 1 where it is less. A likelihood of the choice as a whole predicts no better; see
-docs/posterior.md.
+docs/mathematics.md.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class Chain:
             error = self._draw_until(wanted)
             if error <= _TOO_LONG * self.settings.error:
                 return
-            self.step *= (self.settings.error / error) ** (1 / 6)
+            self.step *= max((self.settings.error / error) ** (1 / 6), 0.5)  # infinite where most walks went back
             self.draws, self.values = [], []
         self._draw_until(wanted)
 

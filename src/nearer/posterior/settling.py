@@ -158,7 +158,8 @@ class _Run:
                     return
             judged = self._judge()
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {judged.rhat:.2f}")
-            self.vote_error = judged.error
+            if len(self.chains) > 1:
+                self.vote_error = judged.error
             if judged.error <= self.settings.tolerance and judged.rhat <= self._worst_rhat(judged.error, steps):
                 return
 
@@ -214,8 +215,8 @@ class _Run:
         squares = [((drawn.points[:, i] - drawn.points[:, j]) ** 2).sum(axis=2) for drawn in chains]
         logs = [np.log(square / size) for square, size in zip(squares, sizes, strict=True)]
         rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
-        if len(chains) == 1:
-            return _Judged(0.0, float(np.nanmax(rhats)))
+        if len(chains) == 1:  # which has nobody to differ from: R-hat of its halves decides
+            return _Judged(self.settings.tolerance, float(np.nanmax(rhats)))
         # The standard error of a vote, and with it the share of votes on the wrong side, each with what that costs.
         error = float(np.std(votes, axis=0, ddof=1).mean() / np.sqrt(len(votes))) + 1e-12
         lead = np.abs(np.mean(votes, axis=0) - 0.5)
