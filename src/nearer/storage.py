@@ -52,7 +52,7 @@ _FORMER = {
     "ADMM": {"start"},
     "CuttingPlanes": {"rank", "start"},
     "Factored": {"rank"},
-    "Model": {"objects", "weights"},
+    "Model": {"objects", "usual_exposure", "weights"},
     "SVRG": {"rank"},
     "Smacof": {"start"},
 }

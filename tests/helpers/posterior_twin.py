@@ -28,7 +28,7 @@ def model_about(rows, n, p, *, weights=(), people=None, exposure=None, prior=Non
     people = np.zeros(len(rows), np.int32) if people is None else np.asarray(people, np.int32)
     which = which.reshape(-1, 2).astype(np.int32)
     answers = Answers(pairs.astype(np.int32), which, np.asarray(weights, float), people, n_people)
-    return Model(np.zeros(n) if exposure is None else exposure, 0.0, -1.0, p, prior or Prior(), answers)
+    return Model(np.zeros(n) if exposure is None else exposure, -1.0, p, prior or Prior(), answers)
 
 
 def split(q, n, p, n_people=0):

@@ -12,6 +12,7 @@ from nearer.posterior.model import (
     Draws,
     Prior,
     draws_of,
+    exposures_of,
     model_of,
     times_asked,
 )
@@ -38,16 +39,37 @@ def test_people_have_two_unknowns_each_unless_they_are_not_to_be_told_apart():
     assert (together.answers.n_people, together.size) == (0, 3 * 2 + 2 + 3 + 9)
 
 
-def test_exposure_is_the_logarithm_of_how_often_objects_come_up():
+def test_exposure_is_how_often_the_study_asks_by_the_answers_that_count():
     rows = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [4, 0, 1]]
-    weights = np.array([1.0, 2.0, 0.5, 0.0])
+    weights = np.array([90.0, 2.0, 0.5, 0.0])
     model, seen = model_of(Comparisons.from_triplets(rows, weights=weights, n_objects=6), 1)
-    asked = np.log1p([3.5, 3, 1.5, 2.5])
     assert seen.tolist() == [0, 1, 2, 3]
-    np.testing.assert_allclose(model.exposure, asked - asked.mean())
-    np.testing.assert_allclose(model.exposure + model.usual_exposure, asked)
-    np.testing.assert_allclose(model.exposure.min() - model.least_exposure, np.log(2))  # half as often as the rarest
-    np.testing.assert_array_equal(model.answers.weights, [1, 2, 0.5])
+    exposures, least = exposures_of(np.array([92.5, 92, 90.5, 2.5]))
+    np.testing.assert_allclose(model.exposure, exposures - exposures.mean())
+    np.testing.assert_allclose(model.exposure - model.least_exposure, exposures - least)
+    assert model.exposure[3] < model.exposure[2] - 2
+    np.testing.assert_array_equal(model.answers.weights, [90, 2, 0.5])
+
+
+def test_who_came_up_more_often_by_luck_is_not_more_exposed():
+    """With rates known to come from a gamma distribution, means given the numbers are better than the numbers."""
+    rng = np.random.default_rng(0)
+    by_luck = rng.poisson(6.0, size=4000).astype(float)
+    assert np.abs(exposures_of(by_luck)[0]).max() < 0.2 < np.log1p(by_luck).std()
+    rates = rng.gamma(2.0, 3.0, size=4000)
+    times = rng.poisson(rates).astype(float)
+    found, least = exposures_of(times)
+    truth = np.log(rates / rates.mean())
+    closeness = [np.mean((np.exp(of) - np.exp(truth)) ** 2) for of in (found, np.log(times / 6 + 1e-9), 0 * found)]
+    assert closeness[0] < 0.9 * closeness[1] and closeness[0] < 0.5 * closeness[2]
+    np.testing.assert_allclose(np.exp(found).mean(), 1)
+    assert found.min() - np.log(2) - 1e-12 <= least <= found.min() + 1e-12
+
+
+def test_one_that_never_came_up_counts_as_half_as_often_as_the_rarest():
+    exposures, least = exposures_of(np.array([10.0, 1000, 1000, 1000]))
+    np.testing.assert_allclose(least, exposures[0] - np.log(2))
+    np.testing.assert_array_equal(exposures_of(np.array([4.0]))[0], [0])
 
 
 def test_draws_are_maps_and_ways_to_answer():
@@ -122,7 +144,9 @@ def test_the_number_of_rows_of_a_trial_gives_no_answer_away():
     """Of a grid of six the two chosen are in four rows each, the other four in two."""
     grid = [[0, near, far] for near in (1, 2) for far in (3, 4, 5, 6)]
     model, _ = model_of(Comparisons.from_triplets([*grid, [1, 2, 3]], trials=["grid"] * 8 + ["other"]), 1)
-    np.testing.assert_allclose(model.exposure + model.usual_exposure, np.log1p([1, 2, 2, 2, 1, 1, 1]))
+    np.testing.assert_array_equal(model.exposure, 0)
+    both = Comparisons.from_triplets([*grid, [1, 2, 3]], trials=["grid"] * 8 + ["other"])
+    np.testing.assert_array_equal(times_asked(both), [1, 2, 2, 2, 1, 1, 1])
     weighted = Comparisons.from_triplets(grid, trials=["grid"] * 8, weights=[3.0] * 8)
     np.testing.assert_allclose(times_asked(weighted), 3)
 

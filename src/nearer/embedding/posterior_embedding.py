@@ -389,9 +389,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         larger, unknowns = extended(settings, known, np.arange(before), added.n_objects, rng)
         about, mentioned = model_of(added, larger.n_components, self.prior, people=False)
         answers = replace(about.answers, pairs=mentioned.astype(np.int32)[about.answers.pairs])
-        later = mentioned >= before
-        asked = about.exposure[later] + about.usual_exposure
-        larger.exposure[mentioned[later]] = asked - larger.usual_exposure
+        larger.exposure[mentioned[mentioned >= before]] = 0.0  # as usual: how often others asked, at another time, is luck
         new = np.arange(added.n_objects) >= before
         self._unknowns = settled(replace(larger, answers=answers), unknowns, new, rng)
         self._larger = larger

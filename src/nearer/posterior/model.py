@@ -15,8 +15,8 @@ to 1. The map is
 
 A radius exponent of rho = 1 leaves the Gaussian cloud as it is; rho = 0 puts all objects on a sphere, where none is
 near to everything because it is in the middle. The scales v are standard normal, omega is learned. The exposure e is
-the logarithm of how often an object was asked about, relative to the others: in some studies the objects shown most
-often are mostly the far ones. Most data say gamma = 0, and its prior expects that.
+the logarithm of how often the study asks about an object, relative to the others (`exposures_of`): in some studies the
+objects shown most often are mostly the far ones. Most data say gamma = 0, and its prior expects that.
 
 Numbers. Seven are learned beside the map, on scales on which they can take any value: log of the unevenness sigma of
 the spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the
@@ -71,8 +71,7 @@ class Model:
     Parameters
     ----------
     exposure : ndarray, shape (n,)
-    usual_exposure : float
-        The mean that exposures are relative to.
+        Relative to their mean.
     least_exposure : float
         Of an object that was never asked about.
     n_components : int
@@ -82,7 +81,6 @@ class Model:
     """
 
     exposure: FloatArray
-    usual_exposure: float
     least_exposure: float
     n_components: int
     prior: Prior
@@ -183,6 +181,29 @@ def times_asked(comparisons: Comparisons) -> FloatArray:
     return np.bincount(asked[order], weights[trial][order], minlength=n).astype(np.float64)
 
 
+def exposures_of(times: FloatArray) -> tuple[FloatArray, float]:
+    """Return the logarithm of how often a study asks about each object, and about one that never came up.
+
+    What counts is the design and not its luck. If questions are drawn at random, the numbers of times vary like those
+    of a Poisson distribution, and nothing follows from who came up more often. So rates have a gamma distribution, with
+    the variance that the numbers have beyond that, and each object its mean given its number.
+
+    Examples
+    --------
+    >>> exposures_of(np.array([4.0, 5.0, 3.0, 4.0]))[0].any()
+    np.False_
+    >>> exposures_of(np.array([1.0, 1.0, 100.0, 100.0]))[0].round(1)
+    array([-3.6, -3.6,  0.7,  0.7])
+    """
+    mean = float(times.mean())
+    beyond = max(float(times.var(ddof=1)) - mean, 0.0) if len(times) > 1 else 0.0
+    share = beyond / (beyond + mean)
+    exposures = np.log1p(share * (times / mean - 1))
+    # One that never came up counts as asked at least half as often as the rarest: answers cannot speak of what is
+    # far beyond that.
+    return exposures, max(float(np.log1p(-share)), float(exposures.min()) - np.log(2))
+
+
 def model_of(
     comparisons: Comparisons, n_components: int, prior: Prior | None = None, *, people: bool = True
 ) -> tuple[Model, NDArray[np.integer]]:
@@ -190,9 +211,6 @@ def model_of(
     answers = answers_of(comparisons, people=people)
     seen, positions = np.unique(answers.pairs, return_inverse=True)
     answers = replace(answers, pairs=positions.reshape(answers.pairs.shape).astype(np.int32))
-    asked = np.log1p(times_asked(comparisons)[seen])
-    usual = float(asked.mean())
-    # An object that was never asked about counts as one asked half as often as the rarest: an exposure of log 1 beside
-    # others of log 1000 would be far beyond what the comparisons can speak of.
-    least = float(asked.min()) - np.log(2)
-    return Model(asked - usual, usual, least - usual, n_components, prior or Prior(), answers), seen
+    exposures, least = exposures_of(times_asked(comparisons)[seen])
+    usual = float(exposures.mean())
+    return Model(exposures - usual, least - usual, n_components, prior or Prior(), answers), seen
