@@ -193,7 +193,7 @@ def exposures_of(times: FloatArray) -> tuple[FloatArray, float]:
     >>> exposures_of(np.array([4.0, 5.0, 3.0, 4.0]))[0].tolist() == [0, 0, 0, 0]
     True
     >>> exposures_of(np.array([1.0, 1.0, 100.0, 100.0]))[0].round(1)
-    array([-3.6, -3.6,  0.7,  0.7])
+    array([-3.4, -3.4,  0.7,  0.7])
     """
     mean = float(times.mean())
     beyond = max(float(times.var(ddof=1)) - mean, 0.0) if len(times) > 1 else 0.0
