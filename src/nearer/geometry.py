@@ -193,9 +193,19 @@ def principal(points: PointArray, seen: Any) -> FloatArray:
     >>> principal(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
     [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]
     """
+    return along_axes(np.where(seen[:, None], points, points[seen].mean(axis=0)), seen)
+
+
+def along_axes(points: PointArray, seen: Any) -> FloatArray:
+    """Return points as `principal` does, but the others where they are among those that are ``seen``.
+
+    Examples
+    --------
+    >>> along_axes(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
+    [[-1.0, 0.0], [1.0, 0.0], [4.0, 4.0]]
+    """
     moved = points - points[seen].mean(axis=0)
-    moved[~seen] = 0
-    _, axes = np.linalg.eigh(moved.T @ moved)
+    _, axes = np.linalg.eigh(moved[seen].T @ moved[seen])
     return with_fixed_signs(moved @ axes[:, ::-1]) + 0.0
 
 

@@ -37,6 +37,8 @@ def test_questions_are_like_those_asked():
     np.testing.assert_allclose([weights[:-3].sum(), weights.sum()], [1, 2])
     new = questions[:-3]
     assert len(np.unique(new, axis=0)) == len(new)
+    fewer = questions_like(asked, np.array([1.0, 2.0, 1.0]), drawn, 6, share=0.1)[1]
+    np.testing.assert_allclose([fewer[:-3].sum(), fewer[-3:].sum()], [1.8, 0.2])
     Comparisons.from_quadruplets(new)  # which refuses what compares an object with itself
     np.testing.assert_allclose(np.bincount(new[:, 0], weights[:-3])[[0, 4]], [2 / 3, 1 / 3], atol=0.05)
 

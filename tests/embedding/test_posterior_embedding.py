@@ -21,6 +21,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
 from nearer.embedding.distillation import distilled_posterior
+from nearer.metrics import comparison_error
 from nearer.posterior import NUTS, Microcanonical, Prior, Variational, microcanonical, nuts
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import NUMBERS, Draws, model_of
@@ -120,16 +121,29 @@ def test_predictions_are_means_over_the_draws(short):
 
 def test_of_objects_in_no_comparison_only_the_prior_is_known(short):
     unseen = [N, N + 1, N + 2]
-    assert not short.embedding_[unseen].any()
     assert short.draws_.points.shape[1] == N + 3
     even = [[0, N, N + 1], [0, N + 1, N + 2], [N, N + 1, N + 2]]
     np.testing.assert_array_equal(short.predict_proba(even), 0.5)
     np.testing.assert_array_equal(short.predict_proba([[0, N, 1, N], [N, 2, N, 2 + 1]])[:, 0] > 0, True)
     np.testing.assert_array_equal(short.decision_function([[N, 0, N + 1, 0], [0, N, 0, N + 1]]), 0)
-    # They may be anywhere in the cloud of the others.
+    # They may be anywhere in the cloud of the others, wherever the map has put them.
     spread = short.embedding_[:N].std()
-    np.testing.assert_allclose(short.embedding_std_[unseen], spread, rtol=0.5)
-    np.testing.assert_array_equal(short.embedding_std_[N], short.embedding_std_[N + 1])
+    away = np.sqrt(short.embedding_[unseen] ** 2 + spread**2)
+    np.testing.assert_allclose(short.embedding_std_[unseen], away, rtol=0.5)
+    assert short.embedding_std_[unseen].min() > 2 * np.median(short.embedding_std_[:N])
+
+
+def test_a_map_of_few_answers_does_not_put_unknown_objects_in_the_middle_of_all():
+    """There they would be near to everything."""
+    gains = []
+    for seed in range(2, 8):
+        points = make_gaussian(100, 10, random_state=seed)
+        train, test = sample_triplets(points, 50, random_state=seed), sample_triplets(points, 20_000, random_state=9)
+        model = PosteriorEmbedding(10, random_state=seed, n_objects=100).fit(train)
+        middle = model.embedding_.copy()
+        middle[np.setdiff1d(np.arange(100), train.rows)] = 0
+        gains.append(comparison_error(test, middle) - comparison_error(test, model.embedding_))
+    assert np.mean(gains) > 0.004
 
 
 def test_pairs_of_four_objects_in_no_comparison_are_an_even_chance():
@@ -596,11 +610,11 @@ def test_an_interrupt_of_the_search_for_one_map_is_not_swallowed(monkeypatch):
 def test_one_map_answers_as_draws_of_one_map_do():
     """If all draws are one map, turned or not, that is the map which is found."""
     rows = sample_triplets(POINTS, 400, random_state=0)
-    model, _ = model_of(rows, 2)
     centred = POINTS - POINTS.mean(axis=0)
     turned = np.stack([centred, centred[:, ::-1], -centred]) / centred.std()
     draws = Draws(turned, np.full(3, 20.0), np.full(3, 0.5), np.zeros(3))
-    found, interrupted = distilled_posterior(model, draws, 2, np.random.default_rng(0), 1)
+    rng = np.random.default_rng(0)
+    found, interrupted = distilled_posterior(rows.quadruplets, rows.sample_weight, np.zeros(N), draws, 2, rng, 1)
     assert not interrupted
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
     everything = sample_triplets(POINTS).rows

@@ -23,10 +23,10 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.rows import shared_first
 from nearer.embedding.fitting import Recipe, fit_points
 from nearer.embedding.predictor import Calibration, Predictor
-from nearer.geometry import principal
+from nearer.geometry import along_axes, principal
 from nearer.losses import StudentT
 from nearer.posterior.maps import chances_of, mean_map
-from nearer.posterior.model import Draws, Model
+from nearer.posterior.model import Draws
 from nearer.problems.margins import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
 from nearer.problems.points import InMemory
@@ -34,8 +34,9 @@ from nearer.solvers import Factored
 
 QUESTIONS_OF_GRAM = 30_000
 _SHAPES_OF_GRAM = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt
-QUESTIONS_OF_POSTERIOR = 30_000
+QUESTIONS_OF_POSTERIOR = 20_000
 _SHAPES_OF_POSTERIOR = (1.0, 3.0, 7.0)
+_MANY = 2.0  # questions that were asked, for each object: from there on they count about as much as others
 
 
 class Answered(NamedTuple):
@@ -70,9 +71,13 @@ class Answered(NamedTuple):
 
 
 def questions_like(
-    asked: NDArray[np.integer], weights: FloatArray, drawn: Sequence[NDArray[np.integer]], n_objects: int
+    asked: NDArray[np.integer],
+    weights: FloatArray,
+    drawn: Sequence[NDArray[np.integer]],
+    n_objects: int,
+    share: float = 0.5,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return questions as quadruplets, and weights: those drawn and those asked, half each.
+    """Return questions as quadruplets, and weights that sum to 2: those drawn, and those asked.
 
     Parameters
     ----------
@@ -84,13 +89,15 @@ def questions_like(
         Anchors and the two objects to compare with each, drawn from those that occur, so that objects come as often as
         the study asks about them. Where two are the same there is no question.
     n_objects : int
+    share : float
+        Of the questions asked in the weights.
     """
     asked = asked.astype(np.int32, copy=False)
     anchors, near, far = drawn
     possible = (anchors != near) & (anchors != far) & (near != far)
     new, counts = _counted(anchors[possible], near[possible], far[possible], n_objects)
-    shares = np.concatenate([counts / max(counts.sum(), 1), weights / weights.sum()])
-    return np.concatenate([new, asked]), shares
+    shares = np.concatenate([(1 - share) * counts / max(counts.sum(), 1), share * weights / weights.sum()])
+    return np.concatenate([new, asked]), 2 * shares
 
 
 def distilled(
@@ -224,27 +231,45 @@ def _drawn(
 
 
 def distilled_posterior(
-    model: Model, draws: Draws, n_components: int, rng: np.random.Generator, n_threads: int | None
+    asked: NDArray[np.integer],
+    weights: FloatArray,
+    exposure: FloatArray,
+    draws: Draws,
+    n_components: int,
+    rng: np.random.Generator,
+    n_threads: int | None,
 ) -> tuple[FloatArray, bool]:
     """Distil the draws of a posterior into a map of p dimensions.
 
+    Questions are about all objects, also those in no comparison: in the middle of the map, where they would be put
+    otherwise, an object is near to all others.
+
     Parameters
     ----------
-    model : Model
-        Its comparisons say what is asked.
+    asked : ndarray of int, shape (m, 4)
+        The questions of the study. The more of them there are for each object, the more they count beside those that
+        are drawn: they tell what kind of questions matters, but a few would be learned by heart.
+    weights : ndarray, shape (m,)
+        Of those.
+    exposure : ndarray, shape (n,)
+        The logarithm of how often each object is asked about.
     draws : Draws
-        Over the objects of the model.
 
     Returns
     -------
     embedding : ndarray, shape (n, n_components)
-        Centred, axes in order of falling variance; its size has no meaning.
+        Objects that occur in questions are centred, their axes in order of falling variance; its size has no meaning.
     interrupted : bool
         Whether Ctrl-C ended the descent.
     """
-    asked, weights = model.answers.quadruplets, model.answers.total_weights
-    drawn = [asked[rng.integers(len(asked), size=QUESTIONS_OF_POSTERIOR), column] for column in (0, 1, 3)]
-    questions, shares = questions_like(asked, weights, drawn, model.n_objects)
+    n, seen = len(exposure), np.isin(np.arange(len(exposure)), asked)
+    rates = np.exp(exposure) / np.exp(exposure).sum()
+    drawn = list(rng.choice(n, size=(3, QUESTIONS_OF_POSTERIOR), p=rates))
+    each = len(asked) / seen.sum()
+    questions, shares = questions_like(asked, weights, drawn, n, 0.5 * each**2 / (each**2 + _MANY**2))
     answered = Answered(questions, chances_of(draws, questions, n_threads), shares)
-    mean = principal(mean_map(draws), np.ones(model.n_objects, dtype=bool))[:, :n_components]
-    return distilled(answered, model.n_objects, n_components, _SHAPES_OF_POSTERIOR, [mean], n_threads)
+    mean = np.zeros((n, draws.points.shape[2]))
+    mean[seen] = mean_map(Draws(draws.points[:, seen], *draws[1:]))
+    own = principal(mean, seen)[:, :n_components]
+    points, interrupted = distilled(answered, n, n_components, _SHAPES_OF_POSTERIOR, [own], n_threads)
+    return along_axes(points, seen), interrupted

@@ -23,7 +23,7 @@ from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import Summary, chances_of, dimensions_of, laid_onto, told_apart
+from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart
 from nearer.posterior.microcanonical import Microcanonical
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
@@ -293,22 +293,17 @@ class PosteriorEmbedding(OrdinalEmbedding):
         called_for = int(self.dimension_evidence_.argmax()) + 1
         self.dimension_ = min(called_for, max(told_apart(known), 2))
         wanted = self.n_components or self.dimension_
-        found, interrupted = distilled_posterior(model, known, wanted, rng, self._threads())
-        summary = laid_onto(known, found)
+        asked, weights = self._seen[model.answers.quadruplets], model.answers.total_weights
+        found, interrupted = distilled_posterior(
+            asked, weights, self._larger.exposure, self.draws_, wanted, rng, self._threads()
+        )
+        summary = laid_onto(self.draws_, found, self._seen)
         if onto is not None and onto.shape[1] == wanted:
-            summary = laid_onto(known, align(summary.embedding, onto[self._seen], scaling=False, moving=False))
-        self._keep_summary(summary, known, wanted)
-        return interrupted
-
-    def _keep_summary(self, summary: Summary, known: Draws, wanted: int) -> None:
-        self.embedding_ = np.zeros((self.n_objects_, wanted))
-        self.embedding_[self._seen] = summary.embedding
-        # Of an object in no comparison nothing is known but the cloud that all come from.
-        cloud = known.points - known.points.mean(axis=1, keepdims=True)
-        variance = float(np.mean(cloud**2) * cloud.shape[2] / wanted)
-        self.covariances_ = np.tile(variance * np.eye(wanted), (self.n_objects_, 1, 1))
-        self.covariances_[self._seen] = summary.covariances
+            turned = align(summary.embedding, onto, scaling=False, moving=False, seen=self._seen)
+            summary = laid_onto(self.draws_, turned, self._seen)
+        self.embedding_, self.covariances_ = summary
         self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
+        return interrupted
 
     def _diagnose(self, sampled: Sampled, checked: bool) -> None:
         self.diagnostics_: dict[str, Diagnosis] = {}
@@ -389,7 +384,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         larger, unknowns = extended(settings, known, np.arange(before), added.n_objects, rng)
         about, mentioned = model_of(added, larger.n_components, self.prior, people=False)
         answers = replace(about.answers, pairs=mentioned.astype(np.int32)[about.answers.pairs])
-        larger.exposure[mentioned[mentioned >= before]] = 0.0  # as usual: how often others asked, at another time, is luck
+        # As usual: how often somebody asked about them at another time is luck.
+        larger.exposure[mentioned[mentioned >= before]] = 0.0
         new = np.arange(added.n_objects) >= before
         self._unknowns = settled(replace(larger, answers=answers), unknowns, new, rng)
         self._larger = larger

@@ -52,7 +52,7 @@ class Microcanonical:
     n_warmup: int = 700
     n_steps: int = 6000
     thin: int = 20
-    tolerance: float = 0.0015
+    tolerance: float = 0.001
     error: float = 3e-5
     n_starts: int = 4
     n_climb: int = 80

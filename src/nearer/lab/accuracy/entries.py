@@ -117,7 +117,7 @@ def _over_points(name: str) -> Entry:
 LIMIT = "limit"
 ENTRIES: dict[str, Entry] = {
     "DMOE": Entry(plain("DMOE"), version=4),
-    "Posterior": Entry(plain("PosteriorEmbedding"), version=3, needs="PosteriorEmbedding"),
+    "Posterior": Entry(plain("PosteriorEmbedding"), version=4, needs="PosteriorEmbedding"),
     "BestOf": Entry(plain("BestOf"), version=3, needs="BestOf"),
     **{name: _over_points(name) for name in ("GNMDS", "STE", "TSTE", "CKL", "SOE")},
     LIMIT: Entry(posterior_vote, version=2, needs_truth=True),
