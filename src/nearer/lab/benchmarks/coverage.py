@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
@@ -31,11 +32,12 @@ from nearer.evaluation.resampling import mean_squares
 from nearer.geometry import align
 from nearer.lab.common.programs import machine
 from nearer.lab.common.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
+from nearer.problems.margins import pair_distances
 from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {
     "STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE,
-    "Posterior": partial(PosteriorEmbedding, random_state=0),
+    "Posterior": partial(PosteriorEmbedding, max_components=15, random_state=0),
 }  # fmt: skip
 LEVELS = (0.5, 0.8, 0.95)
 DEFAULTS = ("flips", "logistic")
@@ -43,13 +45,19 @@ DEFAULTS = ("flips", "logistic")
 
 @dataclass(frozen=True)
 class Condition:
-    """Data of one kind: sizes, and noise (a slope of 10 confuses answers whose distances differ by a tenth)."""
+    """Data of one kind: sizes, and noise.
+
+    A slope of 10 confuses answers whose squared distances differ by a tenth. Degrees of freedom are those of a Student
+    kernel: with squared distances in units of their mean, an answer has the odds
+    ((freedom + d2(far)) / (freedom + d2(near))) ^ ((freedom + 1) / 2).
+    """
 
     objects: int
     dimension: int
     comparisons: int
     flipped: float = 0.0
     slope: float | None = None
+    freedom: float | None = None
 
     def data(self, seed: int, replication: int) -> tuple[FloatArray, Comparisons]:
         """Return true points and their answers."""
@@ -58,12 +66,23 @@ class Condition:
         answers = sample_triplets(
             points, self.comparisons, flipped=self.flipped, logistic_slope=self.slope, random_state=state
         )
-        return points, answers
+        return points, answers if self.freedom is None else self._doubtful(points, answers, state)
+
+    def _doubtful(self, points: FloatArray, right: Comparisons, state: np.random.SeedSequence) -> Comparisons:
+        """Return right answers after noise of a Student kernel."""
+        assert self.freedom is not None
+        near, far = pair_distances(points, *right.rows[:, [0, 1]].T), pair_distances(points, *right.rows[:, [0, 2]].T)
+        typical = 2 * len(points) / (len(points) - 1) * points.var(axis=0).sum()
+        odds = (self.freedom + far / typical) / (self.freedom + near / typical)
+        chances = expit((self.freedom + 1) / 2 * np.log(odds))
+        wrong = np.random.default_rng(state.spawn(1)[0]).random(len(chances)) > chances
+        return Comparisons.from_triplets(np.where(wrong[:, None], right.rows[:, [0, 2, 1]], right.rows))
 
 
 CONDITIONS = {
     "flips": Condition(30, 2, 1500, flipped=0.1),
     "logistic": Condition(30, 2, 1500, slope=10.0),
+    "student": Condition(30, 2, 3000, freedom=1.0),
     "few": Condition(30, 2, 600, flipped=0.05),
     "many": Condition(30, 2, 6000, flipped=0.1),
     "noisy": Condition(30, 2, 3000, flipped=0.2),
@@ -245,6 +264,7 @@ def coverage_text(run: Coverage, rows: Sequence[CoverageRow]) -> str:
         data = CONDITIONS[name]
         noise = [f"{data.flipped:.0%} of answers exchanged"] if data.flipped else []
         noise += [f"logistic noise of slope {data.slope:g}"] if data.slope else []
+        noise += [f"noise of a Student kernel with {data.freedom:g} degrees of freedom"] if data.freedom else []
         sizes = f"{data.objects} objects in {data.dimension}-D, {data.comparisons} triplets"
         lines.append(f"{name}: {sizes}, {' and '.join(noise) or 'no noise'}.")
     return "\n".join([*lines, f"{machine()}; {run.resamples} resamples; seed {run.seed}.", ""])
