@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from nearer.cli.main import main
 from nearer.lab.benchmarks import coverage
 from nearer.lab.benchmarks.coverage import Condition, Coverage, coverage_text, judged
 from nearer.uncertainty import Bootstrap
@@ -55,6 +56,25 @@ def test_judged_counts_objects_and_measures_circles():
     assert figures["plain_covered"] == pytest.approx(figures["covered"]["0.95"], abs=0.03)
     assert figures["radius"] == pytest.approx(0.1 * np.sqrt(5.991) / size, rel=1e-3)
     assert figures["error"] == pytest.approx(0.1 * np.sqrt(2) / size, rel=0.1)
+
+
+def test_answers_of_a_student_kernel_are_wrong_where_distances_are_alike():
+    condition = Condition(200, 2, 20_000, freedom=3.0)
+    points, answers = condition.data(0, 0)
+    squares = ((points[answers.rows[:, :1]] - points[answers.rows[:, 1:]]) ** 2).sum(axis=2)
+    ratio = np.abs(np.log((3 + 10 * squares[:, 0]) / (3 + 10 * squares[:, 1])))
+    wrong = squares[:, 0] > squares[:, 1]
+    for low in (0.0, 0.5, 1.0):  # the odds are the square of the ratio
+        some = (ratio > low) & (ratio < low + 0.1)
+        assert wrong[some].mean() == pytest.approx(1 / (1 + np.exp(2 * (low + 0.05))), abs=0.05)
+    np.testing.assert_array_equal(condition.data(0, 0)[1].rows, answers.rows)
+
+
+def test_the_command_takes_every_method_by_its_name(tmp_path, monkeypatch):
+    """Posterior is not written in capital letters."""
+    monkeypatch.setattr(coverage.Coverage, "execute", lambda work: [])
+    for method in coverage.METHODS:
+        assert main(["bench", "coverage", "--methods", method, "--out", str(tmp_path)]) == 0
 
 
 def test_unknown_names_are_refused(tmp_path):

@@ -47,9 +47,9 @@ DEFAULTS = ("flips", "logistic")
 class Condition:
     """Data of one kind: sizes, and noise.
 
-    A slope of 10 confuses answers whose squared distances differ by a tenth. Degrees of freedom are those of a Student
-    kernel: with squared distances in units of their mean, an answer has the odds
-    ((freedom + d2(far)) / (freedom + d2(near))) ^ ((freedom + 1) / 2).
+    Squared distances have a mean of 1. A slope of 10 confuses answers whose squared distances differ by a tenth.
+    Degrees of freedom are those of t-STE: the odds of an answer are
+    ((freedom + 10 d2(far)) / (freedom + 10 d2(near))) ^ ((freedom + 1) / 2).
     """
 
     objects: int
@@ -72,8 +72,7 @@ class Condition:
         """Return right answers after noise of a Student kernel."""
         assert self.freedom is not None
         near, far = pair_distances(points, *right.rows[:, [0, 1]].T), pair_distances(points, *right.rows[:, [0, 2]].T)
-        typical = 2 * len(points) / (len(points) - 1) * points.var(axis=0).sum()
-        odds = (self.freedom + far / typical) / (self.freedom + near / typical)
+        odds = (self.freedom + 10 * far) / (self.freedom + 10 * near)
         chances = expit((self.freedom + 1) / 2 * np.log(odds))
         wrong = np.random.default_rng(state.spawn(1)[0]).random(len(chances)) > chances
         return Comparisons.from_triplets(np.where(wrong[:, None], right.rows[:, [0, 2, 1]], right.rows))
@@ -82,7 +81,7 @@ class Condition:
 CONDITIONS = {
     "flips": Condition(30, 2, 1500, flipped=0.1),
     "logistic": Condition(30, 2, 1500, slope=10.0),
-    "student": Condition(30, 2, 3000, freedom=1.0),
+    "student": Condition(30, 2, 3000, freedom=3.0),
     "few": Condition(30, 2, 600, flipped=0.05),
     "many": Condition(30, 2, 6000, flipped=0.1),
     "noisy": Condition(30, 2, 3000, flipped=0.2),

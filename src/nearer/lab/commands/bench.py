@@ -268,7 +268,7 @@ _COVERAGE = """\
 Bootstrap maps of synthetic answers, whose true points are known, and count how often the 95% ellipse of an object
 covers its true place.
 
-Conditions: flips, logistic (both by default), few, many, noisy, small, solid, large. Each map is kept in
+Conditions: flips, logistic (both by default), student, few, many, noisy, small, solid, large. Each map is kept in
 DIR/measurements.jsonl as soon as it is finished; stop with Ctrl-C at any time, and the same command goes on from there.
 The end result is table.txt and table.csv in DIR."""
 
@@ -278,7 +278,7 @@ def _add_coverage(commands: Commands) -> None:
     parser.add_argument("--conditions", type=words, default=(), metavar="NAME,...", help="kinds of data")
     parser.add_argument(
         "--methods",
-        type=names,
+        type=words,
         default=("STE",),
         metavar="NAME,...",
         help="STE,TSTE,CKL,SOE,GNMDS,DMOE,Posterior (STE)",
