@@ -621,3 +621,34 @@ def test_one_map_answers_as_draws_of_one_map_do():
     i, j, k = everything.T
     holds = ((found[i] - found[j]) ** 2).sum(axis=1) < ((found[i] - found[k]) ** 2).sum(axis=1)
     assert np.mean(holds == (chances_of(draws, everything) > 0.5)) > 0.97
+
+
+def across_a_line(seed):
+    """Answers about nine objects on a line and two beside it, which are never compared with each other."""
+    rng = np.random.default_rng(seed)
+    points = np.vstack([np.column_stack([np.linspace(-1.5, 1.5, 9), np.zeros(9)]), [[0.2, 0.9], [-0.3, 1.0]]])
+    rows = np.array([rng.choice(11, 3, replace=False) for _ in range(900)])
+    return answer(points, rows[~((rows == 9).any(axis=1) & (rows == 10).any(axis=1))], seed)
+
+
+def test_a_map_that_is_truly_ambiguous_is_told_and_not_taken_for_chains_that_disagree():
+    """Both may lie on one side of the line, or on two: some fits find both, and those say so."""
+    found = []
+    for seed in range(6):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = PosteriorEmbedding(2, random_state=seed).fit(across_a_line(seed))
+        apart = np.linalg.norm(model.draws_.points[:, 9] - model.draws_.points[:, 10], axis=1)
+        found.append(model.two_places_)
+        told = [str(warning.message) for warning in caught if "two maps explain" in str(warning.message)]
+        assert len(told) == bool(model.two_places_)
+        if model.two_places_:
+            assert set(model.two_places_) <= {9, 10}
+            assert model.converged_
+            assert np.percentile(apart, 90) > 1.8 * np.percentile(apart, 10)
+            assert "may lie in either of two places; answers that compare them" in told[0]
+    assert sum(map(bool, found)) >= 1
+
+
+def test_where_answers_decide_no_object_has_two_places(default):
+    assert default.two_places_ == []

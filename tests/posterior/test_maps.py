@@ -5,7 +5,7 @@ import pytest
 from helpers import posterior_twin as twin
 from scipy.stats import ortho_group
 
-from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart
+from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart, with_two_places
 from nearer.posterior.model import Draws
 
 
@@ -114,3 +114,20 @@ def test_axes_count_where_objects_differ_more_than_draws_do():
     ones = np.ones(200)
     assert told_apart(Draws(points, ones, ones, 0 * ones)) == 2
     assert told_apart(Draws(rng.normal(size=(200, 40, 3)), ones, ones, 0 * ones)) == 0
+
+
+def test_objects_with_two_places_are_told_from_those_that_are_merely_unsure():
+    rng = np.random.default_rng(0)
+    embedding = rng.standard_normal((12, 3))
+    embedding -= embedding.mean(axis=0)
+    maps = embedding + rng.standard_normal((400, 12, 3)) * np.linspace(0.05, 2.0, 12)[:, None]
+    maps[:, 3] = embedding[3] + rng.uniform(-2, 2, size=(400, 3))
+    assert with_two_places(maps, embedding).tolist() == []
+    there = rng.random(400) < 0.2
+    maps[:, [0, 5]] = embedding[[0, 5]] + 0.2 * rng.standard_normal((400, 2, 3))
+    maps[np.ix_(there, [0, 5])] += [1.0, -1.5, 0.5]
+    assert with_two_places(maps, embedding).tolist() == [0, 5]
+    # Not if the other place is next door, is hardly ever taken, or if draws are too few to tell.
+    assert with_two_places(10 * embedding + maps, 10 * embedding).tolist() == []
+    assert with_two_places(np.concatenate([maps[~there], maps[there][:10]]), embedding).tolist() == []
+    assert with_two_places(maps[:20], embedding).tolist() == []

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.few import few_draws
 
 from nearer.checking.enough import CURVE_CODES
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import posterior_embedding
 from nearer.formats import read_answers
 from nearer.model_selection import LearningCurve
 from nearer.report.charts import learning_chart
@@ -116,3 +118,18 @@ def _same_places(ax, drawn, curve):
     across = (dots[:, 0] - 60) / (440 - 60 - 14)
     up = (250 - 46 - dots[:, 1]) / (250 - 46 - 14)
     np.testing.assert_allclose(np.column_stack([across, up]), frame, atol=0.005)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_run_tells_that_answers_leave_two_maps_open(tmp_path, monkeypatch):
+    few_draws(monkeypatch)
+    answers = read_answers(file_of(tmp_path / "a.csv", 9, 240, 0.1))
+    settings = RunSettings("posterior", n_components=2, quick=True)
+    plain = fit_study(answers, settings)
+    assert not any("two maps" in note for note in plain.notes)
+    monkeypatch.setattr(posterior_embedding, "with_two_places", lambda maps, embedding: np.array([1, 3]))
+    study = fit_study(answers, settings)
+    names = [str(study.chosen.objects_[k]) for k in (1, 3)]
+    told = f"two maps explain the answers alike: '{names[0]}', '{names[1]}' may lie in either of two places"
+    assert any(note.startswith(told) for note in study.notes)
+    assert any(note.startswith(told) for note in results_of(study, **ABOUT)["notes"])

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_level, check_number
 from nearer.common.randomness import RandomState, stream
+from nearer.common.words import listed
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
@@ -23,7 +24,7 @@ from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart
+from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart, with_two_places
 from nearer.posterior.microcanonical import Microcanonical
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
@@ -35,6 +36,17 @@ from nearer.solvers.driver import Callback
 
 MOST_COMPONENTS = 15
 _N_PAIRS = 50  # whose distances are diagnosed
+
+
+def two_maps(labels: list[Any]) -> str:
+    """Say which objects are in two places.
+
+    Examples
+    --------
+    >>> two_maps(["a", "b"])
+    "two maps explain the answers alike: 'a', 'b' may lie in either of two places"
+    """
+    return f"two maps explain the answers alike: {listed(labels)} may lie in either of two places"
 
 
 class PosteriorEmbedding(OrdinalEmbedding):
@@ -93,6 +105,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+    two_places_ : list
+        Objects that may lie in either of two places: the answers leave two maps open, and there are draws of both.
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
     n_replaced_ : int
@@ -302,6 +316,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
             turned = align(summary.embedding, onto, scaling=False, moving=False, seen=self._seen)
             summary = laid_onto(self.draws_, turned, self._seen)
         self.embedding_, self.covariances_ = summary
+        places = align(self.draws_.points[:, self._seen], self.embedding_[self._seen])
+        twice = with_two_places(places, self.embedding_[self._seen])
+        self.two_places_: list[Any] = self.objects_[self._seen[twice]].tolist()
         self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
         return interrupted
 
@@ -325,6 +342,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
                 advice.append("time was up before chains could be compared")
             settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 20
+            settled = settled or bool(self.two_places_)  # chains that differ by that cannot agree
             if worst.rhat > WORST_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
             if worst.effective < LEAST_EFFECTIVE and not settled:
@@ -338,6 +356,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
                 f"solver={type(self.solver_).__name__}(...) of nearer.posterior with more steps or draws, a larger "
                 "budget, or fewer n_components"
             )
+        if self.two_places_:
+            self._warn(f"{two_maps(self.two_places_)}; answers that compare them with others would decide")
         if sampled.interrupted:
             self._tell("the fit was interrupted; what was drawn so far is on the estimator", interrupted=True)
 

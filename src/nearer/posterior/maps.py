@@ -13,6 +13,8 @@ from nearer.posterior.model import Draws
 
 _ROUNDS = 5
 _TOLD_APART = 2.0
+_FAR_APART, _ELSEWHERE, _RARELY = 5.0, 0.5, 0.1  # deviations, sizes of the map, share of the draws
+_FEWEST_OF_TWO = 40  # draws
 _RELEVANT = 0.15  # of the mean variance of the axes before it
 
 
@@ -92,3 +94,45 @@ def told_apart(draws: Draws) -> int:
     mean = principal(mean_map(draws), np.ones(draws.points.shape[1], dtype=bool))
     scatter = ((align(draws.points, mean) - mean) ** 2).mean(axis=(0, 1))
     return int((mean.var(axis=0) >= _TOLD_APART * scatter).sum())
+
+
+def with_two_places(maps: FloatArray, embedding: FloatArray) -> NDArray[np.intp]:
+    """Return the objects that lie in either of two places, far apart, and hardly ever between them.
+
+    Answers may leave open on which side of a line an object lies, or a whole group of them: two maps explain them
+    alike, and there are draws of both. Along the line on which the places of an object vary most, draws are split in
+    two such that their variance within is least; of a normal distribution the means are then 2.6 deviations apart, of
+    a uniform one 3.5.
+
+    Parameters
+    ----------
+    maps : ndarray, shape (k, n, p)
+        Draws, laid onto the map.
+    embedding : ndarray, shape (n, p)
+        The map, centred.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> embedding = np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, -1.0]])
+    >>> maps = embedding + 0.1 * rng.standard_normal((200, 3, 2))
+    >>> maps[rng.random(200) < 0.3, 2] += [0.0, 2.0]
+    >>> with_two_places(maps, embedding).tolist()
+    [2]
+    """
+    k = len(maps)
+    if k < _FEWEST_OF_TWO:
+        return np.empty(0, dtype=np.intp)
+    away = np.swapaxes(maps - maps.mean(axis=0), 0, 1)  # (n, k, p)
+    axes = np.linalg.eigh(np.swapaxes(away, 1, 2) @ away)[1][:, :, -1]
+    along = np.sort(np.einsum("nkp,np->nk", away, axes), axis=1)
+    below = np.arange(1, k)
+    sums = np.cumsum(along, axis=1)[:, :-1]  # the sum of all is 0
+    between = sums**2 / below + sums**2 / (k - below)
+    cut = between.argmax(axis=1)
+    rows = np.arange(len(along))
+    apart = np.abs(sums[rows, cut]) * (1 / below[cut] + 1 / (k - below[cut]))
+    within = np.sqrt(np.maximum((along**2).sum(axis=1) - between[rows, cut], 0.0) / k)
+    size = np.sqrt(np.mean(np.sum(embedding**2, axis=1)))
+    rarer = np.minimum(below[cut], k - below[cut]) / k
+    return np.flatnonzero((apart > _FAR_APART * within) & (apart > _ELSEWHERE * size) & (rarer >= _RARELY))

@@ -13,6 +13,7 @@ from nearer.checking.enough import agreed, with_curve
 from nearer.checking.split_half import with_distances
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
+from nearer.embedding.posterior_embedding import two_maps
 from nearer.formats import Answers
 from nearer.study.parts import PARTS, Part, choose_dimensions
 from nearer.study.settings import RunSettings
@@ -84,6 +85,8 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         others = "" if settings.quick else ", reliability of people and learning curve"
         are = "is that" if settings.quick else "are those"
         study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
+    if twice := getattr(study.chosen, "two_places_", []):
+        study = replace(study, notes=(*study.notes, f"{two_maps(twice)}, and their ellipses hold both"))
     return study
 
 

@@ -8,6 +8,7 @@ import pytest
 from nearer.cli.main import main
 from nearer.lab.benchmarks import coverage
 from nearer.lab.benchmarks.coverage import Condition, Coverage, coverage_text, judged
+from nearer.lab.common import records
 from nearer.uncertainty import Bootstrap
 
 
@@ -72,9 +73,12 @@ def test_answers_of_a_student_kernel_are_wrong_where_distances_are_alike():
 
 def test_the_command_takes_every_method_by_its_name(tmp_path, monkeypatch):
     """Posterior is not written in capital letters."""
-    monkeypatch.setattr(coverage.Coverage, "execute", lambda work: [])
+    asked = []
+    monkeypatch.setattr(coverage.Coverage, "execute", lambda work: asked.extend(work.methods) or [])
+    monkeypatch.setattr(records, "write_tables", lambda *arguments: None)
     for method in coverage.METHODS:
         assert main(["bench", "coverage", "--methods", method, "--out", str(tmp_path)]) == 0
+    assert asked == list(coverage.METHODS)
 
 
 def test_unknown_names_are_refused(tmp_path):
