@@ -132,4 +132,4 @@ def test_a_run_tells_that_answers_leave_two_maps_open(tmp_path, monkeypatch):
     names = [str(study.chosen.objects_[k]) for k in (1, 3)]
     told = f"two maps explain the answers alike: '{names[0]}', '{names[1]}' may lie in either of two places"
     assert any(note.startswith(told) for note in study.notes)
-    assert any(note.startswith(told) for note in results_of(study, **ABOUT)["notes"])
+    assert any(note.startswith(told) for note in results_of(study, ABOUT)["notes"])
