@@ -34,8 +34,9 @@ def run(options: argparse.Namespace) -> int:
         "file": answers.source, "kind": answers.kind, "columns": answers.columns,
         "unused": list(answers.unused), "worst": findings.worst, "findings": findings.as_dicts(),
         "counts": dict(findings.counts), "bad_rows": [str(row) for row in answers.bad_rows],
+        "left_out": [left._asdict() for left in answers.left_out],
     }  # fmt: skip
     heading, *rest = str(findings).split("\n\n")
-    read = told_columns(answers)
-    say(options, "\n\n".join([f"{heading}\n{read}" if read else heading, *rest]), figures)
+    heading = "\n".join(filter(None, [heading, told_columns(answers), *map(str, answers.left_out)]))
+    say(options, "\n\n".join([heading, *rest]), figures)
     return 1 if findings.worst == "error" else 0

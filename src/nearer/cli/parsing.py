@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.values import pairs, seed
+from nearer.cli.values import column_values, pairs, rule, seed
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
@@ -103,6 +103,25 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="answers such as \"can't tell\": leave them out and count them, or count half for each side (drop)",
     )  # fmt: skip
     group.add_argument("--weight-by-confidence", action="store_true", help="sure answers count more")
+    add_selecting(parser)
+
+
+def add_selecting(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which rows of a file count."""
+    group = parser.add_argument_group("which answers count")
+    chosen: dict[str, Any] = {
+        "type": column_values, "action": "append", "default": [], "metavar": "COLUMN=VALUE,..."
+    }  # fmt: skip
+    group.add_argument("--keep", **chosen, help="only rows with one of these values, such as condition=A")
+    group.add_argument("--exclude", **chosen, help="no rows with one of these values, such as person=TEST,p07")
+    group.add_argument(
+        "--exclude-from", type=Path, action="append", default=[], metavar="FILE",
+        help="no answers of the people in this file, one on each line",
+    )  # fmt: skip
+    group.add_argument(
+        "--where", type=rule, action="append", default=[], metavar="RULE",
+        help="only rows that follow a rule, such as 'rt > 0.2'; values as the file has them",
+    )  # fmt: skip
 
 
 def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
@@ -121,12 +140,34 @@ def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
             undecided=options.undecided,
             weight_by_confidence=options.weight_by_confidence,
             first_is=options.first_is,
+            keep=_together(options.keep),
+            exclude=_together([*options.exclude, *map(_people_in, options.exclude_from)]),
+            where=options.where,
         )
+    if told and answers.left_out:
+        sys.stderr.write("".join(f"nearer: {left}\n" for left in answers.left_out))
     read = told_columns(answers)
     unexpected = read is not None and (answers.unused or " = " in read)
     for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():
         sys.stderr.write(f"nearer: {note}\n")
     return answers
+
+
+def _together(said: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
+    """Return the values of each column, whether they were said at once or one after the other."""
+    together: dict[str, list[str]] = {}
+    for column, values in said:
+        together.setdefault(column, []).extend(values)
+    return together
+
+
+def _people_in(path: Path) -> tuple[str, list[str]]:
+    """Return who is listed in a file; what follows a # is a remark."""
+    lines = [line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    people = [line for line in lines if line]
+    if not people:
+        raise ValueError(f"{path.name} lists nobody; write one person on each line")
+    return "person", people
 
 
 def tell(step: str) -> None:

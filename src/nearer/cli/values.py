@@ -131,6 +131,40 @@ def names(text: str) -> tuple[str, ...]:
     return words(text.upper())
 
 
+def column_values(text: str) -> tuple[str, list[str]]:
+    """Return ``COLUMN=VALUE,...`` as the column and its values.
+
+    Examples
+    --------
+    >>> column_values("person=TEST, p07")
+    ('person', ['TEST', 'p07'])
+    """
+    column, sign, values = text.partition("=")
+    found = [value.strip() for value in values.split(",")]
+    if not sign or not column.strip() or not all(found):
+        raise ArgumentTypeError(f"COLUMN=VALUE is needed, or COLUMN=VALUE,VALUE,..., not {name(text)}")
+    return column.strip(), found
+
+
+def rule(text: str) -> str:
+    """Return a rule about rows, such as ``rt > 0.2``, as it is.
+
+    Examples
+    --------
+    >>> rule("rt > 0.2")
+    'rt > 0.2'
+    """
+    from nearer.formats.selecting import rules_of
+
+    try:
+        rules_of(text)
+    except ValueError:
+        raise ArgumentTypeError(
+            f"a column, one of = != < <= > >= and a value are needed, such as 'rt > 0.2', not {name(text)}"
+        ) from None
+    return text
+
+
 def pairs(text: str) -> dict[str, str]:
     """Return ``NAME=VALUE,...`` as a dict.
 

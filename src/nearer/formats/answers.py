@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,22 @@ class BadAnswers(ValueError):
         super().__init__("\n".join([*lines, remedy]))
 
 
+class LeftOut(NamedTuple):
+    """Rows of a table that were left out on purpose: how many, and where, in words.
+
+    Examples
+    --------
+    >>> str(LeftOut(12, "condition is 'B'"))
+    "12 rows left out where condition is 'B'"
+    """
+
+    n_rows: int
+    where: str
+
+    def __str__(self) -> str:
+        return f"{counted(self.n_rows, 'row')} left out where {self.where}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers:
     """Answers of people, and the comparisons that follow from them.
@@ -107,6 +123,8 @@ class Answers:
         that do not come from a table, and for files that `write_answers` wrote.
     unused : tuple of str
         Columns of the table that were not read.
+    left_out : tuple of LeftOut
+        Rows that were left out on purpose: how many, and why.
 
     Examples
     --------
@@ -133,6 +151,50 @@ class Answers:
     notes: tuple[str, ...] = ()
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __getitem__(self, index: Any) -> Answers:
+        """Return some of the answers, about the same objects.
+
+        Parameters
+        ----------
+        index : slice, array of bool, shape (a,), or of int
+            Each answer at most once.
+        """
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[index] = True
+        if not chosen.any():
+            raise ValueError("the index selects no answers; there must be one at least")
+        rows = chosen[self.answer_of]
+        per_answer: dict[str, Any] = {
+            name: None if (of := getattr(self, name)) is None else of[chosen]
+            for name in ("lines", "annotators", "seconds", "confidences", "places")
+        }
+        number = np.cumsum(chosen) - 1
+        return replace(self, comparisons=self.comparisons[rows], answer_of=number[self.answer_of[rows]], **per_answer)
+
+    def where(self, rule: str) -> Answers:
+        """Return the answers that follow a rule about who gave them, seconds, confidence or place.
+
+        Other columns of a file can be selected by while it is read; see `nearer.formats.read_answers`.
+
+        Parameters
+        ----------
+        rule : str
+            Such as ``"seconds > 0.2"`` or ``"person != TEST and confidence >= 2"``.
+
+        Examples
+        --------
+        >>> from nearer.formats import read_answers
+        >>> table = {"anchor": "aab", "near": "bbc", "far": "cca", "person": ["x", "TEST", "x"]}
+        >>> answers = read_answers({name: list(values) for name, values in table.items()})
+        >>> real = answers.where("person != TEST")
+        >>> len(real), [str(left) for left in real.left_out]
+        (2, ["1 row left out where annotator is 'TEST'"])
+        """
+        from nearer.formats.selecting import answers_where
+
+        return answers_where(self, rule)
 
     @property
     def trial_of(self) -> NDArray[np.intp]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
-from nearer.formats.answers import Answers, Kind
+from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.delimited import delimited_table, without_preamble
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
@@ -25,6 +25,7 @@ from nearer.formats.layouts import TWO, Found
 from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
 from nearer.formats.questions import Asked, Question, read_question
+from nearer.formats.selecting import rules_from, selected
 from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import as_utf8, read_bytes, restored
@@ -48,6 +49,9 @@ def read_answers(
     undecided: Literal["drop", "split"] = "drop",
     weight_by_confidence: bool = False,
     first_is: Any = None,
+    keep: Mapping[str, Any] | None = None,
+    exclude: Mapping[str, Any] | None = None,
+    where: str | Iterable[str] | None = None,
 ) -> Answers:
     """Read what people answered, from a file or a table.
 
@@ -86,6 +90,11 @@ def read_answers(
         The answer that means the first option (or, beside near and far, that a row is right as it stands), where
         answers are numbers, truth values or keys whose meaning cannot be told: 0 or 1, True or False, "f". Numbers of
         more than two options count on from it.
+    keep, exclude : dict, optional
+        Rows to read, and rows to leave out, by what a column holds: ``{"condition": "A"}``,
+        ``{"person": ["TEST", "p07"]}``. A column may be named by its role, such as person.
+    where : str or sequence of str, optional
+        Rules that rows must follow, such as ``"rt > 0.2 and block != practice"``; values as the table has them.
 
     Returns
     -------
@@ -122,6 +131,10 @@ def read_answers(
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     notes: list[str] = []
     table, names, own_kind = _open(source, kind, preset, notes)
+    out: tuple[LeftOut, ...] = ()
+    if rules := rules_from(keep, exclude, where):
+        table, out, noticed = selected(table, rules, columns)
+        notes += noticed
     if native.is_native(table) and columns is None and preset in (None, "cblearn"):
         answers = native.read_native(table, names, own_kind, skip_bad, notes, weight_by_confidence)
         if kind not in (None, answers.kind):
@@ -129,6 +142,7 @@ def read_answers(
     else:
         options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
         answers = _read(table, names, options, notes)
+    answers = replace(answers, left_out=out)
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers

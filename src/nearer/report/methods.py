@@ -32,6 +32,7 @@ def _data(results: Results) -> str:
     n_undecided, n_bad = source.get("n_undecided"), source.get("n_bad")
     left = [counted(n_undecided, "undecided answer")] if n_undecided else []
     left += [f"{counted(n_bad, 'row')} that could not be read"] if n_bad else []
+    left += [f"{counted(out['n_rows'], 'row')} where {out['where']}" for out in source.get("left_out") or []]
     without = f", without {' and '.join(left)}" if left else ""
     answers, comparisons = source.get("n_answers"), summary.get("n_comparisons")
     if answers is None or not comparisons:
@@ -154,6 +155,8 @@ def _about_data(results: Results) -> dict[str, Any]:
         "sha256": source.get("sha256"),
         "kind of answers": source.get("kind"),
         "answers": source.get("n_answers"),
+        "rows left out": "; ".join(f"{out['n_rows']} where {out['where']}" for out in source.get("left_out") or [])
+        or None,
         "bad rows skipped": source.get("n_bad"),
         "undecided answers": source.get("n_undecided"),
         "comparisons": summary.get("n_comparisons"),

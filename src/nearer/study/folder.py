@@ -120,6 +120,7 @@ def log_text(results: Mapping[str, Any]) -> str:
         f"date: {results['date']}",
         f"seconds: {results['seconds']:.1f}",
         f"file: {results['source']['file']} (sha256 {results['source']['sha256']})",
+        *(f"left out: {out['n_rows']} rows where {out['where']}" for out in results["source"].get("left_out") or ()),
         f"seed: {results['seed']}",
         "versions: " + ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
         f"run: {json.dumps(settings['run'])}",

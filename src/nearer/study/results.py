@@ -98,7 +98,12 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "format": FORMAT,
         "title": about["title"],
-        "source": {**source, "n_bad": answers.n_bad, "n_undecided": answers.n_undecided},
+        "source": {
+            **source,
+            "n_bad": answers.n_bad,
+            "n_undecided": answers.n_undecided,
+            "left_out": [left._asdict() for left in answers.left_out],
+        },
         "summary": {
             name: getattr(summary, name)
             for name in ("n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen")

@@ -53,6 +53,7 @@ SCHEMA: dict[str, Check] = {
         record(
             {},
             {"file": string, "sha256": string, "kind": string}
+            | {"left_out": list_of(record({"n_rows": whole(), "where": string}))}
             | dict.fromkeys(("n_answers", "n_bad", "n_undecided"), whole()),
         )
     ),

@@ -1,0 +1,236 @@
+"""Rows of a table that are left out before it is read: of other conditions, of test runs, too fast to be true.
+
+A rule is a column, a sign and one or several values: ``condition == A``, ``person != TEST``, ``rt > 0.2``. Rows are
+kept where all rules hold. Values are compared as they are written in the table, as numbers where both are numbers. What
+each rule leaves out is counted, and told with the answers.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.words import counted, listed
+from nearer.data.frame_columns import plain
+from nearer.formats.answers import Answers, LeftOut
+from nearer.formats.column_names import SYNONYMS, by_plain
+from nearer.formats.table import Column, Loaded, Table, encode
+
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt
+}  # fmt: skip
+_RULE = re.compile(r"""\s*(?P<name>"[^"]*"|'[^']*'|[^<>=!"']+?)\s*(?P<sign><=|>=|==|!=|=|<|>)\s*(?P<value>.*?)\s*""")
+_AND = re.compile(r"\s+and\s+|\s*&&\s*")
+_SAID = {"==": "is not", "!=": "is", "<=": "is above", ">=": "is below", "<": "is not below", ">": "is not above"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What rows that are kept have in a column.
+
+    Parameters
+    ----------
+    column : str
+        A name, or a role such as person.
+    sign : {"==", "!=", "<", "<=", ">", ">="}
+    values : tuple of str
+        One, or several of which one (for "!=": none) is there.
+
+    Examples
+    --------
+    >>> rule, = rules_of("rt >= 0.2")
+    >>> rule.holds(Column(np.array([0, 1, -1], np.int32), ["0.1", "0.20"])).tolist()
+    [False, True, False]
+    """
+
+    column: str
+    sign: str
+    values: tuple[str, ...]
+
+    def holds(self, column: Column) -> NDArray[np.bool_]:
+        """Return for each cell whether it is as it should be; an empty one is not, unless nothing is excluded by it."""
+        missing = self.sign == "!="
+        result: NDArray[np.bool_] = column.mapped(self._holds, missing, np.bool_)
+        return result
+
+    def _holds(self, cell: Any) -> bool:
+        if self.sign in _ORDER:
+            number = _number(cell)
+            return number is not None and bool(_ORDER[self.sign](number, float(self.values[0])))
+        return any(_same(cell, value) for value in self.values) == (self.sign == "==")
+
+    @property
+    def left_out(self) -> str:
+        """Where rows are left out, in words."""
+        said = " or ".join(repr(value) if self.sign not in _ORDER else value for value in self.values[:5])
+        more = f" or {len(self.values) - 5} others" if len(self.values) > 5 else ""
+        return f"{self.column} {_SAID[self.sign]} {said}{more}"
+
+
+def _number(cell: Any) -> float | None:
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        return None
+    return None if number != number else number
+
+
+def _same(cell: Any, value: str) -> bool:
+    if str(cell) == value:
+        return True
+    number = _number(cell)
+    return number is not None and number == _number(value)
+
+
+def rules_of(text: str) -> tuple[Rule, ...]:
+    """Return the rules that a text such as ``rt > 0.2 and block != practice`` says.
+
+    Examples
+    --------
+    >>> rules_of("rt > 0.2 and 'my block' != practice")  # doctest: +NORMALIZE_WHITESPACE
+    (Rule(column='rt', sign='>', values=('0.2',)),
+     Rule(column='my block', sign='!=', values=('practice',)))
+    """
+    rules = []
+    for part in _AND.split(text.strip()):
+        found = _RULE.fullmatch(part)
+        if found is None or not found["value"]:
+            raise ValueError(
+                f"{part[:60]!r} is no rule; write a column, one of = != < <= > >=, and a value, such as 'rt > 0.2', "
+                "and join several with 'and'"
+            )
+        sign = "==" if found["sign"] == "=" else found["sign"]
+        value = found["value"].strip("\"'")
+        if sign in _ORDER and _number(value) is None:
+            raise ValueError(f"{part[:60]!r}: {value[:40]!r} is no number that a column could be {sign}")
+        rules.append(Rule(found["name"].strip("\"'"), sign, (value,)))
+    return tuple(rules)
+
+
+def rules_from(
+    keep: Mapping[str, Any] | None, exclude: Mapping[str, Any] | None, where: str | Iterable[str] | None
+) -> tuple[Rule, ...]:
+    """Return the rules of all three ways to say them.
+
+    Examples
+    --------
+    >>> rules_from({"condition": "A"}, {"person": ["TEST", 7]}, None)  # doctest: +NORMALIZE_WHITESPACE
+    (Rule(column='condition', sign='==', values=('A',)),
+     Rule(column='person', sign='!=', values=('TEST', '7')))
+    """
+    rules = [
+        Rule(column, sign, _texts(column, values))
+        for sign, said in (("==", keep), ("!=", exclude))
+        for column, values in (said or {}).items()
+    ]
+    for text in [where] if isinstance(where, str) else where or ():
+        rules += rules_of(text)
+    return tuple(rules)
+
+
+def _texts(column: str, values: Any) -> tuple[str, ...]:
+    several = values if isinstance(values, list | tuple | set | frozenset | np.ndarray) else [values]
+    texts = tuple(dict.fromkeys(str(value) for value in several))
+    if not texts:
+        raise ValueError(f"there is no value of {column!r} to select by")
+    return texts
+
+
+def selected(
+    table: Table, rules: Sequence[Rule], columns: Mapping[str, Any] | None
+) -> tuple[Table, tuple[LeftOut, ...], list[str]]:
+    """Return a table of the rows that all rules keep, what each left out, and what a reader should know.
+
+    Parameters
+    ----------
+    table : Table
+    rules : sequence of Rule
+    columns : mapping, optional
+        What the caller says about columns: a rule about "annotator" is about the one that is named there.
+    """
+    named = [_column_of(rule.column, table, columns) for rule in rules]
+    loaded = table.load(list(dict.fromkeys(named)))
+    kept = np.ones(len(loaded.lines), dtype=bool)
+    out, notes = [], []
+    for rule, name in zip(rules, named, strict=True):
+        column = loaded.columns[name]
+        notes += _absent(rule, column, table.source)
+        holds = rule.holds(column)
+        out.append(LeftOut(int((kept & ~holds).sum()), replace(rule, column=name).left_out))
+        kept &= holds
+    if not kept.any():
+        said = "; ".join(map(str, out))
+        raise ValueError(f"{table.source}: no row is left: {said}")
+
+    def load(wanted: Sequence[str]) -> Loaded:
+        whole = table.load(wanted)
+        rows = np.flatnonzero(kept)
+        cut = {name: Column(column.codes[rows], column.values) for name, column in whole.columns.items()}
+        return replace(whole, columns=cut, lines=whole.lines[rows])
+
+    return replace(table, load=load, peek=None), tuple(out), notes
+
+
+def answers_where(answers: Answers, text: str) -> Answers:
+    """Return the answers that follow rules about who gave them, seconds, confidence and place."""
+    arrays = {
+        "annotator": answers.annotators,
+        "seconds": answers.seconds,
+        "confidence": answers.confidences,
+        "place": answers.places,
+    }
+    known = {name: encode(array) for name, array in arrays.items() if array is not None}
+
+    def load(wanted: Sequence[str]) -> Loaded:
+        return Loaded({name: known[name] for name in wanted}, np.arange(len(answers)))
+
+    table = Table(answers.source, tuple(known), load)
+    kept, out, _ = selected(table, rules_of(text), None)
+    chosen = answers[kept.load([]).lines]
+    return replace(chosen, left_out=(*answers.left_out, *out))
+
+
+def _column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
+    """Return the column that is meant: by its name, or by the role that a name like it has."""
+    if table.names.count(said) == 1:
+        return said
+    spelled = by_plain(table.names)
+    if plain(said) in spelled:
+        return spelled[plain(said)]
+    for role, spellings in SYNONYMS.items():
+        if plain(said) not in (plain(role), *spellings):
+            continue
+        given = (columns or {}).get(role)
+        if isinstance(given, str) and given in table.names:
+            return given
+        for spelling in spellings:
+            if spelling in spelled:
+                return spelled[spelling]
+    alike = get_close_matches(said, table.names, n=1)
+    perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
+    raise ValueError(
+        f"{table.source} has no column {said[:60]!r} to select rows by{perhaps}; it has {listed(table.names, 12)}"
+    )
+
+
+def _absent(rule: Rule, column: Column, source: str) -> list[str]:
+    """Return a note about values that no row has: perhaps they are spelled otherwise."""
+    if rule.sign in _ORDER:
+        unread = sum(_number(value) is None for value in column.values)
+        what = counted(unread, "value that is no number", "values that are no numbers")
+        return [f"{source}: column {rule.column!r} holds {what}; rows with them are left out"] if unread else []
+    values = [str(value) for value in column.values]
+    missing = [said for said in rule.values if not any(_same(value, said) for value in column.values)]
+    notes = []
+    for said in missing[:5]:
+        alike = get_close_matches(said, values, n=1)
+        perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
+        notes.append(f"{source}: no row has {said!r} in column {rule.column!r}{perhaps}")
+    return notes
