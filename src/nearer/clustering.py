@@ -32,7 +32,7 @@ from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.labels import Indices, show
-from nearer.data.units import numbered, units_of, with_positive_weight
+from nearer.data.units import numbered, pair_codes, units_of, with_positive_weight
 
 __all__ = ["ComparisonHC"]
 
@@ -204,8 +204,8 @@ def _linkage_of_comparisons(comparisons: Comparisons, leading: FloatArray) -> Fl
     """Return the tree of 4-AL: each step merges the two clusters whose pairs were near most often.
 
     The clusters p, q have the sum of w / (|p| |q| |r| |s|) over the comparisons of a pair across p, q with a pair
-    across two clusters r, s: near pairs less far pairs. Few comparisons leave many sums equal; then those most alike in the
-    leading directions are merged.
+    across two clusters r, s: near pairs less far pairs. Few comparisons leave many sums equal; then those most alike
+    in the leading directions are merged.
     """
     n = comparisons.n_objects
     rows, weights = np.array(comparisons.oriented, dtype=np.intp), comparisons.sample_weight
@@ -214,35 +214,39 @@ def _linkage_of_comparisons(comparisons: Comparisons, leading: FloatArray) -> Fl
     for step in range(n - 1):
         across = (rows[:, 0] != rows[:, 1]) & (rows[:, 2] != rows[:, 3])
         rows, weights = rows[across], weights[across]
-        first, second = _most_alike(rows, weights / sizes[rows].prod(axis=1), sums / np.outer(sizes, sizes))
+        last = n - 1 - step
+        first, second = _to_merge(rows, weights, sizes[: last + 1], sums)
         sizes[first] += sizes[second]
         tree[step] = (*sorted((names[first], names[second])), step + 1, sizes[first])
         names[first] = n + step
         sums[first] += sums[second]
         sums[:, first] += sums[:, second]
-        sums = np.delete(np.delete(sums, second, 0), second, 1)
-        names, sizes = np.delete(names, second), np.delete(sizes, second)
         rows[rows == second] = first
-        rows[rows > second] -= 1
+        # The last cluster takes the free place, so that clusters are numbered without gaps.
+        rows[rows == last] = second
+        names[second], sizes[second] = names[last], sizes[last]
+        sums[second] = sums[last]
+        sums[:, second] = sums[:, last]
     return tree
 
 
-def _most_alike(rows: NDArray[np.intp], shares: FloatArray, tie_break: FloatArray) -> tuple[int, int]:
-    """Return the two clusters p < q to merge; the tie break is between clusters, (k, k)."""
-    k = len(tie_break)
-    scores = np.bincount(rows[:, 0] * k + rows[:, 1], shares, k * k)
-    scores -= np.bincount(rows[:, 2] * k + rows[:, 3], shares, k * k)
-    scores = scores.reshape(k, k)
-    scores = scores + scores.T
-    tolerance = 1e-9 * np.abs(scores).max()
-    np.fill_diagonal(scores, -np.inf)
-    equal = np.flatnonzero(scores >= scores.max() - tolerance)
-    one, other = divmod(int(equal[np.argmax(tie_break.ravel()[equal])]), k)
-    return min(one, other), max(one, other)
+def _to_merge(
+    rows: NDArray[np.intp], weights: FloatArray, sizes: FloatArray, sums: FloatArray
+) -> tuple[np.intp, np.intp]:
+    """Return two clusters, the smaller number first; ``sums`` are the similarities that break ties."""
+    k = len(sizes)
+    shares = weights / sizes[rows].prod(axis=1)
+    codes = np.concatenate([pair_codes(rows[:, 0], rows[:, 1], k), pair_codes(rows[:, 2], rows[:, 3], k)])
+    scores = np.bincount(codes, np.concatenate([shares, -shares]), k * k).reshape(k, k)
+    scores[np.tri(k, dtype=bool)] = -np.inf  # a pair has one place, above the diagonal
+    best = scores.max()
+    one, other = np.nonzero(scores >= best - 1e-9 * abs(best))
+    tied = np.argmax(sums[one, other] / (sizes[one] * sizes[other]))
+    return one[tied], other[tied]
 
 
 def _cut(tree: FloatArray, n_clusters: int) -> NDArray[np.intp]:
-    """Return the cluster of each object before the last n_clusters - 1 merges, exactly as many also where heights tie."""
+    """Return the cluster of each object before the last n_clusters - 1 merges; heights may tie."""
     n = len(tree) + 1
     merges = np.arange(n - n_clusters)
     joined = tree[merges, :2].T.astype(np.intp).ravel()
