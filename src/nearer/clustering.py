@@ -237,7 +237,7 @@ def _to_merge(
     k = len(sizes)
     shares = weights / sizes[rows].prod(axis=1)
     codes = np.concatenate([pair_codes(rows[:, 0], rows[:, 1], k), pair_codes(rows[:, 2], rows[:, 3], k)])
-    scores = np.bincount(codes, np.concatenate([shares, -shares]), k * k).reshape(k, k)
+    scores = np.bincount(codes, np.concatenate([shares, -shares]), k * k).reshape(k, k).astype(np.float64, copy=False)
     scores[np.tri(k, dtype=bool)] = -np.inf  # a pair has one place, above the diagonal
     best = scores.max()
     one, other = np.nonzero(scores >= best - 1e-9 * abs(best))
