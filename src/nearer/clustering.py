@@ -60,8 +60,9 @@ class ComparisonHC(ClusterMixin, BaseEstimator):
     labels_ : ndarray of int, shape (n_objects_,)
         The cluster of each object, numbered by first appearance.
     linkage_matrix_ : ndarray, shape (n_objects_ - 1, 4)
-        The tree, for `scipy.cluster.hierarchy`. The height of "average" is how much less alike two clusters are than
-        the two objects most alike; that of "4-AL" counts the merges.
+        The tree, for `scipy.cluster.hierarchy`. The height of "average" is the average similarity of two clusters in
+        the leading directions, counted down from the largest that an object has to itself; that of "4-AL" counts the
+        merges.
     similarity_ : ndarray, shape (n_objects_, n_objects_)
         AddS-3 of triplets, AddS-4 of quadruplets; 0 on the diagonal.
     directions_ : ndarray, shape (n_objects_, r)
@@ -195,9 +196,9 @@ def _leading_directions(similarity: FloatArray, threshold: float) -> tuple[Float
 
 
 def _average_linkage(similarity: FloatArray) -> FloatArray:
-    """Return the tree of average linkage; the two objects most alike are at distance 0."""
-    off_diagonal = squareform(similarity, checks=False)
-    return np.asarray(linkage(off_diagonal.max() - off_diagonal, "average"))
+    """Return the tree of average linkage; no two objects are more alike than one that stands out most is to itself."""
+    unlike = (similarity.diagonal().max() - squareform(similarity, checks=False)).clip(min=0)
+    return np.asarray(linkage(unlike, "average"))
 
 
 def _linkage_of_comparisons(comparisons: Comparisons, leading: FloatArray) -> FloatArray:
