@@ -198,6 +198,20 @@ def test_copies_of_answers_make_no_groups_either():
         assert ComparisonHC(random_state=0).fit(np.repeat(rows, 20, axis=0)).n_clusters_ == 1
 
 
+def test_rows_of_one_trial_are_one_answer():
+    """Random stars: one act of judgment says of its anchor which ten others are nearer than ten more."""
+    rng = np.random.default_rng(2)
+    stars = [rng.permutation(40) for _ in range(6)]
+    rows = np.array([(star[0], near, far) for star in stars for near in star[1:11] for far in star[11:21]])
+    trials = np.repeat(np.arange(6), 100)
+    together = Comparisons.from_triplets(rows, trials=trials)
+    with pytest.warns(UserWarning, match="no groups stand out"):
+        ComparisonHC(random_state=0).fit(together)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ComparisonHC(random_state=0).fit(rows).n_clusters_ > 1  # 600 answers that agree like this are no chance
+
+
 def test_objects_that_nothing_connects_are_named():
     _, triplets = planted(20, 2, 400, seed=5)
     apart = np.concatenate([triplets.rows, [[20, 21, 22], [22, 21, 20]]])
@@ -220,13 +234,14 @@ def test_rows_of_weight_zero_say_nothing():
     )
 
 
-@pytest.mark.parametrize("linkage", ["average", "4-AL"])
-def test_answers_that_cancel_still_end_in_a_tree(linkage):
-    rows = [[0, 1, 2], [0, 2, 1], [1, 2, 3], [1, 3, 2]]
+@pytest.mark.parametrize(("linkage", "n"), [("average", 4), ("4-AL", 4), ("average", 250)])
+def test_answers_that_cancel_still_end_in_a_tree(linkage, n):
+    rows = np.column_stack([np.zeros(n - 2), np.arange(1, n - 1), np.arange(2, n)]).astype(int)
+    rows = np.concatenate([rows, rows[:, [0, 2, 1]]])
     with pytest.warns(UserWarning, match="no groups stand out"):
         model = ComparisonHC(linkage=linkage).fit(rows)
     assert is_valid_linkage(model.linkage_matrix_)
-    assert model.labels_.tolist() == [0, 0, 0, 0]
+    assert model.labels_.tolist() == [0] * n
 
 
 def test_the_interface_of_clusterers():

@@ -181,6 +181,8 @@ def _largest_eigenvalue(matrix: csr_array[np.float64], rng: np.random.Generator)
     n = matrix.shape[0]
     if n <= _DENSE:
         return float(eigvalsh(matrix.toarray(), subset_by_index=(n - 1, n - 1))[0])
+    if not matrix.data.any():
+        return 0.0  # on which the iteration would fail
     start = rng.normal(size=n)
     return float(eigsh(matrix, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)[0])
 
@@ -252,7 +254,7 @@ def _cut(tree: FloatArray, n_clusters: int) -> NDArray[np.intp]:
     merges = np.arange(n - n_clusters)
     joined = tree[merges, :2].T.astype(np.intp).ravel()
     nodes = n + np.tile(merges, 2)
-    graph = coo_array((np.ones(len(nodes)), (joined, nodes)), shape=(2 * n - 1, 2 * n - 1))
+    graph = coo_array((np.ones(len(nodes)), (joined, nodes)), shape=(2 * n - 1, 2 * n - 1)).tocsr()
     return numbered(connected_components(graph, directed=False)[1][:n])
 
 
@@ -260,7 +262,8 @@ def _warn_of_parts(comparisons: Comparisons) -> None:
     """Say which objects no pair that was compared connects to the others: nothing tells how alike such groups are."""
     n, rows = comparisons.n_objects, comparisons.quadruplets
     ends = np.concatenate([rows[:, [0, 1]], rows[:, [2, 3]]])
-    count, part = connected_components(coo_array((np.ones(len(ends)), tuple(ends.T)), shape=(n, n)), directed=False)
+    graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
+    count, part = connected_components(graph, directed=False)
     if count == 1:
         return
     outside = np.flatnonzero(part != np.argmax(np.bincount(part)))

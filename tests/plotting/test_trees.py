@@ -1,5 +1,8 @@
 """Trees of clusters: what is drawn is the tree, in the colours of the clusters."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -63,3 +66,10 @@ def test_large_trees_are_drawn_without_names():
     ax = plot_dendrogram(large)
     assert len(ax.get_yticks()) == 0
     assert len(ax.lines) == 159
+
+
+def test_a_chain_deeper_than_python_may_call_itself_is_drawn():
+    n = sys.getrecursionlimit() + 100
+    merges = [(0, 1, 1, 2)] + [(step + 1, n + step - 1, step + 1, step + 2) for step in range(1, n - 1)]
+    chain = SimpleNamespace(linkage_matrix_=np.array(merges, dtype=float), labels_=np.zeros(n, dtype=int))
+    assert len(plot_dendrogram(chain).lines) == n - 1

@@ -43,24 +43,20 @@ def plot_dendrogram(
     """
     if not hasattr(model, "linkage_matrix_"):
         raise ValueError("there is no tree to draw; fit a ComparisonHC first")
-    from scipy.cluster.hierarchy import dendrogram
+    from scipy.cluster.hierarchy import leaves_list
 
     tree, clusters = np.asarray(model.linkage_matrix_), np.asarray(model.labels_)
-    names = _names(model, labels, len(clusters))
-    height = float(np.clip(0.17 * len(clusters), 2.5, 14))
-    ax = new_figure(6, height).add_subplot() if ax is None else ax
-    colors, width = _colors_of_links(tree, clusters), float(np.clip(200 / len(clusters), 0.3, 1.2))
-    drawn = dendrogram(tree, no_plot=True, link_color_func=lambda link: colors[link])
-    for across, along, color in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"], strict=True):
-        ax.plot(along, across, color=color, linewidth=width, solid_joinstyle="miter")
-    leaves = np.array(drawn["leaves"])
-    ax.set_ylim(10 * len(leaves), 0)  # scipy puts leaves at 5, 15, 25, ...
+    n, leaves = len(clusters), leaves_list(tree)
+    names = _names(model, labels, n)
+    ax = new_figure(6, float(np.clip(0.17 * n, 2.5, 14))).add_subplot() if ax is None else ax
+    _draw_links(ax, tree, clusters, leaves)
+    ax.set_ylim(n - 0.5, -0.5)
     ax.margins(x=0.02)
     ax.invert_xaxis()
     ax.yaxis.tick_right()
     shown = [names[leaf] for leaf in leaves] if names else []
-    ax.set_yticks(5 + 10 * np.arange(len(shown)), shown)
-    ax.tick_params(axis="y", length=0, labelsize=float(np.clip(900 / len(leaves), 5, 9)))
+    ax.set_yticks(np.arange(len(shown)), shown)
+    ax.tick_params(axis="y", length=0, labelsize=float(np.clip(900 / n, 5, 9)))
     for text, leaf in zip(ax.get_yticklabels(), leaves, strict=False):
         text.set_color(_tone(int(clusters[leaf])))  # a cluster of one object has no link of its colour
     ax.tick_params(axis="x", color=FAINT, labelcolor=INK, labelsize=8)
@@ -85,15 +81,21 @@ def _names(model: Any, labels: Any, n_objects: int) -> list[str]:
     return [str(label) for label in labels]
 
 
-def _colors_of_links(tree: NDArray[np.float64], clusters: NDArray[np.integer]) -> dict[int, str]:
-    """Return the colour of each link by its number: that of its cluster, or grey where it joins several."""
-    cluster_of = {leaf: int(cluster) for leaf, cluster in enumerate(clusters)}
-    colors = {}
-    for link, (one, other) in enumerate(tree[:, :2].astype(int), start=len(clusters)):
-        same = cluster_of[int(one)] == cluster_of[int(other)]
-        cluster_of[link] = cluster_of[int(one)] if same else -1
-        colors[link] = _tone(cluster_of[link]) if cluster_of[link] >= 0 else FAINT
-    return colors
+def _draw_links(ax: Axes, tree: NDArray[np.float64], clusters: NDArray[Any], leaves: NDArray[np.integer]) -> None:
+    """Draw a bracket for each merge: in the colour of its cluster, or grey where it joins several.
+
+    In a loop over merges: scipy's own drawing calls itself at each level, too often for trees like a chain.
+    """
+    n, width = len(clusters), float(np.clip(200 / len(clusters), 0.3, 1.2))
+    heights = np.append(np.zeros(n), tree[:, 2])
+    places, cluster_of = np.empty(2 * n - 1), np.append(clusters, np.full(n - 1, -1))
+    places[leaves] = np.arange(n)
+    for link, (one, other) in enumerate(tree[:, :2].astype(int), start=n):
+        places[link] = (places[one] + places[other]) / 2
+        cluster_of[link] = cluster_of[one] if cluster_of[one] == cluster_of[other] else -1
+        color = _tone(int(cluster_of[link])) if cluster_of[link] >= 0 else FAINT
+        along, across = heights[[one, link, link, other]], places[[one, one, other, other]]
+        ax.plot(along, across, color=color, linewidth=width, solid_joinstyle="miter")
 
 
 def _tone(cluster: int) -> str:
