@@ -20,6 +20,7 @@ LAYERS = (
     ("solvers",),
     ("posterior",),
     ("embedding",),
+    ("clustering",),
     ("storage",),
     ("evaluation",),
     ("datasets",),
