@@ -20,6 +20,7 @@ from nearer.data.labels import show
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.scale import (
     RIDGE,
+    corrected_quantiles,
     likeliest,
     misfit,
     order_of,
@@ -152,6 +153,9 @@ class MLDS(OrdinalEmbedding):
     ) -> ScaleIntervals:
         """Return bootstrap intervals of the scale: quantiles of fits to answers simulated from it.
 
+        They are corrected for the median of these fits, which lies off the fit itself where the answers are few: the
+        noise is estimated too small (Efron 1987).
+
         Parameters
         ----------
         level : float, default 0.95
@@ -164,11 +168,9 @@ class MLDS(OrdinalEmbedding):
         check_integer("n_resamples", n_resamples, 10)
         _, seen = self._questions()
         fits = [scale_of(steps, self.order_, seen) for _, steps in self._simulations(n_resamples, random_state)]
-        ends = [(1 - level) / 2, (1 + level) / 2]
-        lower, upper = np.quantile([fit.scale for fit in fits], ends, axis=0)
-        # Answers that cancel each other make the noise infinite; between infinity and a number there is nothing.
-        low, high = np.quantile([fit.sigma for fit in fits], ends, method="nearest")
-        return ScaleIntervals(lower, upper, (float(low), float(high)))
+        drawn = np.array([[*fit.scale, fit.sigma] for fit in fits])
+        lower, upper = corrected_quantiles(drawn, np.array([*self.scale_, self.sigma_]), level)
+        return ScaleIntervals(lower[:-1], upper[:-1], (float(lower[-1]), float(upper[-1])))
 
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:
         """Return how the deviance and the runs of its residuals compare with those of simulated answers (Wood 2006).
@@ -291,16 +293,16 @@ class MLDS(OrdinalEmbedding):
             self._warn(f"{solution.outcome.value}. Check the answers, and the order of the objects")
         elif not np.isfinite(self.sigma_):
             self._warn("the answers cancel each other out, so that there is no scale; check the data")
+        elif n_open:
+            self._warn(
+                f"the questions leave open {n_open} of the {counted(len(seen) - 1, 'step')} of the scale, or sums of "
+                "them; a small ridge makes these even, and standard errors say nothing of them. Ask other "
+                "questions, too"
+            )
         elif self.scale_[last] != 1:
             self._warn(
                 f"{show(self.objects_[last])}, the last in the order, does not lie above {show(self.objects_[first])}, "
                 "the first; the scale has its largest size for a unit. Check the order, and what the answers mean"
-            )
-        elif n_open:
-            self._warn(
-                f"the questions leave open {n_open} of the {counted(len(seen) - 1, 'step')} of the scale, or sums of "
-                "them; a small ridge makes these as even as can be, and standard errors say nothing of them. Ask other "
-                "questions, too"
             )
         elif self._ridge:
             self._warn(

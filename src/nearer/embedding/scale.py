@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from nearer.common.arrays import FloatArray
 from nearer.common.words import counted
@@ -17,7 +18,7 @@ from nearer.problems.scaling import OrderedQuestions, ScalingProblem
 from nearer.solvers.driver import Callback, Solution, solve
 from nearer.solvers.newton import Newton
 
-RIDGE = 0.01  # where it must be: steps of ten times the noise are as far as it reaches
+RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
 _MOST_NUMBERS = 1.25e8  # of the design matrix: 1 GB
 
 
@@ -100,6 +101,24 @@ def likeliest(
         problem = replace(problem, ridge=RIDGE)
         solution = solve(problem, Newton(), callback=callback)
     return problem, solution
+
+
+def corrected_quantiles(drawn: FloatArray, estimate: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of bias-corrected bootstrap intervals, (k,) each, of draws (b, k) around an estimate (k,).
+
+    Examples
+    --------
+    >>> draws = np.arange(101.0)[:, None]
+    >>> [end.round(6).item() for end in corrected_quantiles(draws, np.array([50.0]), 0.9)]
+    [5.0, 95.0]
+    """
+    below = (drawn < estimate).mean(axis=0) + (drawn == estimate).mean(axis=0) / 2
+    shift = 2 * ndtri(below.clip(0.5 / len(drawn), 1 - 0.5 / len(drawn)))
+    ends = ndtr(shift + ndtri([[(1 - level) / 2], [(1 + level) / 2]]))
+    # Answers that cancel each other make the noise infinite: there is nothing between that and a number.
+    low, high = np.rint(ends * (len(drawn) - 1)).astype(int)
+    ordered, column = np.sort(drawn, axis=0), np.arange(drawn.shape[1])
+    return ordered[low, column], ordered[high, column]
 
 
 def misfit(problem: ScalingProblem, theta: FloatArray) -> tuple[float, int]:

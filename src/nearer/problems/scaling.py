@@ -10,7 +10,7 @@ a concave likelihood (Knoblauch and Maloney 2008). Its parameters are the steps 
 object to the next. Adding a constant to psi changes nothing, and psi is not forced to rise.
 
 Answers may be *separated*: some steps satisfy all of them, so that any multiple is more likely still and there is no
-maximum. A ridge on the steps then makes one, and prefers even steps where answers say nothing.
+maximum. A ridge then makes one: it draws each step to the size of the noise, and so prefers an even scale that rises.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.losses.links import Link
 
-_SURE = 5.0  # a fit with no question as clear as this is not that of separated answers
+_FLAT = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
 
 
 class OrderedQuestions(NamedTuple):
@@ -91,7 +91,8 @@ class ScalingProblem:
     offset : ndarray, shape (q,), optional
         What is known already.
     ridge : float >= 0
-        Weight of the squares of the parameters, halved.
+        Weight of the squared differences of the parameters from the centre, halved.
+    centre : float
 
     Examples
     --------
@@ -107,6 +108,7 @@ class ScalingProblem:
     link: Link
     offset: FloatArray | float = 0.0
     ridge: float = 0.0
+    centre: float = 0.0
 
     @classmethod
     def over_steps(cls, questions: OrderedQuestions, n_objects: int, link: Link) -> Self:
@@ -114,7 +116,7 @@ class ScalingProblem:
         places = questions.design(n_objects)
         # A place is the sum of the steps before it.
         design = places[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
-        return cls(design, questions.farther, questions.totals, link)
+        return cls(design, questions.farther, questions.totals, link, centre=1.0)
 
     @property
     def n_parameters(self) -> int:
@@ -140,13 +142,13 @@ class ScalingProblem:
         eta = self.eta(theta)
         nearer = self.totals - self.farther
         likelihood = self.farther @ self.link.log_probability(eta) + nearer @ self.link.log_probability(-eta)
-        return float(self.ridge / 2 * theta @ theta - likelihood)
+        return float(self.ridge / 2 * np.sum((theta - self.centre) ** 2) - likelihood)
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the gradient, (k,)."""
         eta = self.eta(theta)
         pull = self.farther * self.link.slope(eta) - (self.totals - self.farther) * self.link.slope(-eta)
-        return self.ridge * theta - pull @ self.design
+        return self.ridge * (theta - self.centre) - pull @ self.design
 
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return the matrix of second derivatives, (k, k)."""
@@ -168,9 +170,10 @@ class ScalingProblem:
     def separated(self, theta: FloatArray) -> bool:
         """Whether answers are separated, given where the descent has ended.
 
-        A linear program decides: does any direction agree with every answer, and with one strictly?
+        Curvature vanishes on the way to infinity. Where there is next to none a linear program decides: does any
+        direction agree with every answer, and with one strictly?
         """
-        if np.abs(self.eta(theta)).max() < _SURE:
+        if np.linalg.eigvalsh(self.hessian(theta))[0] > _FLAT * self.totals.max():
             return False
         signs = np.where(self.farther > 0, 1.0, -1.0)
         agreeing = signs[:, None] * self.design
