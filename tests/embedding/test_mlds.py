@@ -193,6 +193,11 @@ def test_labels_and_orders(fitted, triads):
     assert model.objects_.tolist() != sizes.tolist()
     assert model.objects_[model.order_].tolist() == sizes.tolist()
     np.testing.assert_allclose(model.scale_[model.order_], fitted.scale_)
+    greys = np.array([f"grey {level}%" for level in range(4, 4 + N)])
+    model = MLDS().fit(greys[triads], y)
+    assert model.objects_[model.order_].tolist() == greys.tolist()
+    with pytest.warns(UserWarning, match=r"in the order 'ash', 'black', 'fog', \.\.\.; say which is right by order="):
+        MLDS().fit(names[triads], y)
     backwards = MLDS(order=np.arange(N)[::-1]).fit(triads, y)
     np.testing.assert_allclose(backwards.scale_, 1 - fitted.scale_, atol=1e-9)
     assert backwards.sigma_ == pytest.approx(fitted.sigma_)
@@ -321,6 +326,18 @@ def test_new_objects_take_their_places():
     together = MLDS().fit(labels[rows], y)
     again = MLDS().fit(labels[rows[old]], y[old]).partial_fit(labels[rows[~old]], y[~old])
     np.testing.assert_allclose(again.scale_[again.order_], together.scale_, atol=1e-7)
+
+
+def test_the_order_of_names_does_not_place_new_ones(triads):
+    names = np.array([*"abcdefghi"])
+    with pytest.warns(UserWarning, match="in the order 'a', 'b', 'c'"):
+        model = MLDS().fit(names[triads], answered(triads))
+    with pytest.raises(ValueError, match=r"set_params\(order="):
+        model.place([("b", "a", "bb"), ("bb", "b", "i")])
+    model.set_params(order=["a", "b", "bb", *names[2:]])
+    model.place([("b", "a", "bb"), ("b", "bb", "a"), ("bb", "b", "i")])
+    assert np.isfinite(model.scale_).all()
+    assert model.objects_[model.order_].tolist() == ["a", "b", "bb", *names[2:]]
 
 
 def test_settings_survive_and_models_are_stored(fitted, triads, tmp_path):

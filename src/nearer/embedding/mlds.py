@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import Judgments
@@ -23,6 +24,7 @@ from nearer.embedding.scale import (
     corrected_quantiles,
     likeliest,
     misfit,
+    numbers_of,
     order_of,
     questions_of,
     refuse_many,
@@ -81,7 +83,8 @@ class MLDS(OrdinalEmbedding):
         A scale has one dimension; nothing else is taken.
     order : sequence of labels, optional
         All objects, from the first on the continuum to the last; more may be listed. If left out, that of the labels:
-        numbers by size, also as text, others as sorted.
+        those that are numbers, or differ in a number alone, by its size. Others are taken as they are sorted, with a
+        warning.
     link : {"probit", "logit"}, default "probit"
         Whether F is normal or logistic.
     n_objects : int, optional
@@ -213,6 +216,7 @@ class MLDS(OrdinalEmbedding):
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._in_memory(comparisons)
         order = order_of(comparisons.objects, self.order)
+        self._tell_of_names(comparisons.objects)
         questions, seen = questions_of(comparisons, order)
         refuse_many(len(questions.pairs) * len(seen))
         problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link])
@@ -263,6 +267,10 @@ class MLDS(OrdinalEmbedding):
 
     def _extend(self, added: Comparisons) -> None:
         """Put new objects on the scale where the added comparisons are likeliest, the old ones where they are."""
+        if self.order is None and numbers_of(added.objects.tolist()) is None:
+            raise ValueError(
+                "the order of names does not say where new objects come; call set_params(order=[...]) first"
+            )
         order, n = order_of(added.objects, self.order), self.n_objects_
         old = order[order < n]
         if not np.array_equal(old, self.order_) or not np.isfinite(self.sigma_):
@@ -284,6 +292,13 @@ class MLDS(OrdinalEmbedding):
         self.scale_, self.order_ = scale, order
         self.standard_errors_ = np.pad(self.standard_errors_, (0, len(order) - n), constant_values=np.nan)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
+
+    def _tell_of_names(self, objects: NDArray[Any]) -> None:
+        if self.order is None and numbers_of(objects.tolist()) is None:
+            listed = ", ".join(show(label) for label in objects[:3]) + (", ..." if len(objects) > 3 else "")
+            warn_caller(
+                f"MLDS: objects are taken in the order {listed}; say which is right by order=[...].", UserWarning
+            )
 
     def _say(self, solution: Solution[FloatArray], n_open: int, seen: NDArray[np.intp]) -> None:
         first, last = self.order_[seen[0]], self.order_[seen[-1]]

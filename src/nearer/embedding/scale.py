@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from nearer.solvers.driver import Callback, Solution, solve
 from nearer.solvers.newton import Newton
 
 RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
+_NUMBERED = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
 _MOST_NUMBERS = 1.25e8  # of the design matrix: 1 GB
 
 
@@ -70,11 +72,8 @@ def order_of(objects: NDArray[Any], order: Sequence[Any] | NDArray[Any] | None) 
     """
     labels = objects.tolist()
     if order is None:
-        try:
-            keys = np.array([float(label) for label in labels])
-        except (TypeError, ValueError):  # names, which are sorted already
-            return np.arange(len(labels))
-        return np.argsort(keys, kind="stable") if np.isfinite(keys).all() else np.arange(len(labels))
+        numbers = numbers_of(labels)
+        return np.arange(len(labels)) if numbers is None else np.argsort(numbers, kind="stable")
     position = {label: place for place, label in enumerate(read_objects(order).tolist())}
     lacking = [label for label in labels if label not in position]
     if lacking:
@@ -83,6 +82,26 @@ def order_of(objects: NDArray[Any], order: Sequence[Any] | NDArray[Any] | None) 
             "the first on the continuum to the last"
         )
     return np.argsort([position[label] for label in labels], kind="stable")
+
+
+def numbers_of(labels: list[Any]) -> FloatArray | None:
+    """Return the numbers that labels are, or in which alone they differ, (n,); None for other labels.
+
+    Examples
+    --------
+    >>> numbers_of(["grey 10", "grey 9"])
+    array([10.,  9.])
+    >>> numbers_of(["grey", "white"])
+    """
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except (TypeError, ValueError):
+        parts = [_NUMBERED.fullmatch(label) if isinstance(label, str) else None for label in labels]
+        around = {(part[1], part[3]) if part else None for part in parts}
+        if len(around) > 1 or None in around:
+            return None
+        numbers = np.array([float(part[2]) for part in parts if part])
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def questions_of(comparisons: Comparisons, order: NDArray[np.intp]) -> tuple[OrderedQuestions, NDArray[np.intp]]:
