@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import minimize
 from scipy.special import log_expit
 from scipy.stats import norm
 from sklearn.base import clone
@@ -11,8 +11,6 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from nearer import Comparisons
 from nearer.embedding import MLDS
-from nearer.losses.links import LINKS
-from nearer.problems.scaling import ScalingProblem
 from nearer.storage import load_model, save_model
 from nearer.streaming import ComparisonsFile
 
@@ -81,39 +79,6 @@ def test_it_is_the_maximum_of_the_likelihood(rows, link, log_chance):
     assert model.explained_deviance_ == pytest.approx(1 - price / (len(rows) * np.log(2)))
     assert model.converged_
     assert len(model.history_) == model.n_iter_ + 1
-
-
-@pytest.mark.parametrize("link", LINKS)
-def test_gradient_hessian_and_information(link):
-    rng = np.random.default_rng(0)
-    design, totals, theta = rng.normal(size=(7, 3)), rng.integers(1, 6, 7) * 1.0, rng.normal(size=3)
-    problem = ScalingProblem(
-        design, np.floor(totals * rng.random(7)), totals, LINKS[link], rng.normal(size=7), 0.3, 1.0
-    )
-    np.testing.assert_allclose(problem.gradient(theta), approx_fprime(theta, problem.value), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(problem.hessian(theta), approx_fprime(theta, problem.gradient), rtol=1e-5, atol=1e-5)
-    expected = sum(
-        chance * hessian_of(problem, theta, question, farther)
-        for question, p in enumerate(problem.link.probability(problem.eta(theta)))
-        for farther, chance in ((totals[question], p), (0.0, 1 - p))
-    )
-    np.testing.assert_allclose(problem.information(theta), expected + 0.3 * np.eye(3), rtol=1e-8)
-
-
-def hessian_of(problem, theta, question, farther):
-    """Return the Hessian of one question, all of whose answers are alike."""
-    one = slice(question, question + 1)
-    offset = problem.offset[one]
-    return ScalingProblem(problem.design[one], np.array([farther]), problem.totals[one], problem.link, offset).hessian(
-        theta
-    )
-
-
-@pytest.mark.parametrize("link", LINKS)
-def test_far_in_the_tails_nothing_overflows(link):
-    eta = np.array([-300.0, -40.0, 40.0, 300.0])
-    for function in (LINKS[link].log_probability, LINKS[link].slope, LINKS[link].curvature):
-        assert np.isfinite(function(eta)).all()
 
 
 @pytest.mark.parametrize("shape", [lambda x: x**2, np.sqrt, lambda x: 3 * x**2 - 2 * x**3], ids=["2", "root", "s"])
