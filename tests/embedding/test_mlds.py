@@ -72,8 +72,8 @@ def test_it_is_the_maximum_of_the_likelihood(rows, link, log_chance):
     y = answered(rows)
     model = MLDS(link=link).fit(rows, y)
     psi, sigma, price = likeliest(rows, y, log_chance)
-    np.testing.assert_allclose(model.scale_, psi, atol=2e-5)
-    assert model.sigma_ == pytest.approx(sigma, abs=2e-5)
+    np.testing.assert_allclose(model.scale_, psi, atol=1e-6)
+    assert model.sigma_ == pytest.approx(sigma, abs=1e-6)
     assert model.deviance_ == pytest.approx(2 * price, rel=1e-9)
     assert model.aic_ == pytest.approx(2 * price + 2 * (N - 1), rel=1e-9)
     assert model.explained_deviance_ == pytest.approx(1 - price / (len(rows) * np.log(2)))
@@ -180,11 +180,11 @@ def test_standard_errors_are_the_scatter_of_fits():
 def test_intervals_cover_and_are_as_wide_as_the_standard_errors(fitted):
     covered = []
     for seed in range(16):
-        rows = questions("triads", 300, seed=seed)
+        rows = questions("triads", 600, seed=seed)
         model = MLDS().fit(rows, answered(rows, seed=seed + 100))
-        found = model.intervals(0.9, n_resamples=50, random_state=seed)
+        found = model.intervals(0.9, n_resamples=80, random_state=seed)
         covered.append((found.lower <= PSI) & (found.upper >= PSI))
-    assert 0.8 < np.mean(np.array(covered)[:, 1:-1]) < 0.98
+    assert 0.78 < np.mean(np.array(covered)[:, 1:-1]) < 0.98
     found = fitted.intervals(n_resamples=200)
     np.testing.assert_allclose((found.upper - found.lower)[1:-1], 2 * 1.96 * fitted.standard_errors_[1:-1], rtol=0.35)
     assert found.sigma[0] < fitted.sigma_ < found.sigma[1]

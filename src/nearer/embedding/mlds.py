@@ -178,8 +178,8 @@ class MLDS(OrdinalEmbedding):
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:
         """Return how the deviance and the runs of its residuals compare with those of simulated answers (Wood 2006).
 
-        Small p-values say that the answers are not those of any such scale. For questions that were asked once the
-        deviance can show little; the runs then say more.
+        Small p-values say that the answers are not those of any such scale. Large ones say little where questions were
+        asked once: only repeated answers show the chance of a question apart from the scale.
 
         Parameters
         ----------
