@@ -92,6 +92,16 @@ def test_a_scale_of_objects_in_order_has_one_dimension(tmp_path, capsys):
     assert results["error"]["held_out"] < 0.3
     assert run(capsys, "report", tmp_path / "map")[0] == 0
     assert run(capsys, "score", tmp_path / "map", path)[0] == 0
+    named = write_rows(tmp_path / "named.csv", rows)
+    options = ["--method", "MLDS", "--quick", "--set"]
+    status, _, err = run(capsys, "fit", named, "-o", tmp_path / "named", *options, f"order={'<'.join(LABELS[:8])}")
+    assert status == 0, err
+    again = read_results(tmp_path / "named")
+    position = [again["objects"].index(label) for label in LABELS[:8]]
+    np.testing.assert_allclose(np.array(again["embedding"])[position], places[order])
+    status, _, err = run(capsys, "fit", named, "-o", tmp_path / "none", *options, "order=oak<elm")
+    assert status == 2
+    assert "order lacks 6 objects" in err
 
 
 def test_several_views_have_no_ellipses_and_say_why(files, tmp_path, capsys):

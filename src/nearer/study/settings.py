@@ -32,7 +32,7 @@ METHODS = {
 MOST_SAMPLED = 50_000
 #: Dimensions that a posterior of "auto" may use to predict, whatever the dimension of the map.
 _FREE = 15
-_NAMED = ("solver", "rank", "ties", "connectivity", "link")  # settings that may be words
+_NAMED = ("solver", "rank", "ties", "connectivity", "link", "order")  # settings that may be words
 _LARGEST = 10**9
 
 
@@ -122,6 +122,8 @@ class RunSettings:
             parameters.setdefault("max_components", max(_FREE, n_components or 1))
         if kind is embedding.MLDS:
             n_components = n_components or 1
+            if isinstance(parameters.get("order"), str):
+                parameters["order"] = [label.strip() for label in parameters["order"].split("<")]
         if kind is embedding.DMOE:
             # The fields of its penalty can be given one by one; those left out are chosen.
             given = {
