@@ -293,6 +293,20 @@ def test_new_objects_take_their_places():
     np.testing.assert_allclose(again.scale_[again.order_], together.scale_, atol=1e-7)
 
 
+def test_an_object_beyond_the_end_keeps_the_unit_and_has_no_intervals():
+    rows = questions("quadruples", 2000)
+    y, old = answered(rows), (rows != N - 1).all(axis=1)
+    model = MLDS(random_state=0).fit(rows[old], y[old])
+    model.place(rows[~old], y[~old])
+    assert model.scale_[N - 2] == 1
+    assert model.scale_[N - 1] == pytest.approx(1 / PSI[N - 2], abs=0.05)
+    with pytest.raises(ValueError, match="beyond an end of the scale"):
+        model.intervals()
+    again = model.partial_fit(rows[:1], y[:1])
+    assert again.scale_[N - 1] == 1
+    assert again.intervals(n_resamples=10).upper.shape == (N,)
+
+
 def test_the_order_of_names_does_not_place_new_ones(triads):
     names = np.array([*"abcdefghi"])
     with pytest.warns(UserWarning, match="in the order 'a', 'b', 'c'"):

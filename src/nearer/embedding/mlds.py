@@ -170,6 +170,12 @@ class MLDS(OrdinalEmbedding):
         check_level(level)
         check_integer("n_resamples", n_resamples, 10)
         _, seen = self._questions()
+        known = self.order_[seen]
+        if not np.allclose(scale_of(self._solved_problem()[1], self.order_, seen).scale[known], self.scale_[known]):
+            raise ValueError(
+                "an object was placed beyond an end of the scale, whose unit is still that of the fit; fit all "
+                "comparisons together to get intervals"
+            )
         fits = [scale_of(steps, self.order_, seen) for _, steps in self._simulations(n_resamples, random_state)]
         drawn = np.array([[*fit.scale, fit.sigma] for fit in fits])
         lower, upper = corrected_quantiles(drawn, np.array([*self.scale_, self.sigma_]), level)
