@@ -37,6 +37,7 @@ _KNOWN = {
     "Penalty": "nearer.problems.penalty",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.solvers.driver"),
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
+    "Newton": "nearer.solvers.newton",
     "Smacof": "nearer.solvers.smacof",
     "Calibration": "nearer.embedding.predictor",
     "CuttingPlanes": "nearer.solvers.cutting_planes",

@@ -71,6 +71,39 @@ def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys):
     assert read_results(larger)["placed"]["objects"] == ["larch"]
 
 
+def test_a_scale_of_objects_in_order_has_one_dimension(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = np.sort([rng.choice(8, 3, replace=False) for _ in range(300)], axis=1)[:, [1, 0, 2]]
+    psi = (np.arange(8) / 7) ** 2
+    swap = psi[rows[:, 2]] + psi[rows[:, 1]] - 2 * psi[rows[:, 0]] + rng.normal(scale=0.2, size=300) < 0
+    rows[swap] = rows[swap][:, [0, 2, 1]]
+    lines = [",".join(str(5 * level + 5) for level in row) for row in rows]  # 5, 10, .. 40: as text 10 comes before 5
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(["anchor,near,far", *lines]) + "\n", encoding="utf-8")
+    options = ["--method", "MLDS", "--set", "link=probit", "--resamples", "10"]
+    status, out, err = run(capsys, "fit", path, "-o", tmp_path / "map", *options)
+    assert status == 0, err
+    assert "by MLDS\n" in out
+    results = read_results(tmp_path / "map")
+    places = np.array(results["embedding"])
+    assert places.shape == (8, 1)
+    order = np.argsort([int(label) for label in results["objects"]])
+    assert np.corrcoef(places[order, 0], psi)[0, 1] > 0.98
+    assert results["error"]["held_out"] < 0.3
+    assert run(capsys, "report", tmp_path / "map")[0] == 0
+    assert run(capsys, "score", tmp_path / "map", path)[0] == 0
+    named = write_rows(tmp_path / "named.csv", rows)
+    options = ["--method", "MLDS", "--quick", "--set"]
+    status, _, err = run(capsys, "fit", named, "-o", tmp_path / "named", *options, f"order={'<'.join(LABELS[:8])}")
+    assert status == 0, err
+    again = read_results(tmp_path / "named")
+    position = [again["objects"].index(label) for label in LABELS[:8]]
+    np.testing.assert_allclose(np.array(again["embedding"])[position], places[order])
+    status, _, err = run(capsys, "fit", named, "-o", tmp_path / "none", *options, "order=oak<elm")
+    assert status == 2
+    assert "order lacks 6 objects" in err
+
+
 def test_several_views_have_no_ellipses_and_say_why(files, tmp_path, capsys):
     options = ["--method", "MVTE", "--set", "n_views=2,alpha=3,n_init=1", *OPTIONS]
     status, out, err = run(capsys, "fit", files["answers"], "-o", tmp_path / "map", *options)
@@ -88,6 +121,7 @@ def test_several_views_have_no_ellipses_and_say_why(files, tmp_path, capsys):
     [
         ("MVTE", "n_views=0", "n_views must be"),
         ("NonmetricMDS", "ties=some", "ties must be 'primary' or 'secondary'"),
+        ("MLDS", "link=probit", "n_components must be 1"),
         ("LOE", "rank=2", "LOE has no setting 'rank'"),
         ("SPE", "connectivity=b-matching", "comparisons say nothing of a b-matching"),
     ],

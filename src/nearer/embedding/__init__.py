@@ -4,6 +4,7 @@ from nearer.embedding.best_of import BestOf
 from nearer.embedding.classical import CKL, GNMDS, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE
 from nearer.embedding.loe import LOE
+from nearer.embedding.mlds import MLDS
 from nearer.embedding.mvte.estimator import MVTE
 from nearer.embedding.nonmetric_mds import NonmetricMDS
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
@@ -14,6 +15,7 @@ __all__ = [
     "DMOE",
     "GNMDS",
     "LOE",
+    "MLDS",
     "MVTE",
     "SOE",
     "SPE",

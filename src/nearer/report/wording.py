@@ -18,6 +18,7 @@ _METHODS = {
     "NonmetricMDS": "nonmetric multidimensional scaling",
     "LOE": "local ordinal embedding",
     "SPE": "structure preserving embedding",
+    "MLDS": "maximum-likelihood difference scaling",
     "PosteriorEmbedding": "draws from the posterior distribution of maps",
     "BestOf": "the best of several methods",
 }

@@ -58,6 +58,10 @@ _WORKS = {
         "Kruskal, J. B. (1964). Nonmetric multidimensional scaling: a numerical method. Psychometrika 29.",
         "10.1007/BF02289694",
     ),
+    "MLDS": (
+        "Maloney, L. T. and Yang, J. N. (2003). Maximum likelihood difference scaling. Journal of Vision 3, 573-585.",
+        "10.1167/3.8.5",
+    ),
     "PosteriorEmbedding": (
         "Robnik, J., De Luca, G. B., Silverstein, E. and Seljak, U. (2023). Microcanonical Hamiltonian Monte Carlo. "
         "Journal of Machine Learning Research 24.",

@@ -26,12 +26,13 @@ METHODS = {
     "NonmetricMDS": "NonmetricMDS",
     "LOE": "LOE",
     "SPE": "SPE",
+    "MLDS": "MLDS",
 }
 #: Beyond so many comparisons a posterior takes minutes, and its folds several times that: "auto" is "best" then.
 MOST_SAMPLED = 50_000
 #: Dimensions that a posterior of "auto" may use to predict, whatever the dimension of the map.
 _FREE = 15
-_NAMED = ("solver", "rank", "ties", "connectivity")  # settings that may be words
+_NAMED = ("solver", "rank", "ties", "connectivity", "link", "order")  # settings that may be words
 _LARGEST = 10**9
 
 
@@ -108,8 +109,8 @@ class RunSettings:
 
     @property
     def chooses_dimension(self) -> bool:
-        """Whether the method itself finds the dimension of its map."""
-        return METHODS[self.method] == "PosteriorEmbedding"
+        """Whether the method itself finds, or fixes, the dimension of its map."""
+        return METHODS[self.method] in ("PosteriorEmbedding", "MLDS")
 
     def estimator(self, n_components: int | None) -> OrdinalEmbedding:
         """Return the estimator for maps of so many dimensions, not yet fitted."""
@@ -119,6 +120,10 @@ class RunSettings:
         parameters = dict(self.parameters)
         if self.method == "auto":
             parameters.setdefault("max_components", max(_FREE, n_components or 1))
+        if kind is embedding.MLDS:
+            n_components = n_components or 1
+            if isinstance(parameters.get("order"), str):
+                parameters["order"] = [label.strip() for label in parameters["order"].split("<")]
         if kind is embedding.DMOE:
             # The fields of its penalty can be given one by one; those left out are chosen.
             given = {

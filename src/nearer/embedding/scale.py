@@ -1,0 +1,156 @@
+"""A scale along an order: which order, which steps are likeliest, and what follows from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from nearer.common.arrays import FloatArray
+from nearer.common.words import counted
+from nearer.data.comparisons import Comparisons
+from nearer.data.labels import read_objects, show
+from nearer.problems.scaling import OrderedQuestions, ScalingProblem
+from nearer.solvers.driver import Callback, Solution, solve
+from nearer.solvers.newton import Newton
+
+RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
+_NUMBERED = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
+_MOST_NUMBERS = 1.25e8  # of the design matrix: 1 GB
+
+
+class Scale(NamedTuple):
+    """A scale in the order of the objects, (n,), and the noise in its units."""
+
+    scale: FloatArray
+    sigma: float
+
+
+def scale_of(steps: FloatArray, order: NDArray[np.intp], seen: NDArray[np.intp]) -> Scale:
+    """Return the scale with the given steps, in units of the noise, from each object seen to the next."""
+    places = np.concatenate([[0.0], np.cumsum(steps)])
+    unit = abs(float(places[_unit_object(places)]))
+    if unit == 0:
+        return Scale(np.zeros(len(order)), np.inf)
+    scale = np.empty(len(order))
+    scale[order] = np.interp(np.arange(len(order)), seen, places / unit)
+    return Scale(scale, 1 / unit)
+
+
+def _unit_object(places: FloatArray) -> int:
+    """Return which object lies at 1: the last, or the farthest out where that is not above the first."""
+    farthest = int(np.argmax(np.abs(places)))
+    return len(places) - 1 if places[-1] > 1e-9 * abs(places[farthest]) else farthest
+
+
+def standard_errors(problem: ScalingProblem, steps: FloatArray) -> FloatArray:
+    """Return those of the places in units of the scale, by the delta method."""
+    places = np.concatenate([[0.0], np.cumsum(steps)])
+    unit = places[_unit_object(places)]
+    if unit == 0:
+        return np.full(len(places), np.nan)
+    by_steps = np.tri(len(places), len(steps), -1)  # a place is the sum of the steps before it
+    by_steps = (by_steps - np.outer(places / unit, by_steps[_unit_object(places)])) / unit
+    covariance = np.linalg.pinv(problem.information(steps), hermitian=True)
+    return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", by_steps, covariance, by_steps), 0.0)))
+
+
+def order_of(objects: NDArray[Any], order: Sequence[Any] | NDArray[Any] | None) -> NDArray[np.intp]:
+    """Return the rows of objects, from the first in an order to the last, (n,).
+
+    Examples
+    --------
+    >>> order_of(np.array(["10", "2", "30"]), None)
+    array([1, 0, 2])
+    >>> order_of(np.array(["dark", "light", "mid"]), ["dark", "mid", "light"])
+    array([0, 2, 1])
+    """
+    labels = objects.tolist()
+    if order is None:
+        numbers = numbers_of(labels)
+        return np.arange(len(labels)) if numbers is None else np.argsort(numbers, kind="stable")
+    position = {label: place for place, label in enumerate(read_objects(order).tolist())}
+    lacking = [label for label in labels if label not in position]
+    if lacking:
+        raise ValueError(
+            f"order lacks {counted(len(lacking), 'object')}, the first is {show(lacking[0])}; list all objects from "
+            "the first on the continuum to the last"
+        )
+    return np.argsort([position[label] for label in labels], kind="stable")
+
+
+def numbers_of(labels: list[Any]) -> FloatArray | None:
+    """Return the numbers that labels are, or in which alone they differ, (n,); None for other labels.
+
+    Examples
+    --------
+    >>> numbers_of(["grey 10", "grey 9"])
+    array([10.,  9.])
+    >>> numbers_of(["grey", "white"])
+    """
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except (TypeError, ValueError):
+        parts = [_NUMBERED.fullmatch(label) if isinstance(label, str) else None for label in labels]
+        around = {(part[1], part[3]) if part else None for part in parts}
+        if len(around) > 1 or None in around:
+            return None
+        numbers = np.array([float(part[2]) for part in parts if part])
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def questions_of(comparisons: Comparisons, order: NDArray[np.intp]) -> tuple[OrderedQuestions, NDArray[np.intp]]:
+    """Return the questions among the objects that occur, and the positions of these in the order."""
+    questions = OrderedQuestions.of(comparisons, np.argsort(order))
+    seen, inside = np.unique(questions.pairs, return_inverse=True)
+    return questions._replace(pairs=inside.reshape(questions.pairs.shape)), seen
+
+
+def likeliest(
+    problem: ScalingProblem, callback: Callback | None = None, start: FloatArray | None = None
+) -> tuple[ScalingProblem, Solution[FloatArray]]:
+    """Return the maximum of the likelihood; where there is none, that with a ridge, which the problem then has."""
+    solution = solve(problem, Newton(), start, callback=callback)
+    if problem.ridge == 0 and not solution.interrupted and problem.separated(solution.value):
+        problem = replace(problem, ridge=RIDGE)
+        solution = solve(problem, Newton(), callback=callback)
+    return problem, solution
+
+
+def corrected_quantiles(drawn: FloatArray, estimate: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of bias-corrected bootstrap intervals, (k,) each, of draws (b, k) around an estimate (k,).
+
+    Examples
+    --------
+    >>> draws = np.arange(101.0)[:, None]
+    >>> [end.round(6).item() for end in corrected_quantiles(draws, np.array([50.0]), 0.9)]
+    [5.0, 95.0]
+    """
+    below = (drawn < estimate).mean(axis=0) + (drawn == estimate).mean(axis=0) / 2
+    shift = 2 * ndtri(below.clip(0.5 / len(drawn), 1 - 0.5 / len(drawn)))
+    ends = ndtr(shift + ndtri([[(1 - level) / 2], [(1 + level) / 2]]))
+    # Answers that cancel each other make the noise infinite: there is nothing between that and a number.
+    low, high = np.rint(ends * (len(drawn) - 1)).astype(int)
+    ordered, column = np.sort(drawn, axis=0), np.arange(drawn.shape[1])
+    return ordered[low, column], ordered[high, column]
+
+
+def misfit(problem: ScalingProblem, theta: FloatArray) -> tuple[float, int]:
+    """Return the deviance, and the number of runs of its residuals in the order of the fitted chances."""
+    residuals = problem.residuals(theta)
+    above = residuals[np.argsort(problem.eta(theta), kind="stable")] > 0
+    return float(residuals @ residuals), 1 + int(np.sum(above[1:] != above[:-1]))
+
+
+def refuse_many(numbers: int) -> None:
+    """Refuse a design matrix that memory does not hold."""
+    if numbers > _MOST_NUMBERS:
+        raise ValueError(
+            f"so many questions and objects need a matrix of {8 * numbers / 1e9:.0f} GB; MLDS is for some tens of "
+            "objects: take fewer, or fit SOE(n_components=1)"
+        )

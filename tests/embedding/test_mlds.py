@@ -1,0 +1,365 @@
+"""MLDS against likelihoods written here, planted scales, and what every estimator must do that a scale can do."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_expit
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import KFold, cross_val_score
+
+from nearer import Comparisons
+from nearer.embedding import MLDS
+from nearer.storage import load_model, save_model
+from nearer.streaming import ComparisonsFile
+
+N = 9
+PSI = (np.arange(N) / (N - 1)) ** 1.5
+SIGMA = 0.25
+
+
+def questions(kind, m, n=N, seed=0):
+    """Return triads, anchor in the middle, or pairs of intervals that may overlap, as no answer."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(n, 3 if kind == "triads" else 4, replace=False) for _ in range(m)]
+    return np.sort(drawn, axis=1)[:, [1, 0, 2]] if kind == "triads" else np.array(drawn)
+
+
+def quadruplets_of(rows):
+    return rows if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]]
+
+
+def answered(rows, psi=PSI, sigma=SIGMA, seed=1):
+    """Return answers of an observer whose scale rises, with Gaussian noise: +1 where the first pair seems nearer."""
+    i, j, l, k = psi[quadruplets_of(rows)].T  # noqa: E741
+    noise = np.random.default_rng(seed).normal(scale=sigma, size=len(rows))
+    return np.where(np.abs(l - k) - np.abs(i - j) + noise > 0, 1, -1)
+
+
+def likeliest(rows, y, log_chance, weights=None, n=N):
+    """Return psi and sigma of a plain fit: psi_1 .. psi_{n-2} and log sigma by BFGS, the ends at 0 and 1."""
+    ends = np.sort(quadruplets_of(rows).reshape(-1, 2, 2), axis=2)
+    weights = np.ones(len(rows)) if weights is None else weights
+
+    def price(parameters):
+        psi = np.array([0.0, *parameters[:-1], 1.0])
+        near, far = (psi[ends[..., 1]] - psi[ends[..., 0]]).T
+        return -np.sum(weights * log_chance(y * (far - near) / np.exp(parameters[-1])))
+
+    start = np.array([*np.linspace(0, 1, n)[1:-1], np.log(0.3)])
+    found = minimize(price, start, method="BFGS", options={"gtol": 1e-5})
+    return np.array([0.0, *found.x[:-1], 1.0]), np.exp(found.x[-1]), found.fun
+
+
+@pytest.fixture(params=["triads", "quadruples"])
+def rows(request):
+    return questions(request.param, 400)
+
+
+@pytest.fixture(scope="module")
+def triads():
+    return questions("triads", 400)
+
+
+@pytest.fixture(scope="module")
+def fitted(triads):
+    return MLDS(random_state=0).fit(triads, answered(triads))
+
+
+@pytest.mark.parametrize(("link", "log_chance"), [("probit", norm.logcdf), ("logit", log_expit)])
+def test_it_is_the_maximum_of_the_likelihood(rows, link, log_chance):
+    y = answered(rows)
+    model = MLDS(link=link).fit(rows, y)
+    psi, sigma, price = likeliest(rows, y, log_chance)
+    np.testing.assert_allclose(model.scale_, psi, atol=1e-6)
+    assert model.sigma_ == pytest.approx(sigma, abs=1e-6)
+    assert model.deviance_ == pytest.approx(2 * price, rel=1e-9)
+    assert model.aic_ == pytest.approx(2 * price + 2 * (N - 1), rel=1e-9)
+    assert model.explained_deviance_ == pytest.approx(1 - price / (len(rows) * np.log(2)))
+    assert model.converged_
+    assert len(model.history_) == model.n_iter_ + 1
+
+
+@pytest.mark.parametrize("shape", [lambda x: x**2, np.sqrt, lambda x: 3 * x**2 - 2 * x**3], ids=["2", "root", "s"])
+@pytest.mark.parametrize("kind", ["triads", "quadruples"])
+def test_a_planted_scale_is_recovered(kind, shape):
+    psi, rows = shape(np.arange(10) / 9), questions(kind, 300, 10)
+    model = MLDS().fit(rows, answered(rows, psi, 0.15))
+    assert np.corrcoef(model.scale_, psi)[0, 1] >= 0.99
+    assert model.sigma_ == pytest.approx(0.15, rel=0.35)
+
+
+def test_a_scale_that_turns_is_found():
+    psi = np.array([0.0, 0.5, 0.8, 0.9, 0.8, 0.9, 1.0])
+    rows = questions("quadruples", 3000, 7)
+    ends = np.sort(rows.reshape(-1, 2, 2), axis=2)
+    near, far = (psi[ends[..., 1]] - psi[ends[..., 0]]).T
+    y = np.where(far - near + np.random.default_rng(0).normal(scale=0.2, size=len(rows)) > 0, 1, -1)
+    model = MLDS().fit(rows, y)
+    assert model.scale_[4] < model.scale_[3]
+    np.testing.assert_allclose(model.scale_, psi, atol=0.06)
+    margins = model.decision_function(rows)
+    near, far = (model.scale_[ends[..., 1]] - model.scale_[ends[..., 0]]).T
+    np.testing.assert_allclose(margins, far - near, atol=1e-12)  # signed, as in the likelihood
+
+
+def test_the_map_is_the_scale_and_its_ends_are_0_and_1(fitted):
+    assert fitted.scale_[0] == 0
+    assert fitted.scale_[-1] == 1
+    assert fitted.embedding_.shape == (N, 1)
+    np.testing.assert_allclose(fitted.embedding_[:, 0], fitted.scale_ - fitted.scale_.mean())
+    np.testing.assert_array_equal(fitted.order_, np.arange(N))
+
+
+def test_predictions_agree_with_each_other(fitted, triads):
+    y = answered(triads)
+    margins, chances = fitted.decision_function(triads), fitted.predict_proba(triads)
+    np.testing.assert_allclose(chances[:, 1], norm.cdf(margins / fitted.sigma_))
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    np.testing.assert_array_equal(fitted.predict(triads), np.where(margins >= 0, 1, -1))
+    assert fitted.score(triads, y) == pytest.approx(np.mean(margins * y > 0) + np.mean(margins == 0) / 2)
+    assert -2 * np.log(np.where(y > 0, *chances.T[::-1])).sum() == pytest.approx(fitted.deviance_)
+    with pytest.raises(NotFittedError):
+        MLDS().predict(triads)
+
+
+def test_which_way_round_a_question_is_written_plays_no_part(rows):
+    y, turned = answered(rows), quadruplets_of(rows)[:, [2, 3, 1, 0]]
+    np.testing.assert_array_equal(MLDS().fit(rows, y).scale_, MLDS().fit(turned, -y).scale_)
+    swap = y < 0
+    as_written = np.where(swap[:, None], turned, quadruplets_of(rows))
+    np.testing.assert_array_equal(MLDS().fit(rows, y).scale_, MLDS().fit(as_written).scale_)
+
+
+def test_weights_are_repeated_rows_and_no_rows(rows):
+    y = answered(rows)
+    weights = np.r_[np.full(50, 3.0), np.zeros(40), np.ones(len(rows) - 90)]
+    repeated = np.repeat(np.arange(len(rows)), weights.astype(int))
+    weighted, plain = MLDS().fit(rows, y, weights), MLDS().fit(rows[repeated], y[repeated])
+    np.testing.assert_array_equal(weighted.scale_, plain.scale_)
+    np.testing.assert_array_equal(weighted.standard_errors_, plain.standard_errors_)
+    assert weighted.goodness_of_fit(20, 0) == plain.goodness_of_fit(20, 0)
+    half = np.random.default_rng(0).random(len(rows)) + 0.5
+    psi = likeliest(rows, y, norm.logcdf, half)[0]
+    np.testing.assert_allclose(MLDS().fit(rows, y, half).scale_, psi, atol=2e-5)
+
+
+def test_labels_and_orders(fitted, triads):
+    y, names = answered(triads), np.array(["black", "soot", "slate", "iron", "grey", "ash", "fog", "snow", "white"])
+    model = MLDS(order=list(names)).fit(names[triads], y)
+    assert sorted(names) == model.objects_.tolist()
+    np.testing.assert_allclose(model.scale_[np.argsort(np.argsort(names))], fitted.scale_)
+    assert model.objects_[model.order_].tolist() == names.tolist()
+    np.testing.assert_allclose(model.predict_proba(names[triads]), fitted.predict_proba(triads))
+    # Numbers are in the order of their size, also as text.
+    sizes = (np.arange(N) * 5).astype(str)
+    model = MLDS().fit(sizes[triads], y)
+    assert model.objects_.tolist() != sizes.tolist()
+    assert model.objects_[model.order_].tolist() == sizes.tolist()
+    np.testing.assert_allclose(model.scale_[model.order_], fitted.scale_)
+    greys = np.array([f"grey {level}%" for level in range(4, 4 + N)])
+    model = MLDS().fit(greys[triads], y)
+    assert model.objects_[model.order_].tolist() == greys.tolist()
+    with pytest.warns(UserWarning, match=r"in the order 'ash', 'black', 'fog', \.\.\.; say which is right by order="):
+        MLDS().fit(names[triads], y)
+    backwards = MLDS(order=np.arange(N)[::-1]).fit(triads, y)
+    np.testing.assert_allclose(backwards.scale_, 1 - fitted.scale_, atol=1e-9)
+    assert backwards.sigma_ == pytest.approx(fitted.sigma_)
+
+
+def test_standard_errors_are_the_scatter_of_fits():
+    rows = questions("triads", 600)
+    fits = [MLDS().fit(rows, answered(rows, seed=seed)) for seed in range(120)]
+    scatter = np.std([fit.scale_ for fit in fits], axis=0)
+    claimed = np.mean([fit.standard_errors_ for fit in fits], axis=0)
+    np.testing.assert_allclose(claimed[1:-1], scatter[1:-1], rtol=0.3)
+    np.testing.assert_allclose(claimed[[0, -1]], 0, atol=1e-12)
+
+
+def test_intervals_cover_and_are_as_wide_as_the_standard_errors(fitted):
+    covered = []
+    for seed in range(16):
+        rows = questions("triads", 600, seed=seed)
+        model = MLDS().fit(rows, answered(rows, seed=seed + 100))
+        found = model.intervals(0.9, n_resamples=80, random_state=seed)
+        covered.append((found.lower <= PSI) & (found.upper >= PSI))
+    assert 0.78 < np.mean(np.array(covered)[:, 1:-1]) < 0.98
+    found = fitted.intervals(n_resamples=200)
+    np.testing.assert_allclose((found.upper - found.lower)[1:-1], 2 * 1.96 * fitted.standard_errors_[1:-1], rtol=0.35)
+    assert found.sigma[0] < fitted.sigma_ < found.sigma[1]
+    again = fitted.intervals(n_resamples=200, random_state=0)
+    np.testing.assert_array_equal(found.lower, again.lower)
+    narrow = fitted.intervals(0.5, n_resamples=200)
+    assert (narrow.upper - narrow.lower < found.upper - found.lower)[1:-1].all()
+
+
+def test_p_values_of_answers_of_the_model_are_uniform():
+    found = []
+    for seed in range(40):
+        rows = questions("quadruples", 300, 6, seed)
+        model = MLDS().fit(rows, answered(rows, np.arange(6) / 5, 0.4, seed=seed + 100))
+        found.append(model.goodness_of_fit(39, seed))
+    deviance, runs = np.array([(fit.deviance_p, fit.runs_p) for fit in found]).T
+    # The mean of 40 uniform numbers lies within 0.5 +- 0.18 but for one time in ten thousand.
+    assert 0.32 < deviance.mean() < 0.68
+    assert runs.mean() > 0.32
+    assert np.mean(deviance <= 0.1) <= 0.3
+    assert np.mean(deviance >= 0.5) >= 0.2
+    assert np.mean(runs <= 0.1) <= 0.3
+
+
+def test_answers_of_another_model_do_not_fit():
+    rows = questions("quadruples", 3000, 6)
+    # An observer to whom pairs in the middle seem nearer than they are, so that no places explain the answers.
+    lengths, middles = np.abs(np.diff(rows.reshape(-1, 2, 2)))[..., 0], rows.reshape(-1, 2, 2).mean(axis=2)
+    seeming = lengths + 2 * np.abs(middles - 2.5)
+    noise = np.random.default_rng(0).normal(size=len(rows))
+    y = np.where(seeming[:, 1] - seeming[:, 0] + noise > 0, 1, -1)
+    model = MLDS().fit(rows, y)
+    found = model.goodness_of_fit(99, 0)
+    assert found.deviance_p == 0.01
+    assert found.n_simulations == 99
+
+
+def test_deviance_residuals_add_up_to_the_deviance(fitted, triads):
+    """Against a saturated model, whose deviance is subtracted from that of the answers one by one."""
+    y = answered(triads)
+    _, question = np.unique(triads, axis=0, return_inverse=True)
+    share = np.bincount(question.ravel(), y > 0) / np.bincount(question.ravel())
+    of_answers = np.where(y > 0, share[question.ravel()], 1 - share[question.ravel()])
+    assert fitted.goodness_of_fit(10).deviance == pytest.approx(fitted.deviance_ + 2 * np.log(of_answers).sum())
+
+
+def test_answers_without_errors_are_held_by_a_ridge():
+    rows = questions("triads", 300)
+    with pytest.warns(ConvergenceWarning, match="small ridge holds it"):
+        model = MLDS().fit(rows, answered(rows, sigma=1e-9))
+    assert np.corrcoef(model.scale_, PSI)[0, 1] >= 0.99
+    assert np.isfinite(model.standard_errors_).all()
+    assert model.score(rows, answered(rows, sigma=1e-9)) > 0.98
+    # One object that every answer puts farther out is enough.
+    some = np.concatenate([questions("triads", 300, N - 1), [[7, 6, 8], [6, 5, 8], [7, 3, 8]]])
+    with pytest.warns(ConvergenceWarning, match="small ridge holds it"):
+        model = MLDS().fit(some, np.r_[answered(some[:-3]), 1, 1, 1])
+    assert np.isfinite(model.scale_).all()
+
+
+def test_questions_that_leave_steps_open_are_told():
+    with pytest.warns(ConvergenceWarning, match="leave open 1 of the 2 steps"):
+        model = MLDS().fit([[1, 0, 2]] * 3 + [[1, 2, 0]])
+    assert model.scale_[0] == 0 < model.scale_[1] < 0.5
+    assert model.scale_[2] == 1
+
+
+def test_a_wrong_order_is_told(triads):
+    with pytest.warns(ConvergenceWarning, match="8, the last in the order, does not lie above 0, the first"):
+        model = MLDS().fit(questions("quadruples", 500), -answered(questions("quadruples", 500)))
+    assert model.scale_.min() == -1
+    assert model.sigma_ > 0
+    cancelling = np.concatenate([triads, triads[:, [0, 2, 1]]])
+    with pytest.warns(ConvergenceWarning, match="cancel each other out"):
+        model = MLDS().fit(cancelling)
+    np.testing.assert_allclose(model.predict_proba(triads), 0.5)
+
+
+def test_objects_in_no_comparison_lie_between_their_neighbours(fitted, triads):
+    order = np.array([0, 1, 2, 3, 5, 6, 7, 8, 9])  # nobody asks about 4, nor about 10
+    model = MLDS(n_objects=11).fit(order[triads], answered(triads))
+    np.testing.assert_allclose(model.scale_[order], fitted.scale_)
+    assert model.scale_[4] == pytest.approx(model.scale_[[3, 5]].mean())
+    assert model.scale_[10] == 1
+    assert np.isnan(model.standard_errors_[[4, 10]]).all()
+    assert np.isfinite(cross_val_score(MLDS(n_objects=11), order[triads], answered(triads), cv=KFold(3))).all()
+    assert model.intervals(n_resamples=20).lower.shape == (11,)
+
+
+def test_new_objects_take_their_places():
+    rows = questions("quadruples", 4000)
+    y, old = answered(rows), (rows != 4).all(axis=1)
+    kept = np.array([0, 1, 2, 3, 5, 6, 7, 8])
+    labels = np.array([f"{i}" for i in range(N)])
+    model = MLDS().fit(labels[rows[old]], y[old])
+    before = model.scale_.copy()
+    point = model.place(labels[rows[~old]], y[~old])
+    assert model.objects_.tolist() == [*labels[kept], "4"]
+    np.testing.assert_array_equal(model.scale_[:-1], before)
+    assert model.scale_[-1] == pytest.approx(PSI[4], abs=0.03)
+    assert point[0, 0] - model.embedding_[0, 0] == pytest.approx(model.scale_[-1])
+    assert model.score(labels[rows], y) > 0.8
+    assert model.intervals(n_resamples=20).upper.shape == (N,)
+    together = MLDS().fit(labels[rows], y)
+    again = MLDS().fit(labels[rows[old]], y[old]).partial_fit(labels[rows[~old]], y[~old])
+    np.testing.assert_allclose(again.scale_[again.order_], together.scale_, atol=1e-7)
+
+
+def test_an_object_beyond_the_end_keeps_the_unit_and_has_no_intervals():
+    rows = questions("quadruples", 2000)
+    y, old = answered(rows), (rows != N - 1).all(axis=1)
+    model = MLDS(random_state=0).fit(rows[old], y[old])
+    model.place(rows[~old], y[~old])
+    assert model.scale_[N - 2] == 1
+    assert model.scale_[N - 1] == pytest.approx(1 / PSI[N - 2], abs=0.05)
+    with pytest.raises(ValueError, match="beyond an end of the scale"):
+        model.intervals()
+    again = model.partial_fit(rows[:1], y[:1])
+    assert again.scale_[N - 1] == 1
+    assert again.intervals(n_resamples=10).upper.shape == (N,)
+
+
+def test_the_order_of_names_does_not_place_new_ones(triads):
+    names = np.array([*"abcdefghi"])
+    with pytest.warns(UserWarning, match="in the order 'a', 'b', 'c'"):
+        model = MLDS().fit(names[triads], answered(triads))
+    with pytest.raises(ValueError, match=r"set_params\(order="):
+        model.place([("b", "a", "bb"), ("bb", "b", "i")])
+    model.set_params(order=["a", "b", "bb", *names[2:]])
+    model.place([("b", "a", "bb"), ("b", "bb", "a"), ("bb", "b", "i")])
+    assert np.isfinite(model.scale_).all()
+    assert model.objects_[model.order_].tolist() == ["a", "b", "bb", *names[2:]]
+
+
+def test_settings_survive_and_models_are_stored(fitted, triads, tmp_path):
+    model = MLDS(order=[str(i) for i in range(N)], link="logit", random_state=3)
+    settings = model.get_params()
+    first = model.fit_transform(triads.astype(str), answered(triads))
+    assert model.get_params() == settings
+    np.testing.assert_array_equal(clone(model).fit(triads.astype(str), answered(triads)).embedding_, first)
+    again = load_model(save_model(model, tmp_path))
+    np.testing.assert_array_equal(again.scale_, model.scale_)
+    np.testing.assert_array_equal(again.predict_proba(triads.astype(str)), model.predict_proba(triads.astype(str)))
+    assert again.goodness_of_fit(10) == model.goodness_of_fit(10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"n_components": 2}, "n_components must be 1, got 2: MLDS finds a scale"),
+        ({"n_components": 0}, "n_components"),
+        ({"link": "cauchy"}, "link must be 'probit' or 'logit', got 'cauchy'"),
+        ({"order": [0, 1, 2]}, "order lacks 6 objects, the first is 3"),
+        ({"order": [0, 1, 1]}, "twice"),
+        ({"order": "ascending"}, "must be a sequence of labels"),
+    ],
+)
+def test_bad_settings_are_refused(settings, words, triads):
+    with pytest.raises(ValueError, match=words):
+        MLDS(**settings).fit(triads)
+
+
+def test_bad_numbers_are_refused(fitted, triads, tmp_path):
+    with pytest.raises(ValueError, match="level"):
+        fitted.intervals(level=95)
+    with pytest.raises(ValueError, match="n_resamples must be an integer >= 10"):
+        fitted.intervals(n_resamples=1)
+    with pytest.raises(ValueError, match="n_simulations must be an integer >= 10"):
+        fitted.goodness_of_fit(0)
+    with pytest.raises(ValueError, match=r"9.*n_objects"):
+        fitted.predict([[0, 1, N]])
+    np.save(tmp_path / "rows.npy", np.ascontiguousarray(triads))
+    with pytest.raises(ValueError, match="in memory"):
+        MLDS().fit(ComparisonsFile(tmp_path / "rows.npy"))
+    k = np.arange(40_000)
+    many = Comparisons.from_triplets(np.column_stack([k % 4000, (k + 1) % 4000, (k + 2 + k // 4000) % 4000]))
+    with pytest.raises(ValueError, match="MLDS is for some tens"):
+        MLDS().fit(many)
