@@ -7,7 +7,7 @@ import pytest
 
 from nearer import Comparisons, Penalty, embedding
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import CKL, DMOE, MVTE, SPE, STE, BestOf, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, MLDS, MVTE, SPE, STE, BestOf, PosteriorEmbedding
 from nearer.posterior import NUTS, Microcanonical
 from nearer.solvers import Factored
 from nearer.storage import load_model, save_model
@@ -22,6 +22,7 @@ NAMED = Comparisons.from_triplets(
     trials=np.repeat(np.arange(75), 2),
 )
 MODELS = {name: getattr(embedding, name)(2, random_state=0) for name in embedding.__all__}
+MODELS["MLDS"] = MLDS(random_state=0)
 MODELS["BestOf"] = BestOf(2, n_folds=2, random_state=0)
 MODELS["SPE"] = SPE(2, tol=0.01, random_state=0)
 MODELS["MVTE"] = MVTE(2, alpha=3.0, n_init=1, random_state=0)  # finds the number of views
@@ -45,7 +46,9 @@ def test_a_model_comes_back_the_same(name, comparisons, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(comparisons), model.predict_proba(comparisons))
     np.testing.assert_array_equal(again.decision_function(comparisons), model.decision_function(comparisons))
     assert vars(again).keys() == vars(model).keys()
-    new = Comparisons.from_triplets([("new", *comparisons.objects[:2].tolist())]) if comparisons is NAMED else None
+    new = (
+        Comparisons.from_triplets([("object 12", *comparisons.objects[:2].tolist())]) if comparisons is NAMED else None
+    )
     rows = new if new is not None else [[12, 0, 1], [12, 1, 2]]
     np.testing.assert_array_equal(again.place(rows), model.place(rows))
 

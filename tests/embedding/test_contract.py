@@ -268,7 +268,12 @@ def test_a_map_that_vanishes_says_so(estimator):
 def test_objects_in_no_comparison_stay_at_the_origin(estimator, of_triplets):
     order = np.r_[0:5, 8:18]  # objects 5, 6 and 7 are never mentioned
     model = estimator.set_params(n_objects=20).fit(order[TRIPLETS.rows])
-    np.testing.assert_allclose(model.embedding_[[5, 6, 7, 18, 19]], 0, atol=1e-12)
+    if isinstance(model, PosteriorEmbedding):
+        # Its map answers like its draws, in which they may be anywhere: in the middle they would be near to everything.
+        apart = np.abs(model.embedding_std_[[5, 6, 7, 18, 19]]) > np.median(model.embedding_std_[order])
+        assert apart.all()
+    else:
+        np.testing.assert_allclose(model.embedding_[[5, 6, 7, 18, 19]], 0, atol=1e-12)
     np.testing.assert_allclose(
         model.decision_function(order[TEST.rows]), of_triplets.decision_function(TEST), atol=tolerance(of_triplets)
     )
