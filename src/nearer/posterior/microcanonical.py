@@ -2,8 +2,9 @@
 
 Each chain begins near the best of several starts (`nearer.posterior.climbing`), adapts its step and its scales, and
 then draws in rounds until predictions have settled. Steps are not corrected by acceptance: they are short enough that
-the error of the energy, for each unknown, has a variance of 3e-5, and what that does to predictions is far below what
-the number of draws does. In return a draw takes a tenth of the gradients that the no-U-turn sampler needs.
+the error of the energy, for each unknown, has a variance of 3e-5. Where answers are few, steepness so comes out
+somewhat too low, and predictions up to a tenth less sure; which of two answers is likelier hardly changes. In return a
+draw takes a tenth of the gradients that the no-U-turn sampler needs.
 """
 
 from __future__ import annotations

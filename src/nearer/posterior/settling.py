@@ -170,8 +170,8 @@ class _Run:
             return np.inf
         return _FAIR_RHAT if share <= _BEYOND_DOUBT else _WORST_RHAT
 
-    def _replace_worthless(self) -> bool:
-        """Begin chains anew that predict clearly worse than the best, and let them catch up; say whether any did."""
+    def _replace_worthless(self) -> None:
+        """Begin chains anew that predict clearly worse than the best, and let them catch up."""
         scores, wrong = self._scores()
         best = int(np.argmax(scores.sum(axis=1)))
         worthless = [
@@ -191,7 +191,6 @@ class _Run:
         self.n_replaced += len(worthless)
         if tasks:
             self._all(tasks)
-        return bool(tasks)
 
     def _scores(self) -> tuple[FloatArray, FloatArray]:
         """Return for each chain the log-probability of each answer, had it not been seen, and which are wrong."""
