@@ -28,6 +28,7 @@ LAYERS = (
     ("checking",),
     ("planning",),
     ("study",),
+    ("comparing",),
     ("report",),
     ("cli",),
     ("lab",),

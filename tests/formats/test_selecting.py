@@ -76,7 +76,7 @@ def test_rows_that_are_left_out_need_not_be_readable():
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"keep": {"conditon": "A"}}, "no column 'conditon' to select rows by; perhaps 'condition' is meant"),
+        ({"keep": {"conditon": "A"}}, "no column 'conditon'; perhaps 'condition' is meant"),
         ({"keep": {"condition": "C"}}, "no row is left: 6 rows left out where condition is not 'C'"),
         ({"keep": {"condition": []}}, "no value of 'condition'"),
         ({"where": "rt"}, "'rt' is no rule; write a column"),
@@ -125,7 +125,7 @@ def test_answers_are_chosen_by_rules_too():
     assert [left.n_rows for left in chosen.left_out] == [2, 1]
     again = chosen.where("person = p2")
     assert len(again.left_out) == 3
-    with pytest.raises(ValueError, match="no column 'condition' to select rows by"):
+    with pytest.raises(ValueError, match="no column 'condition'"):
         answers.where("condition = A")
 
 
@@ -150,3 +150,14 @@ def test_the_program_selects_and_tells(tmp_path, capsys):
     (tmp_path / "out.txt").write_text("# nobody yet\n")
     assert main(["check", str(tmp_path / "a.csv"), *said]) == 2
     assert "out.txt lists nobody; write one person on each line" in capsys.readouterr().err
+
+
+def test_further_columns_come_with_the_answers(tmp_path):
+    table = {"anchor": "oak elm fir".split(), "near": "elm fir oak".split(), "far": "fir oak elm".split()}
+    table |= {"group": ["B", "A", None], "age of person": [31, 20, 45]}
+    answers = read_answers(table, also=["group", "age of person"], where="'age of person' > 25")
+    assert answers.also["group"].tolist() == ["B", ""]
+    assert answers.also["age of person"].tolist() == ["31", "45"]
+    assert answers[1:].also["group"].tolist() == [""]
+    with pytest.raises(ValueError, match="no column 'grop'; perhaps 'group' is meant"):
+        read_answers(table, also=["grop"])

@@ -20,6 +20,7 @@ _COMMANDS = {
     "report": "nearer.cli.report",
     "score": "nearer.cli.score",
     "place": "nearer.cli.place",
+    "compare": "nearer.cli.compare",
     "plan": "nearer.cli.plan",
     "example": "nearer.cli.example",
     "demo": "nearer.cli.demo",

@@ -110,6 +110,13 @@ def seconds(text: str) -> float:
     return number(text, 0, MOST_SECONDS, f"a number of seconds above 0, below {digits(MOST_SECONDS)},")
 
 
+def word(text: str) -> str:
+    """Return a name, such as that of a column."""
+    if not 0 < len(text.strip()) <= _LONGEST_WORD:
+        raise ArgumentTypeError(f"a name of at most {_LONGEST_WORD} characters is needed, not {name(text)}")
+    return text.strip()
+
+
 def words(text: str) -> tuple[str, ...]:
     """Return words that commas separate, each once."""
     found = tuple(dict.fromkeys(word.strip() for word in text.split(",")))

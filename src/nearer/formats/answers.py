@@ -125,6 +125,9 @@ class Answers:
         Columns of the table that were not read.
     left_out : tuple of LeftOut
         Rows that were left out on purpose: how many, and why.
+    also : dict from str to ndarray of str, shape (a,)
+        Further columns that were asked for, such as the group of a person, by the names that they were asked for with;
+        "" where a cell is empty.
 
     Examples
     --------
@@ -152,6 +155,7 @@ class Answers:
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    also: dict[str, NDArray[np.str_]] = field(default_factory=dict)
 
     def __getitem__(self, index: Any) -> Answers:
         """Return some of the answers, about the same objects.
@@ -171,7 +175,13 @@ class Answers:
             for name in ("lines", "annotators", "seconds", "confidences", "places")
         }
         number = np.cumsum(chosen) - 1
-        return replace(self, comparisons=self.comparisons[rows], answer_of=number[self.answer_of[rows]], **per_answer)
+        return replace(
+            self,
+            comparisons=self.comparisons[rows],
+            answer_of=number[self.answer_of[rows]],
+            also={name: column[chosen] for name, column in self.also.items()},
+            **per_answer,
+        )
 
     def where(self, rule: str) -> Answers:
         """Return the answers that follow a rule about who gave them, seconds, confidence or place.

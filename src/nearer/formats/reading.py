@@ -25,7 +25,7 @@ from nearer.formats.layouts import TWO, Found
 from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
 from nearer.formats.questions import Asked, Question, read_question
-from nearer.formats.selecting import rules_from, selected
+from nearer.formats.selecting import column_of, rules_from, selected
 from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import as_utf8, read_bytes, restored
@@ -52,6 +52,7 @@ def read_answers(
     keep: Mapping[str, Any] | None = None,
     exclude: Mapping[str, Any] | None = None,
     where: str | Iterable[str] | None = None,
+    also: Iterable[str] = (),
 ) -> Answers:
     """Read what people answered, from a file or a table.
 
@@ -95,6 +96,8 @@ def read_answers(
         ``{"person": ["TEST", "p07"]}``. A column may be named by its role, such as person.
     where : str or sequence of str, optional
         Rules that rows must follow, such as ``"rt > 0.2 and block != practice"``; values as the table has them.
+    also : sequence of str
+        Further columns to keep with the answers, as ``answers.also["group"]``.
 
     Returns
     -------
@@ -142,10 +145,22 @@ def read_answers(
     else:
         options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
         answers = _read(table, names, options, notes)
-    answers = replace(answers, left_out=out)
+    answers = replace(answers, left_out=out, also=_also(table, also, columns, answers.lines))
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers
+
+
+def _also(
+    table: Table, names: Iterable[str], columns: Mapping[str, Any] | None, lines: NDArray[np.int64]
+) -> dict[str, NDArray[np.str_]]:
+    """Return further columns, one cell for each answer, by the names that they were asked for with."""
+    meant = {said: column_of(said, table, columns) for said in names}
+    if not meant:
+        return {}
+    loaded = table.load(list(dict.fromkeys(meant.values())))
+    rows = np.searchsorted(loaded.lines, lines)
+    return {said: loaded.columns[name].mapped(str, "", object)[rows].astype(np.str_) for said, name in meant.items()}
 
 
 def _open(

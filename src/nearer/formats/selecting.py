@@ -155,7 +155,7 @@ def selected(
     columns : mapping, optional
         What the caller says about columns: a rule about "annotator" is about the one that is named there.
     """
-    named = [_column_of(rule.column, table, columns) for rule in rules]
+    named = [column_of(rule.column, table, columns) for rule in rules]
     loaded = table.load(list(dict.fromkeys(named)))
     kept = np.ones(len(loaded.lines), dtype=bool)
     out, notes = [], []
@@ -197,7 +197,7 @@ def answers_where(answers: Answers, text: str) -> Answers:
     return replace(chosen, left_out=(*answers.left_out, *out))
 
 
-def _column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
+def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
     """Return the column that is meant: by its name, or by the role that a name like it has."""
     if table.names.count(said) == 1:
         return said
@@ -215,9 +215,7 @@ def _column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> st
                 return spelled[spelling]
     alike = get_close_matches(said, table.names, n=1)
     perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
-    raise ValueError(
-        f"{table.source} has no column {said[:60]!r} to select rows by{perhaps}; it has {listed(table.names, 12)}"
-    )
+    raise ValueError(f"{table.source} has no column {said[:60]!r}{perhaps}; it has {listed(table.names, 12)}")
 
 
 def _absent(rule: Rule, column: Column, source: str) -> list[str]:
