@@ -153,7 +153,7 @@ def test_the_program_selects_and_tells(tmp_path, capsys):
 
 
 def test_further_columns_come_with_the_answers(tmp_path):
-    table = {"anchor": "oak elm fir".split(), "near": "elm fir oak".split(), "far": "fir oak elm".split()}
+    table = {"anchor": ["oak", "elm", "fir"], "near": ["elm", "fir", "oak"], "far": ["fir", "oak", "elm"]}
     table |= {"group": ["B", "A", None], "age of person": [31, 20, 45]}
     answers = read_answers(table, also=["group", "age of person"], where="'age of person' > 25")
     assert answers.also["group"].tolist() == ["B", ""]
