@@ -63,7 +63,7 @@ def test_there_are_such_options():
     [
         ["check", "x", "--kind", "9" * 5000],
         ["9" * 5000],
-        ["check", "x", "9" * 5000],
+        ["example", "x", "9" * 5000],
         ["check", "x", "--" + "9" * 5000],
         ["fit", "x", "-o", "y", "--set", "9" * 5000],
         ["reproduce", "synthetic", "--methods", "9" * 5000],

@@ -260,7 +260,7 @@ def test_damaged_parquet_gets_a_sentence(tmp_path):
 def test_what_is_no_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         read_answers(tmp_path / "missing.csv")
-    with pytest.raises(IsADirectoryError, match="is a folder"):
+    with pytest.raises(ValueError, match="is a folder without a file of answers"):
         read_answers(tmp_path)
     with pytest.raises(ValueError, match="cannot read answers from int"):
         read_answers(3)

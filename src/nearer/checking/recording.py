@@ -29,14 +29,23 @@ def check_double(case: Case) -> CheckResult:
     counts = {"n_doubled": len(pairs)}
     if len(pairs) == 0:
         return CheckResult(counts=counts)
-    lines = case.answers.lines[pairs]
-    examples = tuple(f"lines {first} and {second}" for first, second in lines[:5])
+    examples = tuple(f"{_lines(case, first)} and {_line(case, second)}" for first, second in pairs[:5])
     title = f"{counted(len(pairs), 'answer was', 'answers were')} recorded twice"
     text = (
         "Person, question and answer are the same, and so is the response time or the trial; "
         "remove the second copies, or they count double."
     )
     return CheckResult((Finding("warning", "doubled", title, text, examples),), counts)
+
+
+def _line(case: Case, at: int) -> str:
+    """Return where an answer stands, without the word for it."""
+    return case.answers.line(at).removeprefix("line ")
+
+
+def _lines(case: Case, at: int) -> str:
+    """Return where the first of several answers stands."""
+    return case.answers.line(at).replace("line ", "lines ", 1) if case.answers.files is None else _line(case, at)
 
 
 def _same_time(case: Case) -> IntArray:
@@ -102,8 +111,8 @@ def check_blocks(case: Case) -> CheckResult:
         return CheckResult(counts=counts)
     blocks = zip(starts[found], lengths[found], lags[found], strict=True)
     examples = tuple(
-        f"lines {answers.lines[start]}-{answers.lines[start + length - 1]} again as "
-        f"{answers.lines[start + lag]}-{answers.lines[start + lag + length - 1]}"
+        f"{_lines(case, start)}-{answers.lines[start + length - 1]} again as "
+        f"{_line(case, start + lag)}-{answers.lines[start + lag + length - 1]}"
         for start, length, lag in list(blocks)[:5]
     )
     title = f"{counted(counts['n_in_blocks'], 'answer')} come again in the same order"
@@ -156,10 +165,10 @@ def _impossible_times(case: Case) -> list[Finding]:
     seconds = case.answers.seconds[np.isfinite(case.answers.seconds)]
     findings = []
     if (negative := int((seconds < 0).sum())) > 0:
-        line = case.answers.lines[np.flatnonzero(case.answers.seconds < 0)[0]]
+        line = case.answers.line(int(np.flatnonzero(case.answers.seconds < 0)[0]))
         text = "A clock was wrong, or the column is none of times; check it."
         title = f"{counted(negative, 'response time is', 'response times are')} negative"
-        findings.append(Finding("warning", "negative-times", title, text, (f"line {line}",)))
+        findings.append(Finding("warning", "negative-times", title, text, (line,)))
     if len(seconds) and np.median(seconds) > _MILLISECONDS:
         title = f"Half of the response times are over {np.median(seconds):.0f} seconds"
         text = "They look like milliseconds; divide the column by 1000, or nobody will seem too fast."

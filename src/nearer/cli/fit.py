@@ -193,14 +193,13 @@ def _line(finding: Finding) -> str:
 
 
 def _about(options: argparse.Namespace) -> dict[str, Any]:
-    import hashlib
+    from nearer.formats.file_lists import file_list
 
-    with open(options.file, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    files = file_list(options.file)
     return {
-        "title": options.title or options.file.stem,
-        "file": options.file.name,
-        "sha256": digest,
+        "title": options.title or files.title,
+        "file": files.source,
+        "sha256": files.digest(),
         "command": shlex.join(["nearer", *options.arguments]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

@@ -76,10 +76,12 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add a file of answers, and the options that say how it is to be read."""
+    """Add files of answers, and the options that say how they are to be read."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="CSV, TSV, Parquet, JSON lines or npz; one answer a row"
-    )
+        "file", type=Path, nargs="+", metavar="FILE",
+        help="CSV, TSV, Parquet, JSON lines or npz, one answer a row; or a folder, or several files, such as one for "
+        "each participant",
+    )  # fmt: skip
     add_reading(parser)
 
 
@@ -125,7 +127,7 @@ def add_selecting(parser: argparse.ArgumentParser) -> None:
 
 
 def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
-    """Return the answers in the file that the options name; ``told``: say what was noticed on the way."""
+    """Return the answers in the files that the options name; ``told``: say what was noticed on the way."""
     from nearer.formats import read_answers
     from nearer.formats.unused_columns import told_columns
 

@@ -82,9 +82,9 @@ def _refuse_new(
     about = np.unique(answers.answer_of[new[comparisons.rows].any(axis=1)])
     if len(about):
         labels = comparisons.objects[np.unique(comparisons.rows[new[comparisons.rows]])].tolist()
-        command = f"nearer place {shlex.quote(str(options.folder))} {shlex.quote(str(options.file))} -o OUT"
+        command = shlex.join(["nearer", "place", str(options.folder), *map(str, options.file), "-o", "OUT"])
         raise ValueError(
-            f"{answers.source}: {len(about)} of {counted(len(answers), 'answer')}, the first on line "
-            f"{answers.lines[about[0]]}, {'is' if len(about) == 1 else 'are'} about objects that are not on the map: "
+            f"{answers.source}: {len(about)} of {counted(len(answers), 'answer')}, the first on "
+            f"{answers.line(about[0])}, {'is' if len(about) == 1 else 'are'} about objects that are not on the map: "
             f"{listed(labels, 10)}. Put them on it first ({command}), or leave these answers out"
         )

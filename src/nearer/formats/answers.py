@@ -66,6 +66,7 @@ class BadAnswers(ValueError):
     def __init__(self, bad_rows: Sequence[BadRow], n_bad: int, remedy: str) -> None:
         self.bad_rows = tuple(bad_rows)
         self.n_bad = n_bad
+        self.remedy = remedy
         lines = [f"{n_bad} row{'s' if n_bad != 1 else ''} cannot be used:"]
         lines += [f"  {row}" for row in self.bad_rows[:_LISTED]]
         if n_bad > _LISTED:
@@ -128,6 +129,8 @@ class Answers:
     also : dict from str to ndarray of str, shape (a,)
         Further columns that were asked for, such as the group of a person, by the names that they were asked for with;
         "" where a cell is empty.
+    files : ndarray of str, shape (a,), or None
+        Name of the file of each answer, where there were several; lines are those in it.
 
     Examples
     --------
@@ -156,6 +159,7 @@ class Answers:
     unused: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     also: dict[str, NDArray[np.str_]] = field(default_factory=dict)
+    files: NDArray[np.str_] | None = None
 
     def __getitem__(self, index: Any) -> Answers:
         """Return some of the answers, about the same objects.
@@ -172,7 +176,7 @@ class Answers:
         rows = chosen[self.answer_of]
         per_answer: dict[str, Any] = {
             name: None if (of := getattr(self, name)) is None else of[chosen]
-            for name in ("lines", "annotators", "seconds", "confidences", "places")
+            for name in ("lines", "annotators", "seconds", "confidences", "places", "files")
         }
         number = np.cumsum(chosen) - 1
         return replace(
@@ -205,6 +209,15 @@ class Answers:
         from nearer.formats.selecting import answers_where
 
         return answers_where(self, rule)
+
+    def line(self, at: int) -> str:
+        """Return where an answer stands, for a message: its line, or file and line where there are several files."""
+        return f"line {self.lines[at]}" if self.files is None else f"{self.files[at]}:{self.lines[at]}"
+
+    @property
+    def n_files(self) -> int:
+        """How many files the answers come from."""
+        return 1 if self.files is None else len(set(self.files.tolist()))
 
     @property
     def trial_of(self) -> NDArray[np.intp]:

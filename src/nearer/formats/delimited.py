@@ -37,6 +37,10 @@ _DELIMITERS = (",", ";", "\t", "|")
 _BLOCK_ROWS = 50_000
 
 
+class NoRows(ValueError):
+    """A file that holds no table, or a header alone."""
+
+
 def wrong_width(source: str, line: int, n_cells: int, width: int) -> BadRow:
     """Return what to say of a row with too few or too many cells."""
     return BadRow(source, line, f"has {n_cells} cell{'s' if n_cells != 1 else ''} where the header has {width}")
@@ -253,14 +257,14 @@ def _header(data: bytes, delimiter: str, source: str) -> tuple[list[str], int]:
     try:
         line, names = next(rows)
     except StopIteration:
-        raise ValueError(f"{source} is empty; save the answers as CSV with a line of column names") from None
+        raise NoRows(f"{source} is empty; save the answers as CSV with a line of column names") from None
     names = [name.strip() or f"column {position}" for position, name in enumerate(names, 1)]
     while len(names) > 1 and names[-1] == f"column {len(names)}":
         names.pop()  # delimiters at the end of every line
     try:
         after, _ = next(rows)
     except StopIteration:
-        raise ValueError(f"{source} has a header ({', '.join(names)[:200]}) and no rows below it") from None
+        raise NoRows(f"{source} has a header ({', '.join(names)[:200]}) and no rows below it") from None
     return names, after if line == 1 else 0
 
 

@@ -19,6 +19,7 @@ from nearer.formats.answer_codes import Coding
 from nearer.formats.answers import KINDS, Answers, Kind
 from nearer.formats.faults import Faults, gather_bad
 from nearer.formats.layouts import LAYOUTS, NEAR_FAR, Found, Roles
+from nearer.formats.many import kept_apart
 from nearer.formats.numbers import in_proportion, read_numbers
 from nearer.formats.objects import spread
 from nearer.formats.questions import Asked, Question, read_question
@@ -57,6 +58,12 @@ def read_native(
     if table.delimited:
         loaded = replace(loaded, columns={name: restored(column) for name, column in loaded.columns.items()})
     kind = _kind(loaded, kind, table.source)
+    numbered = {
+        name: kept_apart(loaded.columns[name], loaded.lines)
+        for name in ("nearer_answer", "trial")
+        if name in loaded.columns
+    }
+    loaded = replace(loaded, columns=loaded.columns | numbered)
     loaded, unmentioned = _without_objects(loaded, layout.roles)
     faults = Faults(len(loaded.lines))
     if len(loaded.lines) == 0:

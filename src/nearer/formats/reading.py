@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,19 +14,19 @@ from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.delimited import delimited_table, without_preamble
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
+from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
-from nearer.formats.frames import frame_table, parquet_table
-from nearer.formats.json_records import json_table
 from nearer.formats.layouts import TWO, Found
-from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
+from nearer.formats.many import Asked as AskedOfFiles
+from nearer.formats.many import join_files, kept_apart
+from nearer.formats.opening import Opened, open_table
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
 from nearer.formats.questions import Asked, Question, read_question
-from nearer.formats.selecting import column_of, rules_from, selected
+from nearer.formats.selecting import Rule, column_of, rules_from, selected
 from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
-from nearer.formats.text import as_utf8, read_bytes, restored
+from nearer.formats.text import restored
 from nearer.formats.unused_columns import no_objects, told, with_columns
 from nearer.formats.whole_numbers import with_whole_numbers
 
@@ -36,7 +34,6 @@ Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
 _FEW = 5  # answers in which anchors and options may well differ by chance
 _ENOUGH = 20  # answers in which columns that hold the same objects share some
-_BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
 
 
 def read_answers(
@@ -54,13 +51,14 @@ def read_answers(
     where: str | Iterable[str] | None = None,
     also: Iterable[str] = (),
 ) -> Answers:
-    """Read what people answered, from a file or a table.
+    """Read what people answered, from a file, many files or a table.
 
     Parameters
     ----------
-    source : path, data frame or dict of columns
+    source : path, sequence of paths, data frame or dict of columns
         CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz or
-        npy; a frame of pandas, polars or pyarrow.
+        npy; a frame of pandas, polars or pyarrow. A folder, a pattern such as ``"data/*.csv"`` and several paths mean
+        many files, which are read as one table; where no column says who answered, the name of each file does.
     kind : str, optional
         How people were asked; found from the columns if left out.
 
@@ -133,22 +131,43 @@ def read_answers(
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     notes: list[str] = []
-    table, names, own_kind = _open(source, kind, preset, notes)
-    out: tuple[LeftOut, ...] = ()
-    if rules := rules_from(keep, exclude, where):
-        table, out, noticed = selected(table, rules, columns)
-        notes += noticed
-    if native.is_native(table) and columns is None and preset in (None, "cblearn"):
-        answers = native.read_native(table, names, own_kind, skip_bad, notes, weight_by_confidence)
-        if kind not in (None, answers.kind):
-            raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {kind!r}")
-    else:
-        options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
-        answers = _read(table, names, options, notes)
-    answers = replace(answers, left_out=out, also=_also(table, also, columns, answers.lines))
+    joined = None
+    if is_files(source):
+        files = file_list(source)
+        notes += files.notes
+        source = files.paths[0]
+        if len(files.paths) > 1:
+            joined = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad), notes)
+    opened = open_table(source, kind, notes) if joined is None else joined.opened
+    options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
+    try:
+        answers = _read_some(opened, options, rules_from(keep, exclude, where), also, notes)
+    except ValueError as error:
+        if joined is None:
+            raise
+        raise joined.error(error) from error
+    answers = answers if joined is None else joined.apart(answers)
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers
+
+
+def _read_some(
+    opened: Opened, options: _Options, rules: tuple[Rule, ...], also: Iterable[str], notes: list[str]
+) -> Answers:
+    """Return the answers in the rows of a table that rules keep, with further columns."""
+    table, names, own_kind = opened
+    out: tuple[LeftOut, ...] = ()
+    if rules:
+        table, out, noticed = selected(table, rules, options.columns)
+        notes += noticed
+    if native.is_native(table) and options.columns is None and options.preset in (None, "cblearn"):
+        answers = native.read_native(table, names, own_kind, options.skip_bad, notes, options.weight_by_confidence)
+        if options.kind not in (None, answers.kind):
+            raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
+    else:
+        answers = _read(table, names, options, notes)
+    return replace(answers, left_out=out, also=_also(table, also, options.columns, answers.lines))
 
 
 def _also(
@@ -161,47 +180,6 @@ def _also(
     loaded = table.load(list(dict.fromkeys(meant.values())))
     rows = np.searchsorted(loaded.lines, lines)
     return {said: loaded.columns[name].mapped(str, "", object)[rows].astype(np.str_) for said, name in meant.items()}
-
-
-def _open(
-    source: Any, kind: str | None, preset: str | None, notes: list[str]
-) -> tuple[Table, list[Any] | None, str | None]:
-    """Return the table, the labels that its integers stand for, and the kind that an npz file says it holds."""
-    if not isinstance(source, str | PathLike):
-        return frame_table(source), None, None
-    path = Path(source)
-    name = path.name or str(path)
-    data = read_bytes(path)
-    if data[:4] == b"PAR1":
-        return parquet_table(data, name), None, None
-    if is_npz(data):
-        arrays = read_arrays(data, name)
-        own = str(arrays["nearer_kind"]) if "nearer_kind" in arrays else None
-        by_name, labels = columns_of(arrays, kind, name)
-        if not by_name:
-            raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
-        table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays))
-        return table, _distinct(labels, name, notes), own
-    data = without_preamble(as_utf8(data, name, notes), name, notes)
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
-    if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
-        return json_table(data, name), None, None
-    table = delimited_table(data, name)
-    if len(data) > _BEGINNING:
-        beginning = data[: data.rfind(b"\n", 0, _BEGINNING) + 1]
-        table = replace(table, peek=lambda wanted: delimited_table(beginning, name).load(wanted))
-    return table, None, None
-
-
-def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> list[Any] | None:
-    if labels is None:
-        return None
-    listed: list[Any] = labels.tolist()
-    if len(set(listed)) < len(listed) or labels.dtype.kind not in "iuU":
-        notes.append(f"{source}: the names of the objects are not distinct, so that objects keep their numbers")
-        return None
-    return listed
 
 
 @dataclass(frozen=True)
@@ -302,6 +280,8 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
         loaded = passed_over(loaded, found, reading, own, table.source, told_now)
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
         if not new:
+            apart = {name: kept_apart(loaded.columns[name], loaded.lines) for name in found.roles.get("trial", ())}
+            loaded = replace(loaded, columns=loaded.columns | apart)
             for name, (_, why) in prompts.items():
                 notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
             notes += [f"{table.source}: column {name!r} is empty and was not used" for name in empty]

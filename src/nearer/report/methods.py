@@ -133,7 +133,8 @@ def _level(results: Results) -> str:
 def settings(results: Results) -> Content:
     """Show the settings, the versions and the command that repeats the map exactly."""
     later = (results["placed"] or {}).get("commands") or []
-    files, commands = ("files", "commands") if later else ("file", "command")
+    many = later or ((results["source"] or {}).get("n_files") or 1) > 1
+    files, commands = "files" if many else "file", "commands" if later else "command"
     repeat = f"The same {files}, versions, seed and {commands} give the same map."
     chosen = results["settings"] or {}
     lists = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,14 @@ RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
 FILES = (MAP, RESULTS, LOG, "model.json", "model.npz", "report.html", *FIGURES)
 
 
-def refuse_input(file: Path, folder: Path) -> None:
-    """Refuse to write over the answers that a run is to read."""
-    if any((folder / name).resolve() == file.resolve() for name in FILES):
-        raise ValueError(f"{file} would be written over by the results; choose another folder with --out")
+def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
+    """Refuse to write over the answers that a run is to read, or beside many files that it would be read among."""
+    results = {(folder / name).resolve() for name in FILES}
+    for file in [files] if isinstance(files, Path) else files:
+        if file.resolve() in results:
+            raise ValueError(f"{file} would be written over by the results; choose another folder with --out")
+        if file.is_dir() and file.resolve() == folder.resolve():
+            raise ValueError(f"{file} is the folder of the answers; choose another folder for the results with --out")
 
 
 def begin_study(study: Study, folder: Path, about: Mapping[str, Any]) -> None:

@@ -107,6 +107,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
             "n_bad": answers.n_bad,
             "n_undecided": answers.n_undecided,
             "left_out": [left._asdict() for left in answers.left_out],
+            "n_files": answers.n_files,
         },
         "summary": {
             name: getattr(summary, name)

@@ -54,7 +54,7 @@ SCHEMA: dict[str, Check] = {
             {},
             {"file": string, "sha256": string, "kind": string}
             | {"left_out": list_of(record({"n_rows": whole(), "where": string}))}
-            | dict.fromkeys(("n_answers", "n_bad", "n_undecided"), whole()),
+            | dict.fromkeys(("n_answers", "n_bad", "n_undecided", "n_files"), whole()),
         )
     ),
     "summary": maybe(

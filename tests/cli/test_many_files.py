@@ -1,0 +1,71 @@
+"""Commands on a folder of files, one for each participant."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nearer.cli.main import main
+
+QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Four people, a file each, with answers by places on a line."""
+    folder = tmp_path_factory.mktemp("study") / "data"
+    folder.mkdir()
+    rng = np.random.default_rng(3)
+    for person in range(4):
+        lines = ["anchor,left,right,answer"]
+        for _ in range(40):
+            a, b, c = rng.permutation(7)[:3]
+            lines.append(f"o{a},o{b},o{c},{'left' if abs(a - b) <= abs(a - c) else 'right'}")
+        (folder / f"p{person}.csv").write_text("\n".join(lines))
+    (folder / "README.md").write_text("a study")
+    return folder
+
+
+def run(command, capsys):
+    status = main(list(map(str, command)))
+    return status, *capsys.readouterr()
+
+
+def test_a_folder_is_fitted_and_told(data, tmp_path, capsys):
+    status, out, err = run(["fit", data, "-o", tmp_path / "map", *QUICK, "--json"], capsys)
+    assert status == 0
+    assert json.loads(out)["n_answers"] == 160
+    assert "each file is a person by name" in err
+    assert "README.md" in err
+    results = json.loads((tmp_path / "map" / "results.json").read_text())
+    assert results["title"] == "data"
+    assert results["source"]["file"] == "4 files in data"
+    assert results["source"]["n_files"] == 4
+    assert len(results["source"]["sha256"]) == 64
+    assert "4 files in data (sha256" in (tmp_path / "map" / "log.txt").read_text()
+    assert results["summary"]["n_annotators"] == 4
+    assert run(["report", tmp_path / "map"], capsys)[0] == 0
+    page = (tmp_path / "map" / "report.html").read_text()
+    assert "4 files in data" in page
+    assert "The same files, versions" in page
+    files = sorted(data.glob("*.csv"))
+    assert run(["fit", *files, "-o", tmp_path / "again", *QUICK], capsys)[0] == 0
+    assert (tmp_path / "again" / "embedding.csv").read_bytes() == (tmp_path / "map" / "embedding.csv").read_bytes()
+    status, out, _ = run(["score", tmp_path / "map", *files[:2], "--json"], capsys)
+    assert status == 0
+    assert json.loads(out)["n_answers"] == 80
+
+
+def test_check_takes_a_pattern_and_leaves_out_a_person(data, capsys):
+    status, out, _ = run(["check", data / "p*.csv", "--exclude", "person=p2", "--json"], capsys)
+    found = json.loads(out)
+    assert status == 0
+    assert found["file"] == "4 files in data"
+    assert found["left_out"] == [{"n_rows": 40, "where": "person is 'p2'"}]
+    assert any("each file is a person" in finding["title"] for finding in found["findings"])
+
+
+def test_results_do_not_go_among_the_answers(data, capsys):
+    status, _, err = run(["fit", data, "-o", data, *QUICK], capsys)
+    assert status == 2
+    assert "is the folder of the answers" in err
