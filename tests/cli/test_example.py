@@ -54,3 +54,12 @@ def test_a_file_in_place_of_the_folder_ends_with_a_sentence(tmp_path, capsys):
     assert (status, out) == (2, "")
     assert err.startswith("nearer: ")
     assert "cannot be used" in err
+
+
+def test_a_messy_folder_and_what_to_do_with_it(tmp_path, capsys):
+    status, out, err = run(["example", tmp_path, "--lab", "--json"], capsys)
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert len(list((tmp_path / "data").iterdir())) == 43
+    assert [shlex.split(step)[1] for step in found["next"]] == ["check", "fit", "compare", "report"]
+    assert run(["example", tmp_path, "--lab"], capsys)[0] == 2

@@ -195,15 +195,15 @@ def study_rows(seed: int = _SEED) -> list[Row]:
     rng = stream(seed, "triplets")
     catch = [tuple(sorted(map(list(INSTRUMENTS).index, question))) for question in CATCH]
     others = [question for question in combinations(range(len(INSTRUMENTS)), 3) if question not in catch]
-    drawn = _shuffled(others, rng)
+    drawn = shuffled(others, rng)
     shared, own = drawn[:_SHARED], iter(drawn[_SHARED:])
     rows: list[Row] = []
-    for number, person in enumerate(_people(1, _N_PEOPLE, stream(seed, "answers"))):
+    for number, person in enumerate(people(1, _N_PEOPLE, stream(seed, "answers"))):
         first = number * _N_SHARED % _SHARED
-        asked = [(question, 1) for question in _shuffled(catch, rng)[:_N_CATCH]]
+        asked = [(question, 1) for question in shuffled(catch, rng)[:_N_CATCH]]
         asked += [(question, 0) for question in shared[first : first + _N_SHARED]]
         asked += [(question, 0) for question in islice(own, _N_OWN)]
-        rows += person.answer(_shuffled(asked, rng), INSTRUMENTS, rng)
+        rows += person.answer(shuffled(asked, rng), INSTRUMENTS, rng)
     return rows
 
 
@@ -214,43 +214,50 @@ def later_rows(seed: int = _SEED) -> tuple[list[Row], list[Row]]:
     pairs = list(combinations(range(known), 2))
     new: list[Row] = []
     placed: list[Row] = []
-    for person in _people(_N_PEOPLE + 1, _N_LATER, rng):
-        triples = _shuffled(list(combinations(range(known), 3)), rng)[:_N_NEW]
+    for person in people(_N_PEOPLE + 1, _N_LATER, rng):
+        triples = shuffled(list(combinations(range(known), 3)), rng)[:_N_NEW]
         new += person.answer([(triple, 0) for triple in triples], everything, rng)
-        about = _shuffled(pairs, rng)[:_N_PLACED]
+        about = shuffled(pairs, rng)[:_N_PLACED]
         placed += person.answer([((*pair, known), 0) for pair in about], everything, rng)
     return new, placed
 
 
 @dataclass(frozen=True)
-class _Person:
-    """Somebody who answers: how sharply they tell distances apart, and how slow they are."""
+class Person:
+    """Somebody who answers: how sharply they tell distances apart, how slow they are, and whether they look at all."""
 
     name: str
     group: str
     sharpness: float
     slowness: float
+    careless: bool = False
 
     def answer(
         self, questions: Sequence[Question], instruments: dict[str, Instrument], rng: np.random.Generator
     ) -> Iterator[Row]:
         """Return a row for each question."""
-        names, points = list(instruments), places(self.group, instruments)
+        for row in self.choices(questions, list(instruments), places(self.group, instruments), rng):
+            yield self.name, self.group, *row
+
+    def choices(
+        self, questions: Sequence[Question], names: Sequence[str], points: NDArray[np.float64], rng: np.random.Generator
+    ) -> Iterator[Row]:
+        """Return for each question its number, what was shown and named, the time, and whether it is a catch one."""
         for trial, (question, catch) in enumerate(questions, start=1):
-            shown = _shuffled(question, rng)
+            shown = shuffled(question, rng)
             chances = self._chances(points[shown])
             luck, tired, unsure = rng.random(3)
             odd = names[shown[min(int(np.searchsorted(np.cumsum(chances), luck)), 2)]]
-            if self.name != CARELESS and chances.max() < 0.5 and unsure < 0.1:
+            if not self.careless and chances.max() < 0.5 and unsure < 0.1:
                 odd = UNDECIDED
             hard = float(entr(chances).sum() / np.log(3))
-            seconds = _FAST if self.name == CARELESS else _SECONDS * self.slowness * np.exp(0.6 * hard)
+            seconds = _FAST if self.careless else _SECONDS * self.slowness * np.exp(0.6 * hard)
             rt = round(1000 * seconds * float(np.exp(_SPREAD * ndtri(tired))))
-            yield self.name, self.group, trial, *(names[each] for each in shown), odd, rt, catch
+            yield trial, *(names[each] for each in shown), odd, rt, catch
 
     def _chances(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how likely each of three is to be called odd."""
-        if self.name == CARELESS:
+        if self.careless:
             return np.full(3, 1 / 3)
         others = points[[1, 2, 0]] - points[[2, 0, 1]]
         together = (_ALPHA + (others**2).sum(axis=1)) ** -self.sharpness
@@ -258,13 +265,21 @@ class _Person:
         return chances
 
 
-def _people(first: int, number: int, rng: np.random.Generator) -> Iterator[_Person]:
+def people(
+    first: int,
+    number: int,
+    rng: np.random.Generator,
+    careless: Sequence[str] = (CARELESS,),
+    groups: Sequence[str] = GROUPS,
+) -> Iterator[Person]:
+    """Return people of two groups by turns, who differ in how sharp and how slow they are."""
     for person in range(first, first + number):
         sharpness, slowness = ndtri(rng.random(2))
-        group = GROUPS[(person + 1) % 2]
-        yield _Person(f"p{person:02}", group, _BETA * np.exp(0.15 * sharpness), np.exp(0.2 * slowness))
+        name, group = f"p{person:02}", groups[(person + 1) % 2]
+        yield Person(name, group, _BETA * np.exp(0.15 * sharpness), np.exp(0.2 * slowness), name in careless)
 
 
-def _shuffled(values: Sequence[T], rng: np.random.Generator) -> list[T]:
+def shuffled(values: Sequence[T], rng: np.random.Generator) -> list[T]:
+    """Return values in random order."""
     # Not Generator.permutation: its numbers may change from one version of NumPy to the next.
     return [values[place] for place in np.argsort(rng.random(len(values)), kind="stable").tolist()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -57,13 +57,17 @@ def write_example(folder: str | PathLike[str]) -> list[str]:
     ...     write_example(folder)
     ['answers.csv', 'attributes.csv', 'new-answers.csv', 'new-object.csv', 'README.txt']
     """
-    files, at = example_files(), Path(folder)
+    return write_files({name: text.encode() for name, text in example_files().items()}, Path(folder))
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> list[str]:
+    """Write files, and return their names; one that is there already is an error."""
     for name in files:
-        if (at / name).exists():
-            raise ValueError(f"{at / name} is there already, and nothing is written over; name another folder")
-    at.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (at / name).write_text(text, encoding="utf-8", newline="")
+        if (folder / name).exists():
+            raise ValueError(f"{folder / name} is there already, and nothing is written over; name another folder")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
     return list(files)
 
 
@@ -73,17 +77,18 @@ def example_files() -> dict[str, str]:
     attributes = [(name, each.family, each.size_cm) for name, each in (INSTRUMENTS | LATER).items()]
     catch = "\n".join(f"    {first}, {second}, {odd}: {odd}" for first, second, odd in CATCH)
     return {
-        "answers.csv": _csv(COLUMNS, study_rows()),
-        "attributes.csv": _csv(("object", "family", "size_cm"), attributes),
-        "new-answers.csv": _csv(COLUMNS, new),
-        "new-object.csv": _csv(COLUMNS, placed),
+        "answers.csv": csv_text(COLUMNS, study_rows()),
+        "attributes.csv": csv_text(("object", "family", "size_cm"), attributes),
+        "new-answers.csv": csv_text(COLUMNS, new),
+        "new-object.csv": csv_text(COLUMNS, placed),
         "README.txt": _README.format(catch=catch),
     }
 
 
-def _csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]], delimiter: str = ",", end: str = "\n") -> str:
+    """Return a table as text."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=end)
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()

@@ -1,0 +1,145 @@
+"""A study as a lab has it on the disk: a file for each of 40 participants, and none of it tidy.
+
+Who answered, and how, is simulated as in `nearer.datasets.example`. There are two groups. *Novices* see the instruments
+where the musicians of that study do. For *experts* every third instrument lies elsewhere, half of the spread away in a
+direction of its own; the spread is the root mean square distance of the instruments from their mean.
+
+Everybody answers 4 practice questions, which nobody is careful about, 60 questions of the study and 6 catch questions,
+whose right answer is written beside them. The person stands in the name of the file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.randomness import stream
+from nearer.datasets.example import CATCH, INSTRUMENTS, Person, Question, Row, people, places, shuffled
+from nearer.datasets.example_files import csv_text, write_files
+
+GROUPS = ("novice", "expert")
+GUESSING = ("p13", "p28")
+TEST = "TEST"
+COLUMNS = ("group", "block", "trial", "item1", "item2", "item3", "odd", "rt", "catch")
+_SEED = 40
+_N_PEOPLE, _N_PRACTICE, _N_MAIN, _N_CATCH = 40, 4, 60, 6
+_MARK, _SEMICOLON, _TURNED, _WINDOWS = ("p05", "p17"), ("p09", "p22"), ("p12", "p30"), ("p02", "p36")
+_EMPTY = "p41"
+_GOLDEN = np.pi * (3 - 5**0.5)  # radians between directions that never repeat
+_README = f"""\
+A study as it lies on a lab's disk. All of it is simulated; no person was asked.
+
+data/             a file for each participant: which of three musical instruments is the odd one out?
+attributes.csv    what is known about the instruments: family and size
+
+Columns of the answers
+
+group                 novice or expert
+block                 practice or main
+trial                 number of the question
+item1, item2, item3   the instruments shown, from left to right
+odd                   the one that was named, or "can't tell"
+rt                    response time in milliseconds
+catch                 the right answer of a catch question; empty for all others
+
+What is planted
+
+- The person stands in the name of the file alone.
+- Excel has been at some files: {", ".join(_SEMICOLON)} have semicolons, {", ".join(_MARK)} begin with a byte order
+  mark, {", ".join(_WINDOWS)} have line ends of Windows, {", ".join(_TURNED)} another order of columns.
+- {TEST}.csv is somebody of the lab trying the program out. {_EMPTY}.csv is empty.
+- {" and ".join(GUESSING)} guess, at once.
+- Nobody is careful in the practice block.
+- Experts see eight of the 24 instruments half of the spread away from where novices see them:
+  {", ".join(list(INSTRUMENTS)[1:13:3])},
+  {", ".join(list(INSTRUMENTS)[13::3])}.
+"""
+
+
+def lab_positions() -> dict[str, NDArray[np.float64]]:
+    """Return where each group sees the instruments, (24, 2), by group.
+
+    Examples
+    --------
+    >>> at = lab_positions()
+    >>> moved = np.linalg.norm(at["expert"] - at["novice"], axis=1)
+    >>> int((moved > 0).sum()), bool(np.isclose(moved.max(), 0.5 * np.sqrt(at["novice"].var(axis=0).sum())))
+    (8, True)
+    """
+    usual = places("musician", INSTRUMENTS)
+    spread = np.sqrt(usual.var(axis=0).sum())
+    moved = usual.copy()
+    angles = _GOLDEN * np.arange(len(usual[1::3]))
+    moved[1::3] += 0.5 * spread * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return dict(zip(GROUPS, (usual, moved), strict=True))
+
+
+def write_lab(folder: str | PathLike[str]) -> list[str]:
+    """Write the messy study into a folder, and return the names of the files.
+
+    Nothing is written over: a file that is there already is an error.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     files = write_lab(folder)
+    >>> len(files), files[:2], files[-3:]
+    (44, ['data/p01.csv', 'data/p02.csv'], ['data/p41.csv', 'data/README.txt', 'attributes.csv'])
+    """
+    return write_files(lab_files(), Path(folder))
+
+
+def lab_files(seed: int = _SEED) -> dict[str, bytes]:
+    """Return the contents of the files by their names."""
+    files = {f"data/{name}.csv": _written(name, rows) for name, rows in lab_rows(seed).items()}
+    attributes = [(name, each.family, each.size_cm) for name, each in INSTRUMENTS.items()]
+    table = csv_text(("object", "family", "size_cm"), attributes)
+    return files | {f"data/{_EMPTY}.csv": b"", "data/README.txt": _README.encode(), "attributes.csv": table.encode()}
+
+
+def lab_rows(seed: int = _SEED) -> dict[str, list[Row]]:
+    """Return the rows of each file, with the columns COLUMNS, by who answered."""
+    rng, names, positions = stream(seed, "triplets"), list(INSTRUMENTS), lab_positions()
+    catch = [tuple(sorted(map(names.index, question))) for question in CATCH]
+    others = [question for question in combinations(range(len(names)), 3) if question not in catch]
+    rows = {}
+    everybody = [*people(1, _N_PEOPLE, stream(seed, "answers"), GUESSING, GROUPS), Person(TEST, GROUPS[1], 1, 1, True)]
+    for person in everybody:
+        asked: list[Question] = [(question, 0) for question in shuffled(others, rng)[: _N_PRACTICE + _N_MAIN]]
+        practice, main = asked[:_N_PRACTICE], asked[_N_PRACTICE:]
+        main += [(question, 1) for question in shuffled(catch, rng)[:_N_CATCH]]
+        hasty = Person(person.name, person.group, person.sharpness / 4, person.slowness)
+        points = positions[person.group]
+        done: list[Row] = []
+        for block, who, questions in (("practice", hasty, practice), ("main", person, shuffled(main, rng))):
+            some = questions[:6] if person.name == TEST else questions
+            done += _block(block, who.choices(some, names, points, rng), len(done))
+        rows[person.name] = [(person.group, *row) for row in done]
+    return rows
+
+
+def _block(block: str, choices: Iterable[Row], before: int) -> list[Row]:
+    """Return the rows of a block, numbered on from those before, with the right answers of catch questions."""
+    right = {frozenset(question): question[2] for question in CATCH}
+    rows: list[Row] = []
+    for trial, *shown, odd, rt, catch in choices:
+        expected = right[frozenset(map(str, shown))] if catch else ""
+        rows.append((block, int(trial) + before, *shown, odd, rt, expected))
+    return rows
+
+
+def _written(name: str, rows: list[Row]) -> bytes:
+    """Return a file of one person, as one program or another has left it."""
+    columns = list(range(len(COLUMNS)))
+    if name in _TURNED:
+        columns = [2, 1, 8, 6, 3, 4, 5, 7, 0]
+    table = [[row[at] for at in columns] for row in rows]
+    header = [COLUMNS[at] for at in columns]
+    text = csv_text(header, table, ";" if name in _SEMICOLON else ",", "\r\n" if name in _WINDOWS else "\n")
+    return text.encode("utf-8-sig" if name in _MARK else "utf-8")
