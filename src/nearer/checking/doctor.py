@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm import tqdm
 
 from nearer.checking.case import Case, Check
+from nearer.checking.catches import check_catches
 from nearer.checking.coins import check_chance
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
@@ -49,6 +50,7 @@ CHECKS: tuple[Check, ...] = (
     check_places,
     check_runs,
     check_speed,
+    check_catches,
     check_chance,
     check_ceiling,
     check_rule,

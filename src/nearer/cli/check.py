@@ -35,8 +35,10 @@ def run(options: argparse.Namespace) -> int:
         "unused": list(answers.unused), "worst": findings.worst, "findings": findings.as_dicts(),
         "counts": dict(findings.counts), "bad_rows": [str(row) for row in answers.bad_rows],
         "left_out": [left._asdict() for left in answers.left_out],
+        "catches": None if answers.catches is None else answers.catches._asdict(),
     }  # fmt: skip
+    catches = None if answers.catches is None else str(answers.catches)
     heading, *rest = str(findings).split("\n\n")
-    heading = "\n".join(filter(None, [heading, told_columns(answers), *map(str, answers.left_out)]))
+    heading = "\n".join(filter(None, [heading, told_columns(answers), *map(str, answers.left_out), catches]))
     say(options, "\n\n".join([heading, *rest]), figures)
     return 1 if findings.worst == "error" else 0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.values import column_values, pairs, rule, seed
+from nearer.cli.values import column_values, pairs, rule, seed, word
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
@@ -124,6 +124,11 @@ def add_selecting(parser: argparse.ArgumentParser) -> None:
         "--where", type=rule, action="append", default=[], metavar="RULE",
         help="only rows that follow a rule, such as 'rt > 0.2'; values as the file has them",
     )  # fmt: skip
+    group.add_argument(
+        "--catch", type=word, default=None, metavar="COLUMN",
+        help="the column that marks catch questions, by their right answers or by yes and no; they are no part of the "
+        "map, and tell who does not look",
+    )  # fmt: skip
 
 
 def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
@@ -145,9 +150,12 @@ def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
             keep=_together(options.keep),
             exclude=_together([*options.exclude, *map(_people_in, options.exclude_from)]),
             where=options.where,
+            catch=options.catch,
         )
     if told and answers.left_out:
         sys.stderr.write("".join(f"nearer: {left}\n" for left in answers.left_out))
+    if told and answers.catches:
+        sys.stderr.write(f"nearer: {answers.catches}\n")
     read = told_columns(answers)
     unexpected = read is not None and (answers.unused or " = " in read)
     for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():

@@ -4,8 +4,8 @@
 `write_answers` writes files that it reads back, and those of Salmon, jsPsych and cblearn.
 """
 
-from nearer.formats.answers import Answers, BadAnswers, BadRow, Kind
+from nearer.formats.answers import Answers, BadAnswers, BadRow, Catches, Kind
 from nearer.formats.reading import read_answers
 from nearer.formats.writing import write_answers
 
-__all__ = ["Answers", "BadAnswers", "BadRow", "Kind", "read_answers", "write_answers"]
+__all__ = ["Answers", "BadAnswers", "BadRow", "Catches", "Kind", "read_answers", "write_answers"]

@@ -90,6 +90,37 @@ class LeftOut(NamedTuple):
         return f"{counted(self.n_rows, 'row')} left out where {self.where}"
 
 
+class Catches(NamedTuple):
+    """How people did on catch questions, which are asked to see who looks.
+
+    Attributes
+    ----------
+    column : str
+        The column that says which questions they are.
+    by : {"expected", "majority"}
+        Whether that column holds the right answers, or what most people said is right.
+    people : tuple of str
+        Who was asked; one "" where nobody knows who answered.
+    n_asked, n_right : tuple of int
+        Catch questions of each, and right answers among them.
+
+    Examples
+    --------
+    >>> str(Catches("catch", "expected", ("p1", "p2"), (4, 4), (4, 1)))
+    'catch questions (column catch): 5 of 8 answers right'
+    """
+
+    column: str
+    by: Literal["expected", "majority"]
+    people: tuple[str, ...]
+    n_asked: tuple[int, ...]
+    n_right: tuple[int, ...]
+
+    def __str__(self) -> str:
+        right, asked = sum(self.n_right), sum(self.n_asked)
+        return f"catch questions (column {self.column}): {right} of {counted(asked, 'answer')} right"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers:
     """Answers of people, and the comparisons that follow from them.
@@ -129,6 +160,8 @@ class Answers:
     also : dict from str to ndarray of str, shape (a,)
         Further columns that were asked for, such as the group of a person, by the names that they were asked for with;
         "" where a cell is empty.
+    catches : Catches or None
+        How people did on catch questions, which are not among the answers.
     files : ndarray of str, shape (a,), or None
         Name of the file of each answer, where there were several; lines are those in it.
 
@@ -159,6 +192,7 @@ class Answers:
     unused: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     also: dict[str, NDArray[np.str_]] = field(default_factory=dict)
+    catches: Catches | None = None
     files: NDArray[np.str_] | None = None
 
     def __getitem__(self, index: Any) -> Answers:

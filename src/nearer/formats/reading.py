@@ -14,6 +14,7 @@ from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
+from nearer.formats.catching import without_catches
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
@@ -50,6 +51,7 @@ def read_answers(
     exclude: Mapping[str, Any] | None = None,
     where: str | Iterable[str] | None = None,
     also: Iterable[str] = (),
+    catch: str | None = None,
 ) -> Answers:
     """Read what people answered, from a file, many files or a table.
 
@@ -96,6 +98,10 @@ def read_answers(
         Rules that rows must follow, such as ``"rt > 0.2 and block != practice"``; values as the table has them.
     also : sequence of str
         Further columns to keep with the answers, as ``answers.also["group"]``.
+    catch : str, optional
+        The column that says which questions are catch questions: it holds their right answers and is empty elsewhere,
+        or yes and no, where what most people said to the same question is right. They are left out, and
+        ``answers.catches`` says how people did.
 
     Returns
     -------
@@ -141,7 +147,7 @@ def read_answers(
     opened = open_table(source, kind, notes) if joined is None else joined.opened
     options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
     try:
-        answers = _read_some(opened, options, rules_from(keep, exclude, where), also, notes)
+        answers = _read_some(opened, options, rules_from(keep, exclude, where), also, catch, notes)
     except ValueError as error:
         if joined is None:
             raise
@@ -153,7 +159,12 @@ def read_answers(
 
 
 def _read_some(
-    opened: Opened, options: _Options, rules: tuple[Rule, ...], also: Iterable[str], notes: list[str]
+    opened: Opened,
+    options: _Options,
+    rules: tuple[Rule, ...],
+    also: Iterable[str],
+    catch: str | None,
+    notes: list[str],
 ) -> Answers:
     """Return the answers in the rows of a table that rules keep, with further columns."""
     table, names, own_kind = opened
@@ -167,7 +178,10 @@ def _read_some(
             raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
     else:
         answers = _read(table, names, options, notes)
-    return replace(answers, left_out=out, also=_also(table, also, options.columns, answers.lines))
+    answers = replace(answers, left_out=out, also=_also(table, also, options.columns, answers.lines))
+    if catch is None:
+        return answers
+    return without_catches(answers, table, catch, options.columns, lambda other: _read(other, names, options, []))
 
 
 def _also(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearer.common.words import counted, figure, interval, level_of
+from nearer.common.words import counted, figure, interval, level_of, percent
 from nearer.report.sections import Content, Results, called_for, evidence_of, sentences
 from nearer.report.wording import basis, map_error, method_name, n_fitted, setting_name, setting_value
 
@@ -20,7 +20,14 @@ def methods(results: Results) -> Content | None:
     """
     if not (results["settings"] or {}).get("method"):
         return None
-    made = (_data(results), _at_chance(results), _map(results), _weighed(results), _dimension(results))
+    made = (
+        _data(results),
+        _catches(results),
+        _at_chance(results),
+        _map(results),
+        _weighed(results),
+        _dimension(results),
+    )
     judged = (_error(results), _distances(results), _regions(results), _placed(results))
     advice = "To start from; look through it before it goes into a paper."
     return {"paragraphs": [advice], "id": "methods", "lines": sentences(*made, *judged).split("\n")}
@@ -39,6 +46,20 @@ def _data(results: Results) -> str:
         return f"The map rests on {basis(results)}{kind}{without}."
     was = "was" if answers == 1 else "were"
     return f"The {basis(results)}{kind} {was} read as {counted(comparisons, 'comparison')} of distances{without}."
+
+
+def _catches(results: Results) -> str:
+    """Say how people did on catch questions."""
+    found = (results["source"] or {}).get("catches")
+    if not found or not sum(found["n_asked"]):
+        return ""
+    right, asked = sum(found["n_right"]), sum(found["n_asked"])
+    share = percent(right / asked)
+    judged = ", the answer of most people taken for the right one," if found.get("by") == "majority" else ""
+    return (
+        f"{right} of {counted(asked, 'answer')} to catch questions{judged} {'was' if asked == 1 else 'were'} right "
+        f"({share}); catch questions were not part of the map."
+    )
 
 
 def _at_chance(results: Results) -> str:

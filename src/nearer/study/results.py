@@ -108,6 +108,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
             "n_undecided": answers.n_undecided,
             "left_out": [left._asdict() for left in answers.left_out],
             "n_files": answers.n_files,
+            "catches": None if answers.catches is None else answers.catches._asdict(),
         },
         "summary": {
             name: getattr(summary, name)

@@ -46,6 +46,11 @@ _share, _amount, _number = number(0, 1), number(0), number()
 _ends = {"low": _number, "high": _number}
 _method = record({"name": string}, {"parameters": mapping_of(plain)})
 
+_catches = record(
+    {"people": list_of(string), "n_asked": list_of(whole()), "n_right": list_of(whole())},
+    {"column": string, "by": one_of("expected", "majority")},
+)
+
 #: What every key holds beside format and the two that are read as arrays, embedding and covariances.
 SCHEMA: dict[str, Check] = {
     "title": maybe(string),
@@ -54,6 +59,7 @@ SCHEMA: dict[str, Check] = {
             {},
             {"file": string, "sha256": string, "kind": string}
             | {"left_out": list_of(record({"n_rows": whole(), "where": string}))}
+            | {"catches": _catches}
             | dict.fromkeys(("n_answers", "n_bad", "n_undecided", "n_files"), whole()),
         )
     ),
