@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     answers = read_file(options)
     errors = check_errors(answers, n_components=options.dimensions or 2)
     if errors and not options.anyway:
-        return _stop(options, errors)
+        return stop(options, errors)
     about = _about(options)
     kept: list[Study] = []
 
@@ -110,13 +110,13 @@ def run(options: argparse.Namespace) -> int:
     figures = {"folder": str(options.out), "files": files, **found}
     if replaced:
         sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
-    say(options, _text(study, options.out, found), figures)
+    say(options, told(study, options.out, found), figures)
     return INTERRUPTED if study.interrupted else 0
 
 
-def _stop(options: argparse.Namespace, errors: Findings) -> int:
+def stop(options: argparse.Namespace, errors: Findings, command: str = "fit") -> int:
     """Repeat the errors in place of making a map."""
-    advice = "No map was made. See to this first, or use nearer fit --anyway to make a map all the same."
+    advice = f"No map was made. See to this first, or use nearer {command} --anyway to make a map all the same."
     say(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.as_dicts()})
     return 1
 
@@ -148,7 +148,8 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
     }
 
 
-def _text(study: Study, folder: Path, found: dict[str, Any]) -> str:
+def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
+    """Return the figures of a study in words."""
     from nearer.checking.enough import CURVE_CODES
     from nearer.common.words import counted, percent
 

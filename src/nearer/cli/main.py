@@ -19,6 +19,7 @@ _COMMANDS = {
     "fit": "nearer.cli.fit",
     "report": "nearer.cli.report",
     "score": "nearer.cli.score",
+    "add": "nearer.cli.add",
     "place": "nearer.cli.place",
     "compare": "nearer.cli.compare",
     "plan": "nearer.cli.plan",

@@ -223,6 +223,18 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         check_is_fitted(self)
         return None
 
+    def turn(self, rotation: FloatArray) -> Self:
+        """Turn, or mirror, the map about its origin; distances, and all predictions, stay as they are.
+
+        Parameters
+        ----------
+        rotation : ndarray, shape (p, p)
+            An orthogonal matrix, such as `nearer.geometry.rotation` returns: the map becomes ``embedding_ @ rotation``.
+        """
+        check_is_fitted(self)
+        self.embedding_ = self.embedding_ @ rotation + 0.0
+        return self
+
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together, as damage to the files of a model leaves them."""
         self._check_settings()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import logit
@@ -174,6 +174,13 @@ class BestOf(OrdinalEmbedding):
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
+
+    def turn(self, rotation: FloatArray) -> Self:
+        """Turn, or mirror, the map of the chosen method."""
+        check_is_fitted(self)
+        self.best_.turn(rotation)
+        self._take_over()
+        return self
 
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,6 +203,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
         """
         check_level(level)
         return ellipses_of(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
+
+    def turn(self, rotation: FloatArray) -> Self:
+        """Turn, or mirror, the map and its ellipses; draws are turned onto it whenever they are asked for."""
+        super().turn(rotation)
+        self.covariances_: FloatArray = rotation.T @ self.covariances_ @ rotation
+        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
+        return self
 
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""

@@ -22,6 +22,7 @@ def methods(results: Results) -> Content | None:
         return None
     made = (
         _data(results),
+        _lots(results),
         _catches(results),
         _at_chance(results),
         _map(results),
@@ -46,6 +47,16 @@ def _data(results: Results) -> str:
         return f"The map rests on {basis(results)}{kind}{without}."
     was = "was" if answers == 1 else "were"
     return f"The {basis(results)}{kind} {was} read as {counted(comparisons, 'comparison')} of distances{without}."
+
+
+def _lots(results: Results) -> str:
+    """Say that answers came one lot after the other."""
+    lots = (results["source"] or {}).get("lots") or []
+    if len(lots) < 2:
+        return ""
+    numbers = [str(lot["n_answers"]) for lot in lots if lot.get("n_answers") is not None]
+    sizes = f" of {', '.join(numbers[:-1])} and {numbers[-1]} answers" if len(numbers) == len(lots) else ""
+    return f"The answers came in {len(lots)} lots{sizes}; the map was fitted anew to all of them."
 
 
 def _catches(results: Results) -> str:
@@ -154,8 +165,10 @@ def _level(results: Results) -> str:
 def settings(results: Results) -> Content:
     """Show the settings, the versions and the command that repeats the map exactly."""
     later = (results["placed"] or {}).get("commands") or []
-    many = later or ((results["source"] or {}).get("n_files") or 1) > 1
-    files, commands = "files" if many else "file", "commands" if later else "command"
+    source = results["source"] or {}
+    earlier = [lot["command"] for lot in (source.get("lots") or [])[:-1] if lot.get("command")]
+    many = later or earlier or (source.get("n_files") or 1) > 1
+    files, commands = "files" if many else "file", "commands" if later or earlier else "command"
     repeat = f"The same {files}, versions, seed and {commands} give the same map."
     chosen = results["settings"] or {}
     lists = {
@@ -167,7 +180,11 @@ def settings(results: Results) -> Content:
     facts = [(title, known) for title, facts in lists.items() if (known := _known(facts))]
     if not results["command"]:
         return {"paragraphs": [], "commands": [], "facts": facts}
-    return {"paragraphs": [repeat], "commands": "\n".join([results["command"], *later]).split("\n"), "facts": facts}
+    return {
+        "paragraphs": [repeat],
+        "commands": "\n".join([*earlier, results["command"], *later]).split("\n"),
+        "facts": facts,
+    }
 
 
 def _about_data(results: Results) -> dict[str, Any]:

@@ -124,6 +124,10 @@ def log_text(results: Mapping[str, Any]) -> str:
         f"date: {results['date']}",
         f"seconds: {results['seconds']:.1f}",
         f"file: {results['source']['file']} (sha256 {results['source']['sha256']})",
+        *(
+            f"lot: {lot['file']} (sha256 {lot.get('sha256')}), {lot.get('n_answers')} answers, by: {lot.get('command')}"
+            for lot in results["source"].get("lots") or ()
+        ),
         *(f"left out: {out['n_rows']} rows where {out['where']}" for out in results["source"].get("left_out") or ()),
         f"seed: {results['seed']}",
         "versions: " + ", ".join(f"{name} {number}" for name, number in results["versions"].items()),

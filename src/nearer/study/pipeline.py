@@ -13,6 +13,7 @@ from nearer.checking.enough import agreed, with_curve
 from nearer.checking.split_half import with_distances
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
+from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import two_maps
 from nearer.formats import Answers
 from nearer.study.parts import PARTS, Part, choose_dimensions
@@ -27,6 +28,7 @@ def fit_study(
     keep: Callable[[Study], None] = lambda study: None,
     tell: Callable[[str], None] = lambda step: None,
     notes: tuple[str, ...] = (),
+    turn: Callable[[OrdinalEmbedding], object] = lambda model: None,
 ) -> Study:
     """Fit a map to answers and find out how far to trust it.
 
@@ -40,6 +42,8 @@ def fit_study(
         Called with the name of each step before it begins.
     notes : tuple of str, optional
         What to say of the run before what it says itself.
+    turn : callable, optional
+        Called with the fitted model before anything is found out about it: the place to turn its map.
 
     Returns
     -------
@@ -56,6 +60,7 @@ def fit_study(
         n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.chosen, notes)
     tell("map")
     study = replace(_fitted(answers, settings, n_components, notes), dimension=dimension)
+    turn(study.model)
     keep(study)
     try:
         for part in PARTS:

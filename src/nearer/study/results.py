@@ -93,7 +93,8 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
     ----------
     study : Study
     about : mapping
-        ``title``, ``file``, ``sha256``, ``command``, ``date`` and ``seconds``.
+        ``title``, ``file``, ``sha256``, ``command``, ``date`` and ``seconds``; ``source`` where more is known of the
+        answers than they say themselves, such as that they came in several lots.
     """
     answers, model, settings = study.answers, study.model, study.settings
     summary = answers.comparisons.summary()
@@ -109,6 +110,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
             "left_out": [left._asdict() for left in answers.left_out],
             "n_files": answers.n_files,
             "catches": None if answers.catches is None else answers.catches._asdict(),
+            **about.get("source", {}),
         },
         "summary": {
             name: getattr(summary, name)

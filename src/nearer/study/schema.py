@@ -51,6 +51,8 @@ _catches = record(
     {"column": string, "by": one_of("expected", "majority")},
 )
 
+_lot = record({"file": string}, {"sha256": string, "n_answers": whole(), "command": string})
+
 #: What every key holds beside format and the two that are read as arrays, embedding and covariances.
 SCHEMA: dict[str, Check] = {
     "title": maybe(string),
@@ -59,7 +61,7 @@ SCHEMA: dict[str, Check] = {
             {},
             {"file": string, "sha256": string, "kind": string}
             | {"left_out": list_of(record({"n_rows": whole(), "where": string}))}
-            | {"catches": _catches}
+            | {"catches": _catches, "lots": list_of(_lot)}
             | dict.fromkeys(("n_answers", "n_bad", "n_undecided", "n_files"), whole()),
         )
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,6 +160,12 @@ class MVTE(OrdinalEmbedding):
         check_is_fitted(self)
         same: OrdinalEmbedding = clone(self).set_params(n_views=self.n_views_, alpha=self.alpha_)
         return same
+
+    def turn(self, rotation: FloatArray) -> Self:
+        """Turn, or mirror, the first view, which is the map; each view lies as it likes."""
+        super().turn(rotation)
+        self.views_ = np.concatenate([self.embedding_[None], self.views_[1:]])
+        return self
 
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
