@@ -4,10 +4,18 @@ import json
 
 import numpy as np
 import pytest
+from helpers.few import one_start
 
 from nearer.cli.main import main
 
 QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap():
+    with pytest.MonkeyPatch.context() as patch:
+        one_start(patch)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -17,10 +25,13 @@ def data(tmp_path_factory):
     folder.mkdir()
     rng = np.random.default_rng(3)
     for person in range(4):
-        lines = ["anchor,left,right,answer"]
-        for _ in range(40):
+        lines = ["anchor,left,right,answer,catch"]
+        for trial in range(40):
             a, b, c = rng.permutation(7)[:3]
-            lines.append(f"o{a},o{b},o{c},{'left' if abs(a - b) <= abs(a - c) else 'right'}")
+            answer, other = ("left", "right") if abs(a - b) <= abs(a - c) else ("right", "left")
+            # Nobody but p3 gets a catch question wrong.
+            right = "" if trial % 8 else (other if person == 3 else answer)
+            lines.append(f"o{a},o{b},o{c},{answer},{right}")
         (folder / f"p{person}.csv").write_text("\n".join(lines))
     (folder / "README.md").write_text("a study")
     return folder
@@ -69,3 +80,25 @@ def test_results_do_not_go_among_the_answers(data, capsys):
     status, _, err = run(["fit", data, "-o", data, *QUICK], capsys)
     assert status == 2
     assert "is the folder of the answers" in err
+
+
+def test_catch_questions_are_told_and_stay_out_of_the_map(data, tmp_path, capsys):
+    status, out, _ = run(["check", data, "--catch", "catch", "--json"], capsys)
+    found = json.loads(out)
+    assert status == 0
+    assert found["catches"]["n_asked"] == [5, 5, 5, 5]
+    assert found["catches"]["n_right"] == [5, 5, 5, 0]
+    assert found["left_out"] == [{"n_rows": 20, "where": "catch marks a catch question"}]
+    (failed,) = [finding for finding in found["findings"] if finding["code"] == "fails-catch"]
+    assert failed["examples"] == ["'p3': 0 of 5 right"]
+    assert "--exclude person=p3." in failed["text"]
+    status, _, err = run(["fit", data, "--catch", "catch", "-o", tmp_path, *QUICK], capsys)
+    assert status == 0
+    assert "nearer: catch questions (column catch): 15 of 20 answers right\n" in err
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["source"]["n_answers"] == 140
+    assert results["source"]["catches"]["by"] == "expected"
+    assert run(["report", tmp_path], capsys)[0] == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "15 of 20 answers to catch questions were right (75%); catch questions were not part of the map." in page
+    assert "20 rows where catch marks a catch question" in page

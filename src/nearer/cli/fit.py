@@ -201,6 +201,7 @@ def _about(options: argparse.Namespace) -> dict[str, Any]:
         "title": options.title or files.title,
         "file": files.source,
         "sha256": files.digest(),
+        "source": {"n_files": len(files.paths)},
         "command": shlex.join(["nearer", *options.arguments]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

@@ -319,13 +319,18 @@ def _column(name: str, parts: list[_Part], loaded: list[Loaded], is_person: bool
 def _told_missing(parts: list[_Part], names: list[str], source: str, person: str | None) -> list[str]:
     """Return notes on who answered, where files say it, and on columns that some files lack."""
     notes = []
-    lacking = {name: [part for part in parts if name not in part.names] for name in [*names, person] if name}
-    for name, without in lacking.items():
-        files = listed([part.name for part in without], _TOLD)
-        if name == person and without:
-            each = "each file is" if len(without) == len(parts) else f"{counted(len(without), 'file is', 'files are')}"
-            people = listed([part.person for part in without], _TOLD)
-            notes.append(f"{source}: no column says who answered, so that {each} a person by name: {people}")
-        elif without:
-            notes.append(f"{source}: {counted(len(without), 'file has', 'files have')} no column {name!r}: {files}")
+    anonymous = [part for part in parts if person is not None and person not in part.names]
+    if anonymous:
+        each = "each file is" if len(anonymous) == len(parts) else counted(len(anonymous), "file is", "files are")
+        people = listed([part.person for part in anonymous], _TOLD)
+        notes.append(f"{source}: no column says who answered, so that {each} a person by name: {people}")
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        without = tuple(part.name for part in parts if name not in part.names)
+        if without and name != person:
+            lacking.setdefault(without, []).append(name)
+    for files, columns in lacking.items():
+        has = counted(len(files), "file has", "files have")
+        what = "column" if len(columns) == 1 else "columns"
+        notes.append(f"{source}: {has} no {what} {listed(columns, _TOLD)}: {listed(files, _TOLD)}")
     return notes
