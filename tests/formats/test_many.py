@@ -140,6 +140,10 @@ def test_a_file_of_another_kind_is_refused_or_passed_over(folder):
     write(folder / "y.csv", [["cat", "animal"]], ["object", "family"])
     with pytest.raises(ValueError, match=r"2 files do not go .* y.csv has columns that make no question"):
         quietly(folder)
+    write(folder / "x.csv", [["cat", *row] for row in rows_of(8)], ["item1", *HEADER])
+    with pytest.raises(ValueError, match=r"3 files do not go .* x.csv has two columns 'item1'"):
+        quietly(folder)
+    (folder / "x.csv").unlink()
     answers = quietly(folder, skip_bad=True)
     assert len(answers) == 36
     assert any("2 files were passed over: y.csv" in note for note in answers.notes)

@@ -216,10 +216,12 @@ def _by_second(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
 def _tell_unread(unread: list[str], source: str, skip_bad: bool, notes: list[str]) -> None:
     """Refuse files that do not go with the others, or tell that they were passed over."""
     if unread and not skip_bad:
+        them = "it" if len(unread) == 1 else "them"
         more = f"; {len(unread) - _TOLD} more do not either" if len(unread) > _TOLD else ""
         raise ValueError(
             f"{source}: {counted(len(unread), 'file does', 'files do')} not go with the others: "
-            f"{'; '.join(unread[:_TOLD])}{more}. Put them elsewhere, or pass over them with --skip-bad (skip_bad=True)"
+            f"{'; '.join(unread[:_TOLD])}{more}. Put {them} elsewhere, or pass over {them} with --skip-bad "
+            "(skip_bad=True)"
         )
     if unread:
         notes.append(f"{source}: {counted(len(unread), 'file was', 'files were')} passed over: {'; '.join(unread)}")
@@ -255,6 +257,8 @@ def _fitted(table: Table, usual: tuple[tuple[str, ...], Found | None], asked: As
         own = _layout(table.names, table.source, asked)
     except ValueError:
         return {}, f"has columns that make no question of kind {kind}: {listing(table.names)}"
+    if twice := [name for name in own.names if table.names.count(name) > 1]:
+        return {}, f"has two columns {twice[0]!r}; rename one of them"
     if own.layout != found.layout:
         other = f"of kind {own.layout.kind}" if own.layout.kind != kind else "in other columns"
         return {}, f"holds answers {other}, and the others are of kind {kind} ({', '.join(found.layout.roles)})"
@@ -321,9 +325,10 @@ def _told_missing(parts: list[_Part], names: list[str], source: str, person: str
     notes = []
     anonymous = [part for part in parts if person is not None and person not in part.names]
     if anonymous:
-        each = "each file is" if len(anonymous) == len(parts) else counted(len(anonymous), "file is", "files are")
+        each = "each file is a person" if len(anonymous) == len(parts) else "1 file is a person"
+        each = each if len(anonymous) in (1, len(parts)) else f"{len(anonymous)} files are people"
         people = listed([part.person for part in anonymous], _TOLD)
-        notes.append(f"{source}: no column says who answered, so that {each} a person by name: {people}")
+        notes.append(f"{source}: no column says who answered, so that {each} by name: {people}")
     lacking: dict[tuple[str, ...], list[str]] = {}
     for name in names:
         without = tuple(part.name for part in parts if name not in part.names)

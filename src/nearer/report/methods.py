@@ -41,7 +41,8 @@ def _data(results: Results) -> str:
     left = [counted(n_undecided, "undecided answer")] if n_undecided else []
     left += [f"{counted(n_bad, 'row')} that could not be read"] if n_bad else []
     left += [f"{counted(out['n_rows'], 'row')} where {out['where']}" for out in source.get("left_out") or []]
-    without = f", without {' and '.join(left)}" if left else ""
+    listing = " and ".join(filter(None, [", ".join(left[:-1]), *left[-1:]]))
+    without = f", without {listing}" if left else ""
     answers, comparisons = source.get("n_answers"), summary.get("n_comparisons")
     if answers is None or not comparisons:
         return f"The map rests on {basis(results)}{kind}{without}."
