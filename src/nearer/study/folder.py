@@ -125,7 +125,8 @@ def log_text(results: Mapping[str, Any]) -> str:
         f"seconds: {results['seconds']:.1f}",
         f"file: {results['source']['file']} (sha256 {results['source']['sha256']})",
         *(
-            f"lot: {lot['file']} (sha256 {lot.get('sha256')}), {lot.get('n_answers')} answers, by: {lot.get('command')}"
+            f"lot: {lot['file']} (sha256 {lot.get('sha256', 'not known')}), {lot.get('n_answers', 'unknown')} answers, "
+            f"by: {lot.get('command', 'not known')}"
             for lot in results["source"].get("lots") or ()
         ),
         *(f"left out: {out['n_rows']} rows where {out['where']}" for out in results["source"].get("left_out") or ()),
