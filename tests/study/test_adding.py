@@ -14,7 +14,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, MVTE, BestOf, PosteriorEmbedding
 from nearer.metrics import procrustes_error
 from nearer.storage import load_model
-from nearer.study.adding import moved, turn_onto
+from nearer.study.adding import moved, turned_onto
 
 QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]
 POINTS = make_gaussian(12, 2, random_state=5)
@@ -169,7 +169,7 @@ def test_a_turned_model_predicts_the_same(method, monkeypatch):
     before, expected = model.embedding_.copy(), model.predict_proba(judgments)
     spread = None if model.map_draws(1, 0) is None else model.map_draws(1, 0).covariances.copy()
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    model.turn(turn)
+    model = model.turned(turn)
     np.testing.assert_allclose(model.embedding_, before @ turn)
     np.testing.assert_allclose(model.chosen_.embedding_, before @ turn)
     np.testing.assert_allclose(model.predict_proba(judgments), expected)
@@ -188,5 +188,4 @@ def test_how_far_objects_moved():
     new.embedding_ = 3 * old.embedding_[:, ::-1] + 1
     assert max(moved(new, old).values()) < 1e-6  # turned, mirrored, scaled and moved as a whole is not moved
     new.embedding_[4] += 3 * old.embedding_.std()
-    turn_onto(new, old)
-    assert next(iter(moved(new, old))) == "o04"
+    assert next(iter(moved(turned_onto(new, old), old))) == "o04"

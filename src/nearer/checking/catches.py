@@ -4,8 +4,8 @@ Whoever looks gets a catch question right, and slips now and then: in one of ten
 ones. A person is named if somebody with nine right answers in ten would have so few with a chance below one in fifty
 (one-sided binomial test). With 2 catch questions that means none right, with 4 one at most, with 6 three, with 10 six;
 one catch question names nobody. Of people who guess one of three, 59% are named with 4 questions, 90% with 6 and 98%
-with 10. The finding is a pointer and no verdict: of a hundred people who look, two may be named if each does slip in one
-of ten, and hardly one if they slip less.
+with 10. The finding is a pointer and no verdict: of a hundred people who look, two may be named if each does slip in
+one of ten, and hardly one if they slip less.
 """
 
 from __future__ import annotations

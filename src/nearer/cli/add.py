@@ -92,7 +92,7 @@ def _learn(
     from nearer.cli.fit import summary, told
     from nearer.report.verdict import verdict
     from nearer.study import begin_study, end_study, fit_study, keep_study, read_results
-    from nearer.study.adding import turn_onto
+    from nearer.study.adding import turned_onto
 
     start, aside = time.perf_counter(), folder != options.out
     kept: list[Study] = []
@@ -103,7 +103,7 @@ def _learn(
         kept.append(study)
 
     try:
-        turn = partial(turn_onto, earlier=earlier.model)
+        turn = partial(turned_onto, earlier=earlier.model)
         study = fit_study(answers, earlier.settings, keep, tell, said, turn)
         if study.interrupted and aside:
             raise KeyboardInterrupt

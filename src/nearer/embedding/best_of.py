@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -175,13 +175,6 @@ class BestOf(OrdinalEmbedding):
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
 
-    def turn(self, rotation: FloatArray) -> Self:
-        """Turn, or mirror, the map of the chosen method."""
-        check_is_fitted(self)
-        self.best_.turn(rotation)
-        self._take_over()
-        return self
-
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
         super().check_consistency()
@@ -210,6 +203,10 @@ class BestOf(OrdinalEmbedding):
         """Return those of the chosen method."""
         check_is_fitted(self)
         return self.best_.map_draws(n_draws, random_state)
+
+    def _turn(self, axes: FloatArray) -> None:
+        self.best_ = self.best_.turned(axes)
+        self._take_over()
 
     def _take_over(self) -> None:
         for name in _OF_THE_CHOSEN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     """
 
     draws_: Draws
+    covariances_: FloatArray
 
     def __init__(
         self,
@@ -204,13 +205,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         check_level(level)
         return ellipses_of(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
-    def turn(self, rotation: FloatArray) -> Self:
-        """Turn, or mirror, the map and its ellipses; draws are turned onto it whenever they are asked for."""
-        super().turn(rotation)
-        self.covariances_: FloatArray = rotation.T @ self.covariances_ @ rotation
-        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
-        return self
-
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
         super().check_consistency()
@@ -219,6 +213,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError("_seen has positions that are not in its list of objects")
         if self.draws_.points.shape[1] != n:
             raise ValueError(f"its draws are not about {n} objects")
+
+    def _turn(self, axes: FloatArray) -> None:
+        super()._turn(axes)
+        self.covariances_ = axes.T @ self.covariances_ @ axes
+        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
 
     def _check_settings(self) -> None:
         if self.n_components is not None:

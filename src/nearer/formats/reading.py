@@ -178,7 +178,9 @@ def _read_some(
             raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
     else:
         answers = _read(table, names, options, notes)
-    answers = replace(answers, left_out=out, also=_also(table, also, options.columns, answers.lines))
+    further = _also(table, also, options.columns, answers.lines)
+    unused = tuple(name for name in answers.unused if name not in further)
+    answers = replace(answers, left_out=out, also=further, unused=unused)
     if catch is None:
         return answers
     return without_catches(answers, table, catch, options.columns, lambda other: _read(other, names, options, []))

@@ -190,16 +190,16 @@ def about_lots(earlier: Earlier, lot: Mapping[str, Any], n_files: int) -> dict[s
     }
 
 
-def turn_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> None:
-    """Turn the map of a model such that the objects on both lie where they were, as well as that can be."""
+def turned_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalEmbedding:
+    """Return a model whose map is turned such that the objects on both lie where they were, as well as that can be."""
     mine, theirs = _shared(model, earlier)
     if len(mine) < _FEWEST:
-        return
+        return model
     points, onto = model.embedding_[mine], earlier.embedding_[theirs]
     wide = np.zeros_like(points)  # axes that one of the two lacks are beside the others
     p = min(points.shape[1], onto.shape[1])
     wide[:, :p] = (onto - onto.mean(axis=0))[:, :p]
-    model.turn(rotation(points - points.mean(axis=0), wide)[0])
+    return model.turned(rotation(points - points.mean(axis=0), wide)[0])
 
 
 def moved(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:

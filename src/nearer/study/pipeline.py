@@ -28,7 +28,7 @@ def fit_study(
     keep: Callable[[Study], None] = lambda study: None,
     tell: Callable[[str], None] = lambda step: None,
     notes: tuple[str, ...] = (),
-    turn: Callable[[OrdinalEmbedding], object] = lambda model: None,
+    turn: Callable[[OrdinalEmbedding], OrdinalEmbedding] = lambda model: model,
 ) -> Study:
     """Fit a map to answers and find out how far to trust it.
 
@@ -43,7 +43,7 @@ def fit_study(
     notes : tuple of str, optional
         What to say of the run before what it says itself.
     turn : callable, optional
-        Called with the fitted model before anything is found out about it: the place to turn its map.
+        Called with the fitted model before anything is found out about it; returns it with its map turned.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def fit_study(
         n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.chosen, notes)
     tell("map")
     study = replace(_fitted(answers, settings, n_components, notes), dimension=dimension)
-    turn(study.model)
+    study = replace(study, model=turn(study.model))
     keep(study)
     try:
         for part in PARTS:

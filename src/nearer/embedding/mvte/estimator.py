@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,17 +161,15 @@ class MVTE(OrdinalEmbedding):
         same: OrdinalEmbedding = clone(self).set_params(n_views=self.n_views_, alpha=self.alpha_)
         return same
 
-    def turn(self, rotation: FloatArray) -> Self:
-        """Turn, or mirror, the first view, which is the map; each view lies as it likes."""
-        super().turn(rotation)
-        self.views_ = np.concatenate([self.embedding_[None], self.views_[1:]])
-        return self
-
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
         super().check_consistency()
         if self.views_.shape != (len(self.weights_), *self.embedding_.shape):
             raise ValueError(f"views_ has shape {self.views_.shape}, and there are {self.n_objects_} objects")
+
+    def _turn(self, axes: FloatArray) -> None:
+        self.views_ = self.views_ @ axes + 0.0
+        self.embedding_ = self.views_[0].copy()
 
     def _check_settings(self) -> None:
         super()._check_settings()
