@@ -21,6 +21,7 @@ _COMMANDS = {
     "score": "nearer.cli.score",
     "place": "nearer.cli.place",
     "compare": "nearer.cli.compare",
+    "axes": "nearer.cli.axes",
     "plan": "nearer.cli.plan",
     "example": "nearer.cli.example",
     "demo": "nearer.cli.demo",

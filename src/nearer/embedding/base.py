@@ -5,6 +5,7 @@ An estimator stores its settings. `fit` checks them and the comparisons; `_fit` 
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -222,6 +223,26 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """Return maps drawn from the distribution that the fit has found; None for a method that finds one map."""
         check_is_fitted(self)
         return None
+
+    def turned(self, axes: ArrayLike) -> Self:
+        """Return a copy whose map is turned, or mirrored: ``embedding_ @ axes``. It predicts the same.
+
+        Parameters
+        ----------
+        axes : array-like, shape (p, p)
+            Orthogonal, such as `nearer.geometry.axes_along` returns.
+        """
+        check_is_fitted(self)
+        turn, p = np.asarray(axes, dtype=np.float64), self.embedding_.shape[1]
+        if turn.shape != (p, p) or not np.allclose(turn.T @ turn, np.eye(p), atol=1e-8):
+            raise ValueError(f"axes must be an orthogonal matrix of shape ({p}, {p}), got shape {turn.shape}")
+        copied = copy.copy(self)
+        copied._turn(turn)
+        return copied
+
+    def _turn(self, axes: FloatArray) -> None:
+        """Turn everything that has the axes of the map; arrays are replaced, not written into."""
+        self.embedding_ = self.embedding_ @ axes + 0.0
 
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together, as damage to the files of a model leaves them."""

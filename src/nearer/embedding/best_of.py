@@ -204,6 +204,10 @@ class BestOf(OrdinalEmbedding):
         check_is_fitted(self)
         return self.best_.map_draws(n_draws, random_state)
 
+    def _turn(self, axes: FloatArray) -> None:
+        self.best_ = self.best_.turned(axes)
+        self._take_over()
+
     def _take_over(self) -> None:
         for name in _OF_THE_CHOSEN:
             self.__dict__.pop(name, None)

@@ -209,6 +209,10 @@ class MLDS(OrdinalEmbedding):
         if self.scale_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
             raise ValueError(f"its scale or its order is not about {n} objects")
 
+    def _turn(self, axes: FloatArray) -> None:
+        if axes[0, 0] < 0:
+            raise ValueError("the scale of MLDS runs along its order; fit again with the order the other way round")
+
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.n_components != 1:

@@ -136,6 +136,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     """
 
     draws_: Draws
+    covariances_: FloatArray
 
     def __init__(
         self,
@@ -212,6 +213,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError("_seen has positions that are not in its list of objects")
         if self.draws_.points.shape[1] != n:
             raise ValueError(f"its draws are not about {n} objects")
+
+    def _turn(self, axes: FloatArray) -> None:
+        super()._turn(axes)
+        self.covariances_ = axes.T @ self.covariances_ @ axes
+        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
 
     def _check_settings(self) -> None:
         if self.n_components is not None:

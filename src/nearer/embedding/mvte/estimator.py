@@ -167,6 +167,10 @@ class MVTE(OrdinalEmbedding):
         if self.views_.shape != (len(self.weights_), *self.embedding_.shape):
             raise ValueError(f"views_ has shape {self.views_.shape}, and there are {self.n_objects_} objects")
 
+    def _turn(self, axes: FloatArray) -> None:
+        self.views_ = self.views_ @ axes + 0.0
+        self.embedding_ = self.views_[0].copy()
+
     def _check_settings(self) -> None:
         super()._check_settings()
         check_counts(n_views=1 if self.n_views is None else self.n_views, n_init=self.n_init)
