@@ -36,13 +36,16 @@ def arrows_of(ax):
 
 def test_an_arrow_for_each_column_of_numbers_as_long_as_its_fit(ax):
     middle = MAP[:, :2].mean(axis=0)
-    reach = np.linalg.norm(MAP[:, :2] - middle, axis=1).max()
     drawn = sorted((fit for fit in FITS if fit.direction is not None), key=lambda fit: -fit.r2)
     assert len(arrows_of(ax)) == 3
+    longest = np.linalg.norm(np.array(arrows_of(ax)[0].xy) - middle)
+    scale = longest / np.linalg.norm(drawn[0].direction[:2]) / drawn[0].r2
     for arrow, fit in zip(arrows_of(ax), drawn, strict=True):
         way = np.array(arrow.xy) - middle
         np.testing.assert_allclose(arrow.get_position(), middle)
-        np.testing.assert_allclose(way, 0.85 * reach * fit.r2 * np.array(fit.direction[:2]), atol=1e-12)
+        np.testing.assert_allclose(way, scale * fit.r2 * np.array(fit.direction[:2]), atol=1e-12)
+        assert (MAP[:, :2].min(axis=0) <= arrow.xy).all()
+        assert (MAP[:, :2].max(axis=0) >= arrow.xy).all()
         assert (arrow.arrow_patch.get_linestyle() == "-") == (fit.p_holm < 0.05)
     assert FITS["chance"].p_holm > 0.05 > FITS["size"].p_holm
 

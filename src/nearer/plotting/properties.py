@@ -31,9 +31,8 @@ def plot_properties(
 ) -> Axes:
     """Draw a map with an arrow for each attribute of numbers.
 
-    An arrow has the direction in which its attribute grows. It is as long as R2: one that places explain altogether
-    reaches as far as the objects do. What of it lies along further axes of the map is not seen. Arrows of attributes
-    whose p-value (Holm) is 0.05 or more are dashed and pale.
+    An arrow has the direction in which its attribute grows, and its length goes by R2. What of it lies along further
+    axes of the map is not seen. Arrows of attributes whose p-value (Holm) is 0.05 or more are dashed and pale.
 
     Parameters
     ----------
@@ -62,19 +61,27 @@ def plot_properties(
     points = checked_points(embedding, "embedding")
     ax = plot_map(points, labels, ax=ax, **map_options)
     objects = [text for text in ax.texts if text.get_text()]
+    drawn = sorted((fit for fit in fits if fit.direction is not None), key=lambda fit: -fit.r2)
     middle = points[:, :2].mean(axis=0)
-    reach = _LONGEST * float(np.linalg.norm(points[:, :2] - middle, axis=1).max())
+    tips = middle + _as_long_as_fits(points[:, :2] - middle, [fit.r2 * np.array(fit.direction)[:2] for fit in drawn])
     names: list[Text] = []
-    tips = []
-    for fit in sorted((fit for fit in fits if fit.direction is not None), key=lambda fit: -fit.r2):
-        tips.append(middle + reach * fit.r2 * np.array(fit.direction)[:2])
+    for fit, tip in zip(drawn, tips, strict=True):
         sure = fit.p_holm < _SURE
         color = ACCENT if sure else FAINT
         style = {"arrowstyle": "-|>", "color": color, "linewidth": 1.8 if sure else 1.2, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate("", tips[-1], middle, arrowprops=style | {"linestyle": "-" if sure else (0, (4, 3))}, zorder=1.5)
-        names.append(_named(ax, fit, tips[-1], names))
+        ax.annotate("", tip, middle, arrowprops=style | {"linestyle": "-" if sure else (0, (4, 3))}, zorder=1.5)
+        names.append(_named(ax, fit, tip, names))
     _make_room(ax, points[:, :2], objects, names, [np.linspace(middle, tip, 100) for tip in tips])
     return ax
+
+
+def _as_long_as_fits(away: NDArray[Any], arrows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return arrows, (k, 2), as long as all can be without leaving the box that the objects fill."""
+    ways = np.array(arrows, dtype=np.float64).reshape(-1, 2)
+    room = np.full(ways.shape, np.inf)
+    np.divide(np.where(ways > 0, away.max(axis=0), away.min(axis=0)), ways, out=room, where=ways != 0)
+    farthest = _LONGEST * float(np.linalg.norm(away, axis=1).max())
+    return np.asarray(ways * room.min(initial=farthest))
 
 
 def _named(ax: Axes, fit: Any, tip: NDArray[Any], others: Sequence[Text]) -> Text:
