@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _EXTRAS = {"matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames"}
-KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
+KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
 
 
 class Parser(argparse.ArgumentParser):

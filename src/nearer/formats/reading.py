@@ -71,6 +71,7 @@ def read_answers(
         most-central  object_1, object_2, object_3, ..., central; or items, a list in a cell, and central
         grid          anchor, shown, chosen: lists in a cell, or numbered columns shown_1, shown_2, ...
         ranking       anchor, ranking: nearest first; every earlier object is nearer than every later one
+        ranked-grid   anchor, shown, ranking: the nearest of those shown, in order; or first_choice, second_choice, ...
         ============  ==================================================================================
 
         An answer names the object, the side (left, right), or is a number or a truth value; see ``first_is``.
