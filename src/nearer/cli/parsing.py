@@ -90,7 +90,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
         help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "
-        "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none",
+        "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none; anchor=hue*size for an object "
+        "that two columns make up",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
     group.add_argument(

@@ -16,6 +16,7 @@ from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
+from nearer.formats.combining import with_combinations
 from nearer.formats.delimited import delimited_table, without_preamble
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.finding_columns import Unclear, find_columns
@@ -77,8 +78,9 @@ def read_answers(
         An answer names the object, the side (left, right), or is a number or a truth value; see ``first_is``.
     columns : dict, optional
         Columns by what they hold, where their names do not tell: ``{"anchor": "Referenz"}``; a list of names for
-        several columns that make up items, shown, chosen or ranking (or one text, "first+second"); None, or "", for a
-        column that is not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
+        several columns that make up items, shown, chosen or ranking (or one text, "first+second"); "hue*lightness" for
+        objects that two columns make up together, which are then called "red/dark"; None, or "", for a column that is
+        not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
     preset : {"salmon", "jspsych", "cblearn"}, optional
         The program that wrote the file; found from the columns where they are unmistakable.
     skip_bad : bool
@@ -220,6 +222,7 @@ class _Options:
 
 def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
     """Return the answers of a table; where it can be read in several ways, all are tried."""
+    table = with_combinations(table, options.columns)
     try:
         return _read_once(table, names, options, notes)
     except Unclear as unclear:
