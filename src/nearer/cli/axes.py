@@ -122,6 +122,7 @@ def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[st
     """Write the table, and the figure where there is one, and return the names of the files."""
     import csv
     import io
+    import warnings
 
     import numpy as np
 
@@ -141,10 +142,13 @@ def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[st
         return ["properties.csv"]
     if results["covariances"] is not None:
         ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
-    try:
-        from nearer.plotting import plot_properties, save_figure
+    from nearer.plotting import plot_properties, save_figure
 
-        save_figure(plot_properties(points, fits, results["objects"], ellipses=ellipses), folder / "properties.png")
-    except ImportError:  # matplotlib is not there
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
+            save_figure(plot_properties(points, fits, results["objects"], ellipses=ellipses), folder / "properties.png")
+    except ImportError as error:  # matplotlib is not there
+        warnings.warn(str(error), UserWarning, stacklevel=2)
         return ["properties.csv"]
     return ["properties.csv", "properties.png"]
