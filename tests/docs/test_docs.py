@@ -69,7 +69,7 @@ def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out or all(block["reason"] for block in found)
 
 
-KINDS = {"triplet": 2, "quadruplet": 1, "odd-one-out": 2, "most-central": 2, "grid": 4, "ranking": 3}
+KINDS = {"triplet": 2, "quadruplet": 1, "odd-one-out": 2, "most-central": 2, "grid": 4, "ranking": 3, "ranked-grid": 5}
 
 
 @pytest.mark.parametrize("kind", KINDS)

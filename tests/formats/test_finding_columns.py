@@ -36,6 +36,8 @@ def test_people_have_many_names(name):
         (["a", "b", "c", "most central"], "most-central"),
         (["anchor", "options", "selected"], "grid"),
         (["query", "ranking"], "ranking"),
+        (["query", "shown", "ranking"], "ranked-grid"),
+        (["anchor", "option1", "option2", "option3", "First choice", "Second choice"], "ranked-grid"),
         (["anchor", "rank_1", "rank_2", "rank_3"], "ranking"),
     ],
 )
@@ -219,7 +221,7 @@ def test_roles_that_no_layout_takes_are_not_ignored():
         ("S1,S2,S3,S4,Pos", "items = S1 + S2 + S3 + S4", "odd, or central, or answer", "--columns odd=NAME"),
         ("item1,item2,choice,rt", "left = item1, right = item2, answer = choice", "anchor", "--columns anchor=NAME"),
         ("near,far,rt", "near, far", "anchor", "--columns anchor=NAME"),
-        ("anchor,options,clicked", "anchor, shown = options", "chosen", "--columns chosen=NAME"),
+        ("anchor,options,clicked", "anchor, shown = options", "chosen, or ranking", "--columns chosen=NAME"),
         ("left1,left2,right1,right2,key", "left_1, left_2, right_1, right_2", "answer", "--columns answer=NAME"),
     ],
 )

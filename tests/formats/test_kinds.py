@@ -253,6 +253,38 @@ def test_a_ranking_compares_all_pairs(table):
     assert len(set(answers.comparisons.trials.tolist())) == 1
 
 
+RANKED = {
+    "a ranking of some": {"anchor": ["a"], "shown": ["b;c;d;e"], "ranking": ["d;b"]},
+    "json": {"anchor": ["a"], "shown": ['["b", "c", "d", "e"]'], "ranking": ['["d", "b"]']},
+    "lists": {"anchor": ["a"], "shown": [["b", "c", "d", "e"]], "ranking": [["d", "b"]]},
+    "choices": {"anchor": ["a"], "shown": ["b;c;d;e"], "first_choice": ["d"], "second_choice": ["b"]},
+    "fewer choices": {"anchor": ["a"], "shown": ["b;c;d;e"], **dict(zip(
+        ("first_choice", "second_choice", "third_choice"), (["d"], ["b"], [None]), strict=True))},
+    "numbers": {"anchor": ["a", "a"], "shown": ["b;c;d;e"] * 2, "ranking": ["3;1", "4;1"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", RANKED)
+def test_a_ranked_choice_compares_with_later_choices_and_all_that_was_not_chosen(how):
+    answers = read_answers(RANKED[how])
+    assert answers.kind == "ranked-grid"
+    mine = answers.answer_of == 0
+    expected = {("a", "d", "a", far) for far in "bce"} | {("a", "b", "a", far) for far in "ce"}
+    assert {row for row, is_mine in zip(said(answers), mine, strict=True) if is_mine} == expected
+    assert np.allclose(answers.comparisons.weights[mine], 1 / 5)
+    assert answers.places[0] == 2  # of the first choice
+
+
+def test_the_order_of_a_choice_counts_where_the_kind_says_so():
+    table = {"anchor": ["a"], "shown": ["b c d e"], "chosen": ["d b"]}
+    assert len(read_answers(table).comparisons) == 4
+    for ranked in (read_answers(table, "ranked-grid"), read_answers(table, columns={"ranking": "chosen"})):
+        assert (ranked.kind, len(ranked.comparisons)) == ("ranked-grid", 5)
+    everything = read_answers({"anchor": ["a"], "shown": ["b c d"], "ranking": ["d b c"]})
+    ranking = read_answers({"anchor": ["a"], "ranking": ["d b c"]})
+    assert said(everything) == said(ranking)
+
+
 @pytest.mark.parametrize(
     ("table", "n_comparisons"),
     [
@@ -298,6 +330,8 @@ def test_an_object_may_be_called_same():
         ({"anchor": ["a"] * 2, "shown": ["b;c", "b;c"], "chosen": ["b", "b;c"]}, "everything shown was chosen"),
         ({"anchor": ["a"] * 2, "shown": ["b;c", "a;c"], "chosen": ["b", "c"]}, "anchor 'a' is among"),
         ({"anchor": ["a"] * 2, "shown": ["b;c", "b;b"], "chosen": ["b", "b"]}, "shown twice"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c;d"] * 2, "ranking": ["b;c", "c;c"]}, "an object was chosen twice"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c;d"] * 2, "ranking": ["b;c", "c;x"]}, "is not among the objects shown"),
         ({"anchor": ["a"] * 2, "shown": ["b;c", "b;c"], "chosen": ["b", "d"]}, "'d' is not among"),
         ({"anchor": ["a"] * 2, "ranking": ["b;c", "b"]}, "fewer than two"),
         ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "weight": [1, "big"]}, "'big' is no number"),

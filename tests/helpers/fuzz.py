@@ -92,7 +92,7 @@ CELLS += [
     "x" * 3000,
 ]
 NAMES = ["f", "f", "f", "f.csv", "f.tsv", "f.txt", "f.json", "f.jsonl", "f.parquet", "f.npz", "f.csv.gz", "f"]
-KINDS = [None, "triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
+KINDS = [None, "triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]
 
 cells = st.one_of(st.sampled_from(CELLS), st.text(max_size=6))

@@ -20,7 +20,7 @@ from nearer.planning.simulation import capped_rates, distinct, make_world
 from nearer.problems.margins import pair_distances
 
 pytestmark = pytest.mark.usefixtures("one_start")
-KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
+KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
 QUICK = TSTE(n_components=2, trace=0.02)
 
 

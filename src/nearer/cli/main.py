@@ -22,6 +22,7 @@ _COMMANDS = {
     "add": "nearer.cli.add",
     "place": "nearer.cli.place",
     "compare": "nearer.cli.compare",
+    "axes": "nearer.cli.axes",
     "plan": "nearer.cli.plan",
     "example": "nearer.cli.example",
     "demo": "nearer.cli.demo",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _EXTRAS = {"matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames"}
-KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking")
+KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
 
 
 class Parser(argparse.ArgumentParser):
@@ -92,7 +92,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
         help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "
-        "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none",
+        "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none; anchor=hue*size for an object "
+        "that two columns make up",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
     group.add_argument(

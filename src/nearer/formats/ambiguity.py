@@ -175,6 +175,6 @@ def in_words(answers: Answers) -> str:
         return f"{names(far if odd else near)} is the {'odd one' if odd else 'most central'} of {names(rows)}"
     if answers.kind == "quadruplet":
         return f"{names([anchor, near])} are more alike than {names([other, far])}"
-    if answers.kind == "ranking":
+    if answers.kind in ("ranking", "ranked-grid"):
         return f"{names(anchor)} is nearest to {names(near)} of {names(rows[:, [1, 3]])}"
     return f"{names(anchor)} is nearer to {names(rows[:, 1])} than to {names(rows[:, 3])}"

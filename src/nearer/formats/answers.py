@@ -19,7 +19,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import trials_of
 
-Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking"]
+Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 _LISTED = 10

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from nearer.data.frame_columns import plain
 from nearer.formats.answers import KINDS
-from nearer.formats.column_names import SYNONYMS, by_plain, families, numbered
+from nearer.formats.column_names import ORDINALS, SYNONYMS, by_plain, families, numbered
 from nearer.formats.faults import one_of, with_column, with_columns
 from nearer.formats.layouts import (
     ANSWERS,
@@ -152,6 +153,11 @@ class _Finder:
         spellings = list(SYNONYMS.get(role, (plain(role),)))
         if role in ("odd", "central") and kind_is_given:
             spellings += SYNONYMS["answer"]
+        if role == "ranking" and "shown" in roles:
+            in_order = [*takewhile(spelled.__contains__, (f"{ordinal}choice" for ordinal in ORDINALS))]
+            if in_order:
+                return tuple(spelled[spelling] for spelling in in_order)
+            spellings += SYNONYMS["chosen"] if kind_is_given else ()
         for spelling in spellings:
             if spelling in spelled and spelled[spelling] not in taken:
                 return (spelled[spelling],)

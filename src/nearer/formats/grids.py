@@ -1,4 +1,4 @@
-"""Grids (choose k of n) and rankings: answers that are lists.
+"""Grids (choose k of n, in order or not) and rankings: answers that are lists.
 
 Lists repeat, and so do pairs of what was shown and what was chosen. Each distinct pair is worked out once.
 """
@@ -40,19 +40,21 @@ class _Choice:
 def read_grid(
     columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None, titles: list[str]
 ) -> Result:
-    """Return the comparisons of a table with what was shown and what was chosen.
+    """Return the comparisons of a table with what was shown and what was chosen, or ranked: chosen in order.
 
     ``titles`` are the columns of what was shown, which choices may name.
     """
+    ranked = "ranking" in columns
+    picked_columns = columns["ranking" if ranked else "chosen"]
     anchor_column = columns["anchor"][0]
     shown_of, shown = read_lists(columns["shown"])
     objects = Objects([anchor_column], (item for each in shown for item in each), names)
     anchor = objects.codes(anchor_column, "anchor", faults)
-    if len(columns["chosen"]) > 1:
-        chosen_of, chosen_lists = join_columns(columns["chosen"])
+    if len(picked_columns) > 1:
+        chosen_of, chosen_lists = join_columns(picked_columns)
         chosen: list[Any] = [*chosen_lists, ()]
     else:
-        chosen_of, chosen = columns["chosen"][0].codes.astype(np.int64), [*map(str, columns["chosen"][0].values), ()]
+        chosen_of, chosen = picked_columns[0].codes.astype(np.int64), [*map(str, picked_columns[0].values), ()]
     shown_of, chosen_of = shown_of % len(shown), chosen_of % len(chosen)  # -1 becomes the empty list
     keys, pair_of = np.unique(shown_of * len(chosen) + chosen_of, return_inverse=True)
     lists = [(shown[key // len(chosen)], chosen[key % len(chosen)]) for key in keys.tolist()]
@@ -63,22 +65,25 @@ def read_grid(
         cells = np.stack([column.codes >= 0 for column in columns["shown"]], axis=1)
         gap = np.asarray((cells[:, 1:] & ~np.logical_and.accumulate(cells, axis=1)[:, :-1]).any(axis=1))
         faults.add(gap, "an option before another is missing, and the choice is a number; name the object")
-    choices = [_choice(each, picked, objects, counts_from) for each, picked in lists]
+    choices = [_choice(each, picked, objects, counts_from, ranked) for each, picked in lists]
     _mark(choices, pair_of, anchor, objects, faults)
     undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~faults.bad
     pairs = [
         np.empty((0, 2), np.int32)
         if choice.reason or (choice.undecided and not split)
-        else kinds.grid_pairs(list(choice.shown), list(choice.chosen))
+        else (kinds.ranked_pairs if ranked else kinds.grid_pairs)(list(choice.shown), list(choice.chosen))
         for choice in choices
     ]
-    one = [choice.shown.index(choice.chosen[0]) if len(choice.chosen) == 1 else -1 for choice in choices]
+    one = [
+        choice.shown.index(choice.chosen[0]) if len(choice.chosen) == 1 or (ranked and choice.chosen) else -1
+        for choice in choices
+    ]
     places = np.array(one, np.int16)[pair_of]
     expansion = kinds.near_lists(anchor, pair_of, pairs, faults, undecided, places)
     good = np.flatnonzero(~faults.bad)
     seen = [anchor[good], *(np.array(choices[pair].shown, int) for pair in np.unique(pair_of[good]))]
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.reason)
-    kind: Kind = "triplet" if only_two and coding.from_zero else "grid"
+    kind: Kind = "ranked-grid" if ranked else "triplet" if only_two and coding.from_zero else "grid"
     return kind, objects, expansion, seen
 
 
@@ -147,7 +152,9 @@ def _integers(picked: Any) -> list[int] | None:
     return None
 
 
-def _choice(shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: int | None) -> _Choice:
+def _choice(
+    shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: int | None, ranked: bool = False
+) -> _Choice:
     if len(shown) < 2:
         return _Choice("fewer than two objects were shown")
     if len(shown) > _LONGEST_LIST:
@@ -176,7 +183,9 @@ def _choice(shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: 
             return _Choice(shown=codes, undecided=True)
         return _Choice(f"the choice {shortened(picked)} is not among the objects shown")
     chosen = tuple(codes[shown.index(item)] for item in dict.fromkeys(items))
-    if len(chosen) == len(shown):
+    if ranked and len(chosen) < len(items):
+        return _Choice("an object was chosen twice")
+    if len(chosen) == len(shown) and not ranked:
         return _Choice("everything shown was chosen, which compares nothing")
     return _Choice(shown=codes, chosen=chosen)
 

@@ -6,7 +6,8 @@ once. With a, b, c for objects:
 - odd-one-out: c is the odd one of k items: of all others, a is nearer to b than to c, for every ordered pair (a, b);
 - most-central: c is the central one of k items: of all others, a is nearer to c than to b, for every ordered pair;
 - grid: the anchor is nearer to everything chosen than to everything shown and not chosen;
-- ranking: the anchor is nearer to what stands earlier than to what stands later, for all pairs.
+- ranking: the anchor is nearer to what stands earlier than to what stands later, for all pairs;
+- ranked-grid: both, with everything shown and not chosen behind what was chosen.
 
 Both make (k - 1)(k - 2) comparisons. They are what "c is farthest from all the others" and "c is nearest to all the
 others" say about pairs that share an object: whoever finds c odd because it is far from everything finds each other
@@ -159,6 +160,21 @@ def ranking_pairs(ranking: list[int]) -> NDArray[np.int32]:
     first, second = np.triu_indices(len(ranking), 1)
     ranked = np.array(ranking, np.int32)
     return np.stack([ranked[first], ranked[second]], axis=1)
+
+
+def ranked_pairs(shown: list[int], chosen: list[int]) -> NDArray[np.int32]:
+    """Return every pair of something chosen and something chosen later or not at all.
+
+    Examples
+    --------
+    >>> ranked_pairs([5, 6, 7, 8], [7, 5]).tolist()
+    [[7, 5], [7, 6], [7, 8], [5, 6], [5, 8]]
+    """
+    if not chosen:
+        return grid_pairs(shown, chosen)
+    left = [each for each in shown if each not in chosen]
+    pairs = [(near, far) for at, near in enumerate(chosen) for far in [*chosen[at + 1 :], *left]]
+    return np.array(pairs, np.int32).reshape(-1, 2)
 
 
 def mark_twice(items: Codes, labels: list[Any], faults: Faults) -> None:

@@ -66,6 +66,7 @@ LAYOUTS = (
     Layout("most-central", ("items", "central")),
     Layout("grid", ("anchor", "shown", "chosen")),
     Layout("ranking", ("anchor", "ranking")),
+    Layout("ranked-grid", ("anchor", "shown", "ranking")),
 )
 ROLES = tuple(dict.fromkeys([*(role for layout in LAYOUTS for role in layout.roles), *EXTRAS, "place"]))
 ANSWERS = ("answer", "chosen", "odd", "central")

@@ -87,7 +87,7 @@ class Asked:
 def read_question(question: Question) -> Asked:
     """Return the comparisons that a table says."""
     kind = question.found.layout.kind
-    if kind in ("grid", "ranking"):
+    if kind in ("grid", "ranking", "ranked-grid"):
         return _lists(question)
     if kind in ("odd-one-out", "most-central"):
         return _items(question)
@@ -230,7 +230,7 @@ def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.
 def _lists(question: Question) -> Asked:
     roles, faults = question.found.roles, question.faults
     columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
-    if question.found.layout.kind == "grid":
+    if "shown" in roles:
         kind, objects, expansion, shown = read_grid(
             columns, faults, question.split, question.coding, question.names, list(roles["shown"])
         )

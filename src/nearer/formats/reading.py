@@ -15,6 +15,7 @@ from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals,
 from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.catching import without_catches
+from nearer.formats.combining import with_combinations
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
@@ -71,13 +72,15 @@ def read_answers(
         most-central  object_1, object_2, object_3, ..., central; or items, a list in a cell, and central
         grid          anchor, shown, chosen: lists in a cell, or numbered columns shown_1, shown_2, ...
         ranking       anchor, ranking: nearest first; every earlier object is nearer than every later one
+        ranked-grid   anchor, shown, ranking: the nearest of those shown, in order; or first_choice, second_choice, ...
         ============  ==================================================================================
 
         An answer names the object, the side (left, right), or is a number or a truth value; see ``first_is``.
     columns : dict, optional
         Columns by what they hold, where their names do not tell: ``{"anchor": "Referenz"}``; a list of names for
-        several columns that make up items, shown, chosen or ranking (or one text, "first+second"); None, or "", for a
-        column that is not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
+        several columns that make up items, shown, chosen or ranking (or one text, "first+second"); "hue*lightness" for
+        objects that two columns make up together, which are then called "red/dark"; None, or "", for a column that is
+        not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
     preset : {"salmon", "jspsych", "cblearn"}, optional
         The program that wrote the file; found from the columns where they are unmistakable.
     skip_bad : bool
@@ -213,6 +216,7 @@ class _Options:
 
 def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
     """Return the answers of a table; where it can be read in several ways, all are tried."""
+    table = with_combinations(table, options.columns)
     try:
         return _read_once(table, names, options, notes)
     except Unclear as unclear:

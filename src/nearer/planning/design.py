@@ -26,6 +26,7 @@ Against: TypeAlias = Literal["answers", "truth"]
 DECAY = 2.0
 #: That are simulated: more take hours, and gigabytes.
 MOST_COMPARISONS = 10_000_000
+_GRIDS = ("grid", "ranked-grid")
 _MOST = {"n_objects": 100_000, "n_components": 1000, "n_annotators": 1_000_000, "n_shown": 50, "n_chosen": 50}
 
 
@@ -80,7 +81,7 @@ class Design:
         if not (np.isfinite(self.decay) and self.decay >= 0):
             raise ValueError(f"decay={self.decay} must be 0 or more")
         shown, chosen = self.shown_and_chosen
-        if (self.n_shown, self.n_chosen) != (None, None) and self.kind not in ("ranking", "grid"):
+        if (self.n_shown, self.n_chosen) != (None, None) and self.kind not in ("ranking", *_GRIDS):
             raise ValueError(f"n_shown and n_chosen are for rankings and grids; a {self.kind} has no choice of them")
         if self.n_chosen is not None and self.kind == "ranking":
             raise ValueError("a ranking has no n_chosen; all objects shown are put in order")
@@ -118,8 +119,8 @@ class Design:
     @property
     def shown_and_chosen(self) -> tuple[int, int]:
         """Objects shown beside the anchor, and how many are chosen."""
-        shown = (6 if self.kind == "grid" else 3) if self.n_shown is None else self.n_shown
-        return shown, 2 if self.n_chosen is None and self.kind == "grid" and shown > 2 else self.n_chosen or 1
+        shown = (6 if self.kind in _GRIDS else 3) if self.n_shown is None else self.n_shown
+        return shown, 2 if self.n_chosen is None and self.kind in _GRIDS and shown > 2 else self.n_chosen or 1
 
     @property
     def n_seen(self) -> int:
@@ -160,6 +161,8 @@ class Design:
         elif self.kind == "grid":
             chosen = self.shown_and_chosen[1]
             told = (first < chosen) & (second >= chosen)
+        elif self.kind == "ranked-grid":
+            told = first < self.shown_and_chosen[1]
         else:
             told = np.ones(len(first), dtype=bool)
         ranks: NDArray[np.intp] = np.column_stack([first, second])[told]

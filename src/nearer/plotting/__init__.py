@@ -6,6 +6,7 @@ for `save_figure`. Nothing is ever shown, and no global state of matplotlib is t
 
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
 from nearer.plotting.maps import plot_map
+from nearer.plotting.properties import plot_properties
 from nearer.plotting.style import FAINT, INK, PALETTE, new_figure, plain, save_figure
 from nearer.plotting.trees import plot_dendrogram
 
@@ -21,6 +22,7 @@ __all__ = [
     "plot_map",
     "plot_margins",
     "plot_path",
+    "plot_properties",
     "plot_reliability",
     "save_figure",
 ]

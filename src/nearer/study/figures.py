@@ -33,11 +33,11 @@ def draw_study(study: Study, folder: Path) -> list[str]:
 
 
 def draw_placed(results: Mapping[str, Any], folder: Path) -> None:
-    """Draw the map of results to which objects were added; nothing without matplotlib."""
+    """Draw the map of results, objects that were placed later in another colour; nothing without matplotlib."""
     points, ellipses = np.array(results["embedding"]), None
     if results["covariances"] is not None and points.shape[1] > 1:
         ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
-    n_new = len(results["placed"]["objects"])
+    n_new = len((results["placed"] or {}).get("objects", []))
     _save({"map.png": lambda: _map(points, results["objects"], ellipses, n_new)}, folder)
 
 

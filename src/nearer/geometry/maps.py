@@ -35,7 +35,8 @@ def align(
     moving : bool
         Whether to move. The others are taken as centred if not.
     seen : array-like of bool, shape (n,), or of int, optional
-        The objects that the alignment is chosen by; the rest moves along. All if left out.
+        The objects that the alignment is chosen by; the rest moves along, and ``onto`` may have NaN for it. All if
+        left out.
 
     Returns
     -------
@@ -51,11 +52,13 @@ def align(
     >>> align(line, [[0.0, 2.0], [0.0, -2.0]], scaling=False).round(6).tolist()
     [[0.0, 1.0], [0.0, -1.0]]
     """
-    maps, target = np.asarray(points, dtype=np.float64), checked_points(onto, "onto")
+    maps, target = np.asarray(points, dtype=np.float64), np.asarray(onto, dtype=np.float64)
+    if target.ndim != 2:
+        raise ValueError(f"onto must have shape (n, q), one row for each object; got shape {target.shape}")
     if maps.ndim not in (2, 3) or (seen is None and maps.shape[-2] != len(target)):
         raise ValueError(f"points must have one row for each of the {len(target)} of onto, got shape {maps.shape}")
     chosen = np.arange(len(target)) if seen is None else np.asarray(seen)
-    goal = target[chosen]
+    goal = checked_points(target[chosen], "onto")
     centre = goal.mean(axis=0)
     if moving:
         maps = maps - maps[..., chosen, :].mean(axis=-2, keepdims=True)

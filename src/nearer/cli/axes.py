@@ -1,0 +1,154 @@
+"""`nearer axes`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.cli.parsing import Commands, add_command, add_folder, add_seed, say
+from nearer.cli.values import share, words
+
+if TYPE_CHECKING:
+    from nearer.common.arrays import FloatArray
+    from nearer.comparing import PropertyFits
+
+_ABOUT = """\
+Say what the directions of a map mean. Attributes of the objects are fitted to their places: how much of an attribute
+the map explains, in which direction it grows, and how often chance explains as much. OUT gets the table as
+properties.csv and arrows on the map as properties.png.
+
+Comparisons leave open how a map is turned. With --rotate-to, --varimax or --align-to, OUT gets a copy of the map that
+is turned, for `nearer report` and the other commands. No distance changes."""
+_WAYS = "--rotate-to COLUMN, --varimax or --align-to MAP"
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "axes", "say what the directions of a map mean, and turn it", _ABOUT, command=run)
+    add_folder(parser)
+    parser.add_argument(
+        "--attributes", type=Path, default=None, metavar="FILE",
+        help="CSV with a column of labels and columns of numbers or words",
+    )  # fmt: skip
+    parser.add_argument("-o", "--out", type=Path, default=None, metavar="OUT", help="folder of table, figure and map")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument(
+        "--rotate-to", type=words, default=None, metavar="COLUMN,...",
+        help="turn the map: the first attribute grows along the first axis, a second along the second",
+    )  # fmt: skip
+    ways.add_argument("--varimax", action="store_true", help="turn the map: objects lie far out on few axes each")
+    ways.add_argument(
+        "--align-to", type=Path, default=None, metavar="MAP",
+        help="turn the map onto another: a folder, or a CSV with labels and a column for each axis",
+    )  # fmt: skip
+    parser.add_argument("--level", type=share, default=0.95, metavar="P", help="of the intervals (0.95)")
+    add_seed(parser, "permutations and resamples")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    import numpy as np
+
+    from nearer.comparing import fit_properties
+    from nearer.data.units import seen_objects, with_positive_weight
+    from nearer.storage import load_model
+    from nearer.study.attributes import read_attributes
+    from nearer.study.placing import results_for
+    from nearer.study.turning import turned_results, write_turned
+
+    turning = options.rotate_to is not None or options.varimax or options.align_to is not None
+    if options.attributes is None and (options.rotate_to is not None or not turning):
+        raise ValueError(f"name the file of attributes with --attributes FILE, or say how to turn the map: {_WAYS}")
+    if turning and options.out is None:
+        raise ValueError("a turned map is a copy; say where it goes with --out FOLDER")
+    model = load_model(options.folder)
+    results = results_for(model, options.folder)
+    columns: dict[str, Any] = {}
+    if options.attributes is not None:
+        columns = dict(read_attributes(options.attributes, results["objects"]))
+    seen = seen_objects(with_positive_weight(model.comparisons_))
+    lines, figures = [], {}
+    if turning:
+        axes, note = _rotation(options, results, columns, seen)
+        command = shlex.join(["nearer", *options.arguments])
+        model = write_turned(model, results, options.folder, options.out, f"{note} ({command})", axes)
+        results |= turned_results(results, axes)
+        lines.append(f"{note}; the turned map is in {options.out}")
+        figures = {"folder": str(options.out), "turned": note, "axes": axes}
+    if columns:
+        # Where an object in no comparison lies means nothing.
+        known = {
+            column: [cell if at else None for cell, at in zip(of, seen, strict=True)] for column, of in columns.items()
+        }
+        fits = fit_properties(np.array(results["embedding"]), known, level=options.level, random_state=options.seed)
+        written = [] if options.out is None else _write(fits, results, options.out)
+        lines[:0] = [str(fits), *([f"written to {options.out}: {', '.join(written)}"] if written else [])]
+        figures |= fits.as_dict()
+    say(options, "\n".join(lines), figures)
+    return 0
+
+
+def _rotation(
+    options: argparse.Namespace, results: dict[str, Any], columns: dict[str, Any], seen: Any
+) -> tuple[FloatArray, str]:
+    """Return the axes that the options ask for, and a sentence about them."""
+    import numpy as np
+
+    from nearer.common.words import counted, listed, name
+    from nearer.geometry import axes_along, axes_onto, varimax_axes
+    from nearer.study.turning import read_places, shared
+
+    points = np.array(results["embedding"])
+    if options.varimax:
+        return varimax_axes(points, seen=seen), "the map was turned by varimax"
+    if options.align_to is not None:
+        places = read_places(options.align_to, results["objects"])
+        both = shared(places, seen)
+        by = counted(int(both.sum()), "object")
+        return axes_onto(points, places, both), f"the map was turned onto {options.align_to}, by {by} in both"
+    features = []
+    for column in options.rotate_to:
+        if column not in columns:
+            raise ValueError(f"{options.attributes} has no column {name(column)}; it has {listed(list(columns))}")
+        if any(isinstance(cell, str) for cell in columns[column]):
+            raise ValueError(f"the column {name(column)} has words, and a map can be turned to numbers alone")
+        features.append(np.where(seen, np.array(columns[column], dtype=np.float64), np.nan))
+    return axes_along(points, *features), f"the map was turned to {' and '.join(map(name, options.rotate_to))}"
+
+
+def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[str]:
+    """Write the table, and the figure where there is one, and return the names of the files."""
+    import csv
+    import io
+    import warnings
+
+    import numpy as np
+
+    from nearer.formats.text import inert
+    from nearer.geometry import ellipses_of
+    from nearer.study.folder import write_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = fits.as_table()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(row | {"name": inert(row["name"])} for row in rows)
+    write_text(folder / "properties.csv", text.getvalue())
+    points, ellipses = np.array(results["embedding"]), None
+    if points.shape[1] < 2:
+        return ["properties.csv"]
+    if results["covariances"] is not None:
+        ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
+    from nearer.plotting import plot_properties, save_figure
+
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
+            save_figure(plot_properties(points, fits, results["objects"], ellipses=ellipses), folder / "properties.png")
+    except ImportError as error:  # matplotlib is not there
+        warnings.warn(str(error), UserWarning, stacklevel=2)
+        return ["properties.csv"]
+    return ["properties.csv", "properties.png"]

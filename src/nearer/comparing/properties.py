@@ -1,0 +1,235 @@
+"""Property fitting: what an attribute of the objects has to do with where they lie on a map.
+
+A column of numbers f is regressed on the map X (n, p), both centred: f ~ X b. Its R2 is the share of the variance of f
+that places explain, and b / |b| the direction in which it grows (Carroll and Chang's PROFIT; Kruskal and Wish 1978).
+
+With a column of words it is the other way round, as a word has no size: the map is regressed on the categories. R2 is
+then the share of the squared distances from the middle of the map that lies between the categories' middles,
+
+    R2 = sum_c n_c |m_c|^2 / sum_i |x_i|^2 ,
+
+and the test is that of PERMANOVA (Anderson 2001): its pseudo-F grows with R2, so both have the same p-value.
+
+How both are computed and tested is in `nearer.comparing.regressions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer.common.arrays import checked_points
+from nearer.common.parameters import check_integer, check_level
+from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
+from nearer.common.words import counted, figure, interval, level_of, listed
+from nearer.comparing.regressions import Regression, Unfit
+from nearer.geometry.axes import gradient
+
+__all__ = ["Category", "PropertyFit", "PropertyFits", "fit_properties"]
+
+
+@dataclass(frozen=True)
+class Category:
+    """A word of an attribute: how many objects have it, and the middle of their places."""
+
+    n_objects: int
+    centre: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PropertyFit:
+    """What one attribute has to do with the map.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "words"}
+    n_objects : int
+        Those that have a value.
+    r2, adjusted : float
+        Share that is explained, and the same less what chance explains.
+    left_out : float
+        R2 of each object predicted by the others; below 0 it is worse than their mean.
+    low, high : float
+        Interval of the share among all objects of which these are a sample.
+    p_value, p_holm : float
+        By permutations of the objects; alone, and among all attributes.
+    direction : tuple of float, or None
+        In which numbers grow most, of length 1.
+    categories : dict of str to Category, or None
+        Of words.
+    """
+
+    name: str
+    kind: Literal["number", "words"]
+    n_objects: int
+    r2: float
+    adjusted: float
+    left_out: float
+    low: float
+    high: float
+    p_value: float
+    p_holm: float
+    direction: tuple[float, ...] | None = None
+    categories: dict[str, Category] | None = None
+
+
+@dataclass(frozen=True)
+class PropertyFits(Sequence[PropertyFit]):
+    """What attributes have to do with a map, one after the other; printed, it is a table.
+
+    Attributes
+    ----------
+    fits : tuple of PropertyFit
+    unfit : dict of str to str
+        Attributes that could not be fitted, and why.
+    n_objects, n_permutations : int
+    level : float
+        Of the intervals.
+    """
+
+    fits: tuple[PropertyFit, ...]
+    unfit: dict[str, str]
+    n_objects: int
+    n_permutations: int
+    level: float
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a fit by its position or by the name of its attribute."""
+        if isinstance(index, str):
+            return next(fit for fit in self.fits if fit.name == index)
+        return self.fits[index]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as plain values, for JSON."""
+        return asdict(self)
+
+    def as_table(self) -> list[dict[str, Any]]:
+        """Return a row for each attribute, for a data frame or a CSV; its direction goes into x1, x2, ..."""
+        rows = []
+        for fit in self.fits:
+            row = {key: value for key, value in vars(fit).items() if key not in ("direction", "categories")}
+            rows.append(row | {f"x{k + 1}": value for k, value in enumerate(fit.direction or ())})
+        return rows
+
+    def __str__(self) -> str:
+        heads = ("attribute", "kind", "objects", "R2", f"{level_of(self.level)} interval", "adjusted", "left out", "p")
+        rows = [(*heads, "p (Holm)"), *map(_cells, self.fits)] if self.fits else []
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        partly = [fit.name for fit in self.fits if fit.n_objects < self.n_objects]
+        if partly:
+            lines.append(f"objects without a value are left out: {listed(partly)}")
+        return "\n".join([*lines, *(f"{name} is not fitted: {why}" for name, why in self.unfit.items())])
+
+
+def _cells(fit: PropertyFit) -> tuple[str, ...]:
+    kind = fit.kind if fit.categories is None else counted(len(fit.categories), "category", "categories")
+    shares = figure(fit.r2), interval(fit.low, fit.high), figure(fit.adjusted), figure(fit.left_out)
+    return (fit.name, kind, str(fit.n_objects), *shares, *(f"{p:.2g}" for p in (fit.p_value, fit.p_holm)))
+
+
+def fit_properties(
+    embedding: ArrayLike,
+    attributes: Mapping[str, Sequence[Any]],
+    *,
+    n_permutations: int = 9999,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    random_state: RandomState = None,
+) -> PropertyFits:
+    """Fit attributes of objects to their places on a map.
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n, p)
+    attributes : mapping of str to sequence, length n
+        Columns of numbers or of words, a value for each object; None or NaN where there is none. A table of
+        `nearer.study.attributes.read_attributes`, a dict, or a data frame in the order of the objects.
+    n_permutations : int
+        For the p-values, of which 1 / (n_permutations + 1) is the smallest.
+    n_resamples : int
+        Of the objects, for the intervals.
+    level : float
+        Of the intervals.
+    random_state : None, int, SeedSequence, Generator or RandomState
+
+    Returns
+    -------
+    PropertyFits
+
+    Examples
+    --------
+    >>> places = np.random.default_rng(0).normal(size=(30, 2))
+    >>> size = places @ [3.0, 4.0] + 10
+    >>> fits = fit_properties(places, {"size": size, "side": ["left" if x < 0 else "right" for x in places[:, 0]]},
+    ...                       random_state=0)
+    >>> [round(value, 6) for value in fits["size"].direction], fits["size"].p_holm < 0.001
+    ([0.6, 0.8], True)
+    >>> sorted(fits["side"].categories), 0.2 < fits["side"].r2 < 0.6
+    (['left', 'right'], True)
+    """
+    points = checked_points(embedding, "embedding")
+    check_integer("n_permutations", n_permutations, 1)
+    check_integer("n_resamples", n_resamples, 1)
+    check_level(level)
+    rng = stream(random_state, "split")
+    fits, unfit = [], {}
+    with progress_bar("attributes", len(attributes)) as bar:
+        for name, column in attributes.items():
+            try:
+                of = Regression.of(points, list(column))
+            except Unfit as error:
+                unfit[name] = str(error)
+            else:
+                p_value = of.p_value(n_permutations, rng)
+                low, high = of.interval(n_resamples, level, rng)
+                fits.append(_fit(name, of, p_value, low, high))
+            bar.update()
+    corrected = holm([fit.p_value for fit in fits])
+    done = tuple(PropertyFit(**{**vars(fit), "p_holm": p}) for fit, p in zip(fits, corrected, strict=True))
+    return PropertyFits(done, unfit, len(points), n_permutations, level)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values for all tests together (Holm 1979).
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    factors = len(p_values) - np.arange(len(p_values))
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * np.asarray(p_values)[order]), 1.0)
+    return [float(p) for p in corrected]
+
+
+def _fit(name: str, of: Regression, p_value: float, low: float, high: float) -> PropertyFit:
+    """Return what was found of one attribute; p_holm is still that of the attribute alone."""
+    n, r2 = len(of.points), of.r2
+    direction, categories = None, None
+    if of.values is not None:
+        slopes = gradient(of.points, of.values)
+        direction = tuple((slopes / np.linalg.norm(slopes)).tolist()) if slopes.any() else (0.0,) * len(slopes)
+    if of.categories is not None:
+        sizes = of.categories.sum(axis=0)
+        centres = (of.middle + of.categories.T @ of.points / sizes[:, None]).tolist()
+        categories = {
+            word: Category(int(size), tuple(centre))
+            for word, size, centre in zip(of.words, sizes, centres, strict=True)
+        }
+    return PropertyFit(
+        name=name, kind="number" if of.values is not None else "words", n_objects=n, r2=r2,
+        adjusted=1 - (1 - r2) * (n - 1) / (n - 1 - of.freedom), left_out=of.left_out, low=low, high=high,
+        p_value=p_value, p_holm=p_value, direction=direction, categories=categories,
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""Property fitting against plain regressions, PERMANOVA over distances, and chance."""
+
+import json
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import ortho_group
+
+from nearer.comparing import fit_properties
+from nearer.comparing.regressions import Regression
+
+RNG = np.random.default_rng(0)
+N = 24
+MAP = RNG.normal(size=(N, 3)) * [3.0, 2.0, 1.0] + [5.0, 0.0, -2.0]
+SIZE = MAP @ [1.0, -2.0, 0.5] + 3 * RNG.normal(size=N) + 100
+WORDS = [("low", "mid", "high")[int(k)] for k in np.digitize(MAP[:, 0] + RNG.normal(size=N), [4, 6])]
+FEW = {"n_permutations": 99, "n_resamples": 50, "random_state": 0}
+
+
+def r2_of(points, values):
+    design = np.column_stack([np.ones(len(points)), points])
+    slopes, *_ = np.linalg.lstsq(design, values, rcond=None)
+    return 1 - np.sum((values - design @ slopes) ** 2) / np.sum((values - values.mean()) ** 2), slopes[1:]
+
+
+def test_numbers_are_regressed_on_the_map():
+    fit = fit_properties(MAP, {"size": SIZE}, **FEW)["size"]
+    r2, slopes = r2_of(MAP, SIZE)
+    assert fit.r2 == pytest.approx(r2, abs=1e-12)
+    assert fit.adjusted == pytest.approx(1 - (1 - r2) * (N - 1) / (N - 4), abs=1e-12)
+    np.testing.assert_allclose(fit.direction, slopes / np.linalg.norm(slopes), atol=1e-10)
+    assert fit.kind == "number"
+    assert fit.low < fit.adjusted < fit.high
+
+
+def test_each_object_left_out_is_predicted_by_a_fit_to_the_others():
+    missed, by_mean = 0.0, 0.0
+    for k in range(N):
+        others = np.arange(N) != k
+        design = np.column_stack([np.ones(N), MAP])
+        slopes, *_ = np.linalg.lstsq(design[others], SIZE[others], rcond=None)
+        missed += (SIZE[k] - design[k] @ slopes) ** 2
+        by_mean += (SIZE[k] - SIZE[others].mean()) ** 2
+    assert fit_properties(MAP, {"size": SIZE}, **FEW)["size"].left_out == pytest.approx(1 - missed / by_mean, abs=1e-10)
+
+
+def test_words_share_the_map_as_permanova_over_distances_says():
+    fit = fit_properties(MAP, {"height": WORDS}, **FEW)["height"]
+    squares, words = squareform(pdist(MAP)) ** 2, np.array(WORDS)
+    total = squares.sum() / (2 * N)
+    within = sum(squares[np.ix_(words == w, words == w)].sum() / (2 * (words == w).sum()) for w in np.unique(words))
+    assert fit.r2 == pytest.approx(1 - within / total, abs=1e-12)
+    assert fit.adjusted == pytest.approx(1 - (within / (N - 3)) / (total / (N - 1)), abs=1e-12)
+    assert {word: each.n_objects for word, each in fit.categories.items()} == {
+        word: WORDS.count(word) for word in ("high", "low", "mid")
+    }
+    for word, each in fit.categories.items():
+        np.testing.assert_allclose(each.centre, MAP[words == word].mean(axis=0), atol=1e-12)
+    missed = sum(np.sum((x - MAP[(words == w) & (np.arange(N) != k)].mean(axis=0)) ** 2)
+                 for k, (x, w) in enumerate(zip(MAP, WORDS, strict=True)))  # fmt: skip
+    by_mean = sum(np.sum((MAP[k] - MAP[np.arange(N) != k].mean(axis=0)) ** 2) for k in range(N))
+    assert fit.left_out == pytest.approx(1 - missed / by_mean, abs=1e-10)
+
+
+@pytest.mark.parametrize("column", [[3.0, 1.0, 2.0, 5.0, 4.0, 9.0], ["a", "a", "b", "b", "a", "b"]])
+def test_p_values_are_those_of_all_permutations(column):
+    few = MAP[:6, :2] - MAP[:6, :2].mean(axis=0)
+
+    def r2(order):
+        return Regression.of(few[list(order)], column).r2
+
+    found = r2(range(6))
+    exact = np.mean([r2(order) >= found - 1e-12 for order in permutations(range(6))])
+    drawn = Regression.of(few, column).p_value(4000, np.random.default_rng(0))
+    assert drawn == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 4000) + 1e-3)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_without_a_relation_one_test_in_twenty_rejects(words):
+    rng = np.random.default_rng(5)
+    p_values = []
+    for _ in range(300):
+        values = rng.standard_t(3, size=15)  # far from normal
+        column = ["up" if value > 0.3 else "down" for value in values] if words else values.tolist()
+        p_values.append(Regression.of(rng.exponential(size=(15, 2)), column).p_value(99, rng))
+    rejected = np.mean(np.array(p_values) <= 0.05)
+    assert 0.01 <= rejected <= 0.1  # 0.05 by 4 standard errors
+
+
+def test_intervals_hold_the_share_and_nothing_for_nothing():
+    rng, held = np.random.default_rng(6), {0.0: 0, 0.5: 0}
+    for share in held:
+        for _ in range(60):
+            points = rng.normal(size=(25, 2))
+            values = np.sqrt(share) * points[:, 0] + np.sqrt(1 - share) * rng.normal(size=25)
+            low, high = Regression.of(points, values.tolist()).interval(200, 0.95, rng)
+            held[share] += low <= share <= high
+    assert min(held.values()) >= 49  # of 60; 57 are expected
+
+
+def test_resampled_shares_are_those_of_repeated_objects():
+    counts = np.random.default_rng(1).multinomial(N, np.full(N, 1 / N), size=3).astype(float)
+    numbers, words = Regression.of(MAP, SIZE.tolist()), Regression.of(MAP, WORDS)
+    for row in range(3):
+        rows = np.repeat(np.arange(N), counts[row].astype(int))
+        assert numbers._by_numbers(counts)[0][row] == pytest.approx(r2_of(MAP[rows], SIZE[rows])[0], abs=1e-10)
+        again = Regression.of(MAP[rows], [WORDS[k] for k in rows])
+        assert words._by_words(counts)[0][row] == pytest.approx(again.r2, abs=1e-10)
+
+
+def test_no_turn_move_or_scale_of_the_map_matters_and_directions_turn_along():
+    turn = ortho_group.rvs(3, random_state=0)
+    columns = {"size": SIZE, "height": WORDS}
+    plain, turned = fit_properties(MAP, columns, **FEW), fit_properties(3 * MAP @ turn + 7, columns, **FEW)
+    for one, other in zip(plain, turned, strict=True):
+        for figure in ("r2", "adjusted", "left_out", "low", "high", "p_value", "p_holm"):
+            assert getattr(one, figure) == pytest.approx(getattr(other, figure), abs=1e-9)
+    np.testing.assert_allclose(turned["size"].direction, np.array(plain["size"].direction) @ turn, atol=1e-9)
+
+
+def test_missing_values_are_left_out_and_told_and_what_cannot_be_fitted_says_why():
+    partly = [None, float("nan"), *SIZE[2:].tolist()]
+    names = [f"thing {k}" for k in range(N)]
+    fits = fit_properties(MAP, {"size": partly, "file": names, "one": [1.0] * N, "void": [None] * N}, **FEW)
+    assert fits["size"].r2 == pytest.approx(r2_of(MAP[2:], SIZE[2:])[0], abs=1e-12)
+    assert (fits["size"].n_objects, len(fits)) == (N - 2, 1)
+    said = str(fits)
+    assert "objects without a value are left out: 'size'" in said
+    assert "file is not fitted: 24 words for 24 objects are no categories to compare" in said
+    assert "one is not fitted: its values are all the same" in said
+    assert "void is not fitted: fewer than two objects" in said
+    with pytest.raises(ValueError, match="a value for each of the 24 objects, got 3"):
+        fit_properties(MAP, {"size": [1, 2, 3]})
+    assert str(fit_properties(MAP, {"one": [1.0] * N})).startswith("one is not fitted")
+
+
+def test_tables_and_json_have_all_figures():
+    fits = fit_properties(MAP, {"size": SIZE, "height": WORDS}, **FEW)
+    rows = fits.as_table()
+    assert rows[0]["x3"] == fits["size"].direction[2]
+    assert "x1" not in rows[1]
+    assert json.loads(json.dumps(fits.as_dict()))["fits"][1]["categories"]["low"]["n_objects"] == WORDS.count("low")
+    assert [fit.p_holm for fit in fits] == [min(1.0, 2 * min(fit.p_value for fit in fits))] * 2
+    assert str(fits).splitlines()[2].startswith("height     3 categories  24")
