@@ -63,12 +63,12 @@ def _is_shown(action: argparse.Action) -> bool:
 
 
 def described(text: str) -> str:
-    """Return a description: paragraphs as prose, and what is indented as it stands.
+    r"""Return a description: paragraphs as prose, and what is indented as it stands.
 
     Examples
     --------
-    >>> described("Compare:\\n\\n  nearer compare a b    two *maps*\\n\\nThat is all.")
-    'Compare:\\n\\n```text\\nnearer compare a b    two *maps*\\n```\\n\\nThat is all.'
+    >>> described("Compare:\n\n  nearer compare a b    two *maps*\n\nThat is all.")
+    'Compare:\n\n```text\nnearer compare a b    two *maps*\n```\n\nThat is all.'
     """
     blocks = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
@@ -81,12 +81,12 @@ def described(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return words in which options, and what stands in backquotes or quotes, are code, and nothing else is special.
+    r"""Return words in which options, and what stands in backquotes or quotes, are code, and nothing else is special.
 
     Examples
     --------
     >>> _prose("rows such as 'rt > 0.2' of *.csv, see --where; people's own")
-    "rows such as `rt > 0.2` of \\\\*.csv, see `--where`; people's own"
+    "rows such as `rt > 0.2` of \\*.csv, see `--where`; people's own"
     """
     pieces = _CODE.split(text.replace("%%", "%"))
     pieces[::2] = [re.sub(r"([\\*_<>\[\]|$#{}])", r"\\\1", piece) for piece in pieces[::2]]
