@@ -16,6 +16,7 @@ from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
+from nearer.formats.components import with_component
 from nearer.formats.delimited import delimited_table, without_preamble
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.finding_columns import Unclear, find_columns
@@ -23,6 +24,7 @@ from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.json_records import json_table
 from nearer.formats.layouts import TWO, Found
 from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
+from nearer.formats.pictures import with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.selecting import column_of, rules_from, selected
@@ -242,6 +244,8 @@ def _read_once(
     if preset == "salmon":
         table = with_names(table, notes)
     reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
+    if preset == "psychopy":
+        reading = with_component(reading, table)
     found, loaded, own, others = _loaded(table, reading, in_doubt, notes)
     answer = answer_column(found)
     if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
@@ -299,6 +303,8 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
         loaded = without_headers(loaded, table.source, told_now)
         if table.delimited and not own:
             loaded = with_whole_numbers(loaded, found)
+        if not own:
+            loaded = with_addresses(loaded, found)
         loaded = passed_over(loaded, found, reading, own, table.source, told_now)
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
         if not new:
