@@ -1,7 +1,7 @@
 """The picture of a report in the README and the tutorial: `python docs/_extensions/screenshot.py` makes it again.
 
-The example study is fitted and its report opened in Chromium, which selenium drives: `docs/report.png` is what the window
-shows. With a folder of results as its argument it shows that report.
+The example study is fitted and its report opened in Chromium, which selenium drives: `docs/report.png` is what the
+window shows. With a folder of results as its argument it shows that report.
 """
 
 from __future__ import annotations

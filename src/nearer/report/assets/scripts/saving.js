@@ -55,7 +55,11 @@ function positions() {
 }
 
 function distanceMatrix() {
-  const between = (a, b) => Number(Math.hypot(...data.embedding[a].map((place, axis) => place - data.embedding[b][axis])).toPrecision(6));
+  const between = (a, b) => {
+    let squares = 0;
+    for (let axis = 0; axis < dimensions; axis++) squares += (data.embedding[a][axis] - data.embedding[b][axis]) ** 2;
+    return Number(Math.sqrt(squares).toPrecision(6));
+  };
   return [
     ["object", ...data.objects.map(inert)],
     ...data.objects.map((label, object) => [inert(label), ...data.objects.map((_, other) => between(object, other))]),
@@ -84,6 +88,11 @@ function listenToSaving() {
   byId("saves").hidden = false;
   document.querySelectorAll("[data-saves]").forEach((button) => {
     button.hidden = button.dataset.saves === "matrix" && count > MOST_PAIRED;
-    button.addEventListener("click", () => saveFile(button.dataset.saves));
+    button.addEventListener("click", async () => {
+      const words = button.textContent;
+      button.textContent = "making it …"; // a table of two thousand objects takes seconds
+      await new Promise((resolve) => window.setTimeout(resolve, 30));
+      await saveFile(button.dataset.saves).finally(() => (button.textContent = words));
+    });
   });
 }
