@@ -76,20 +76,21 @@ def test_the_drawing_has_a_shape_and_words_for_each_object(saved):
     results = results_of(points, labels, {"kind": ["a", "b", "a", "b", "b"]})
     root = ElementTree.parse(saved(results, "svg", "map.svg")).getroot()
     assert root.tag == f"{SVG}svg"
-    assert sorted(each.text for each in root.iter(f"{SVG}text")) == sorted(labels)
+    assert sorted(each.text for each in root.iter(f"{SVG}text")) == sorted([*labels, "kind", "a", "b"])
     assert len(list(root.iter(f"{SVG}ellipse"))) == 5
-    shapes = [*root.iter(f"{SVG}circle"), *root.iter(f"{SVG}rect"), *root.iter(f"{SVG}path")]
-    assert len(shapes) == 5
+    shapes = [*root.iter(f"{SVG}circle"), *root.iter(f"{SVG}path")]
+    assert len(shapes) == 5 + 2  # objects, and kinds in the legend
     assert "rgba" not in ElementTree.tostring(root, encoding="unicode")
 
 
-@pytest.mark.parametrize("p", [2, 3])
-def test_the_drawing_looks_like_the_picture_on_a_dark_screen_too(saved, browser, p, tmp_path):
+@pytest.mark.parametrize(("p", "column"), [(2, "colour"), (2, "hue"), (3, "family")])
+def test_the_drawing_looks_like_the_picture_on_a_dark_screen_too(saved, browser, p, column, tmp_path):
     """The drawing is opened by the browser, and compared with the pixels that the page has saved."""
     imread = pytest.importorskip("matplotlib.image").imread
     dark = {"name": "prefers-color-scheme", "value": "dark"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": [dark]})
     results = color_results(p, placed={"objects": color_results()["objects"][-3:]})
+    results["attributes"] = {column: results["attributes"][column]}
     picture = imread(saved(results, "png", "map.png"))[..., :3]
     drawing = saved(results, "svg", "map.svg")
     size = ElementTree.parse(drawing).getroot()
@@ -107,3 +108,4 @@ def test_the_drawing_looks_like_the_picture_on_a_dark_screen_too(saved, browser,
     assert np.mean(averaged < 0.99) > 0.02  # there is something on it
     assert np.abs(averaged - seen).mean() < 0.01
     assert averaged[0, 0].min() > 0.99  # white paper
+    assert (column in {each.text for each in size.iter(f"{SVG}text")}) == (column != "colour")  # the legend's title

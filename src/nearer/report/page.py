@@ -29,7 +29,20 @@ from nearer.report.wording import n_fitted
 from nearer.study.schema import checked
 
 # In the order in which they use each other.
-SCRIPTS = ("data", "tables", "colours", "scene", "labels", "vector", "drawing", "saving", "panel", "gestures", "main")
+SCRIPTS = (
+    "data",
+    "tables",
+    "colours",
+    "scene",
+    "labels",
+    "vector",
+    "drawing",
+    "key",
+    "saving",
+    "panel",
+    "gestures",
+    "main",
+)
 
 
 def write_report(

@@ -55,14 +55,12 @@ function drawNow(_, density = window.devicePixelRatio || 1) {
   drawMap();
 }
 
-// The same picture as shapes and words.
-function drawAsVector() {
+// Draw elsewhere than on the screen: on another canvas, or as shapes and words.
+function drawOn(surface, draw) {
   const onScreen = context;
-  context = new VectorContext(scene.width, scene.height, onScreen, FONT);
+  context = surface;
   try {
-    placed = null;
-    drawMap();
-    return context;
+    draw();
   } finally {
     context = onScreen;
   }

@@ -21,7 +21,15 @@ function onPaper(draw) {
 }
 
 function vectorMap() {
-  const root = onPaper(() => drawAsVector().root);
+  const { root } = onPaper(() => {
+    const surface = new VectorContext(scene.width + keyWidth(), scene.height, context, FONT);
+    placed = null;
+    drawOn(surface, () => {
+      drawMap();
+      drawKey();
+    });
+    return surface;
+  });
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", `Map of ${counted}`);
   return new XMLSerializer().serializeToString(root);
@@ -32,11 +40,13 @@ function pixelMap() {
   onPaper(() => {
     placed = null;
     drawNow(0, SHARP);
-    [copy.width, copy.height] = [canvas.width, canvas.height];
+    [copy.width, copy.height] = [canvas.width + SHARP * keyWidth(), canvas.height];
     const paper = copy.getContext("2d");
     paper.fillStyle = "#ffffff";
     paper.fillRect(0, 0, copy.width, copy.height);
     paper.drawImage(canvas, 0, 0);
+    paper.setTransform(SHARP, 0, 0, SHARP, 0, 0);
+    drawOn(paper, drawKey);
   });
   return new Promise((resolve) => copy.toBlob(resolve, "image/png"));
 }

@@ -129,7 +129,8 @@ class VectorContext {
   fillText(words, x, y) {
     const middle = this.state.textBaseline === "middle" ? 0.35 * this.letters : 0; // not all programs know a baseline in the middle
     const made = vectorElement("text", { x, y: y + middle });
-    if (this.state.textAlign === "center") made.setAttribute("text-anchor", "middle");
+    const anchor = { center: "middle", right: "end" }[this.state.textAlign];
+    if (anchor) made.setAttribute("text-anchor", anchor);
     made.textContent = words;
     this.add(made, { fill: this.state.fillStyle, ...(this.halo || {}) });
     this.halo = null;
