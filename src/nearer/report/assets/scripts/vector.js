@@ -18,12 +18,24 @@ function inked(name, colour) {
   return found ? { [name]: `rgb(${found[1]})`, [`${name}-opacity`]: found[2].trim() } : { [name]: colour };
 }
 
+// How far below its middle a line of words stands: not all programs know a baseline in the middle.
+function middleAboveBaseline(ruler, font) {
+  ruler.save();
+  ruler.font = font;
+  const [ascent, fromMiddle] = ["alphabetic", "middle"].map((baseline) => {
+    ruler.textBaseline = baseline;
+    return ruler.measureText("x").fontBoundingBoxAscent;
+  });
+  ruler.restore();
+  return ascent - fromMiddle;
+}
+
 class VectorContext {
   constructor(width, height, ruler, font) {
     const [size, family] = font.split("px ");
-    this.letters = Number(size);
     this.root = vectorElement("svg", { width, height, viewBox: `0 0 ${short(width)} ${short(height)}`, "font-family": family, "font-size": size });
     this.ruler = ruler; // a canvas, which can measure words
+    this.lower = middleAboveBaseline(ruler, font);
     this.state = { globalAlpha: 1, fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, font, textAlign: "left", textBaseline: "alphabetic", dash: [] };
     this.kept = [];
     this.parts = []; // the path that is being traced
@@ -127,8 +139,7 @@ class VectorContext {
   }
 
   fillText(words, x, y) {
-    const middle = this.state.textBaseline === "middle" ? 0.35 * this.letters : 0; // not all programs know a baseline in the middle
-    const made = vectorElement("text", { x, y: y + middle });
+    const made = vectorElement("text", { x, y: y + (this.state.textBaseline === "middle" ? this.lower : 0) });
     const anchor = { center: "middle", right: "end" }[this.state.textAlign];
     if (anchor) made.setAttribute("text-anchor", anchor);
     made.textContent = words;
