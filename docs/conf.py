@@ -13,7 +13,15 @@ author = "The nearer developers"
 project_copyright = author
 version = release = version_of("nearer")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "formulas", "examples", "docstrings"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "formulas",
+    "examples",
+    "commands",
+    "docstrings",
+]
 include_patterns = ["**.md", "gallery/*.py"]
 exclude_patterns = ["_build"]
 

@@ -2,6 +2,11 @@
 
 The docstring of the script, in Markdown, is the text of its page. A script writes its picture into the folder it runs
 in, under its own name: first_map.py writes first_map.png. It runs when Sphinx reads the page.
+
+The directive `tiles` shows the pictures of scripts beside one another, each a link to its page. Its lines are the name
+of a script and a few words on it:
+
+    first_map: colours, placed by answers alone
 """
 
 from __future__ import annotations
@@ -14,21 +19,30 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.statemachine import StringList
 from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
 
 _FOLDER = "_build/gallery"
+_TILES = "gallery/index"
+
+
+def told_by(text: str) -> tuple[str, str]:
+    """Return the title and the story of a script."""
+    title, _, story = (ast.get_docstring(ast.parse(text)) or "").partition("\n")
+    return title.rstrip("."), story
 
 
 def page_of(text: str, name: str, printed: str) -> str:
     """Return the Markdown page of a script."""
-    docstring = ast.get_docstring(ast.parse(text)) or ""
-    title, _, story = docstring.partition("\n")
+    title, story = told_by(text)
     picture = f"![{title}](/{_FOLDER}/{name}.png)"
     code = text.split('"""', 2)[2].strip()
     output = f"It prints\n\n```text\n{printed.rstrip()}\n```\n" if printed.strip() else ""
-    return f"# {title.rstrip('.')}\n\n{story.strip()}\n\n{picture}\n\n```python\n{code}\n```\n\n{output}"
+    return f"# {title}\n\n{story.strip()}\n\n{picture}\n\n```python\n{code}\n```\n\n{output}"
 
 
 def run_script(script: Path, folder: Path) -> str:
@@ -59,8 +73,37 @@ class ExampleParser(MystParser):
         super().parse(page_of(inputstring, script.stem, printed), document)
 
 
+class Tiles(SphinxDirective):
+    """The pictures of scripts in this folder, each with its title and a few words, as links to their pages."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Make a tile of each line."""
+        tiles = nodes.container(classes=["tiles"])
+        for line in self.content:
+            name, _, words = line.partition(": ")
+            script = Path(self.env.doc2path(self.env.docname)).parent / f"{name}.py"
+            self.env.note_dependency(str(script))
+            title, _ = told_by(script.read_text(encoding="utf-8"))
+            tile = nodes.container(classes=["tile"])
+            text = [f"[![](/{_FOLDER}/{name}.png) {title}]({name}.py)", "", words]
+            self.state.nested_parse(StringList(text, str(script)), self.content_offset, tile)
+            tiles += tile
+        return [tiles]
+
+
+def _tiles_last(app: Sphinx, environment: BuildEnvironment, names: list[str]) -> None:
+    """Read the page of tiles after those that draw the pictures."""
+    if _TILES in names:
+        names.remove(_TILES)
+        names.append(_TILES)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Take Python files for pages."""
     app.add_source_suffix(".py", "example")
     app.add_source_parser(ExampleParser)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.add_directive("tiles", Tiles)
+    app.connect("env-before-read-docs", _tiles_last)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

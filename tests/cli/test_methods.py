@@ -9,7 +9,7 @@ from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.report.wording import method_name
 from nearer.study import read_results
-from nearer.study.results import citations
+from nearer.study.citing import citations
 from nearer.study.settings import METHODS
 
 pytestmark = pytest.mark.usefixtures("few_repeats")

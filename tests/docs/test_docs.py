@@ -124,7 +124,7 @@ def test_a_script_of_the_gallery_becomes_a_page(monkeypatch):
     from examples import page_of
 
     page = page_of('"""A title.\n\nA story.\n"""\n\nprint(1)\n', "script", "1\n")
-    assert page.startswith("# A title\n\nA story.\n\n![A title.](/_build/gallery/script.png)")
+    assert page.startswith("# A title\n\nA story.\n\n![A title](/_build/gallery/script.png)")
     assert "```python\nprint(1)\n```" in page
     assert "```text\n1\n```" in page
 

@@ -1,3 +1,4 @@
+import re
 import runpy
 from pathlib import Path
 
@@ -26,3 +27,12 @@ def test_a_script_is_short_and_tells_a_story(script):
     assert title.endswith(".")
     assert empty == ""
     assert len(" ".join(story).split()) > 30
+
+
+def test_every_script_has_a_tile_and_a_page_in_the_same_order():
+    page = (SCRIPTS[0].parent / "index.md").read_text(encoding="utf-8")
+    tiles, toctree = (re.search(rf"```{{{name}}}\n(.*?)```", page, re.DOTALL)[1] for name in ("tiles", "toctree"))
+    names = [line.partition(": ")[0] for line in tiles.splitlines()]
+    assert all(line.partition(": ")[2] for line in tiles.splitlines())
+    assert names == [line for line in toctree.splitlines() if line and not line.startswith(":")]
+    assert sorted(names) == [script.stem for script in SCRIPTS]

@@ -135,4 +135,4 @@ def empty_results(**changes):
 
 def addresses(page):
     """Everything in a page that a browser could be sent to."""
-    return re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}|url\(|@import", page, flags=re.IGNORECASE)
+    return re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}|\burl\(|@import", page, flags=re.IGNORECASE)

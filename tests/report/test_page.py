@@ -10,6 +10,7 @@ from nearer.plotting.curve_scale import CurveScale
 from nearer.report import write_report
 from nearer.report.charts import error_chart, ticks
 from nearer.report.page import SCRIPTS, asset
+from nearer.study.citing import citations
 
 SECTIONS = [
     "map",
@@ -134,12 +135,20 @@ def test_strings_from_outside_are_text_everywhere(tmp_path):
     results["notes"] = [BAD]
     results["settings"] = {"method": BAD, "parameters": {BAD: BAD}, "chosen": {BAD: BAD}}
     results["versions"] = {"nearer": BAD, BAD: BAD}
-    results["citations"] = [{"text": BAD, "doi": BAD}]
+    results["citations"] = [{"text": BAD, "doi": BAD, "bibtex": BAD}]
     results["dimension"]["rule"] = results["error"]["unit"] = BAD
     page = written(tmp_path, results)
     assert page.count("alert(1)") > 20
     assert page.count("<script") == 2
     assert len(re.findall("<script>alert", page)) == 0
+
+
+def test_citations_are_there_for_bibtex_where_results_have_them(tmp_path):
+    assert "BibTeX" not in written(tmp_path, color_results())
+    page = written(tmp_path, color_results(citations=citations("CKL", "0.1.0")))
+    for work in citations("CKL", "0.1.0"):
+        assert work["bibtex"] in page
+    assert 'data-copies="bibtex-text"' in page
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 9])

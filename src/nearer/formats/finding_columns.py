@@ -33,6 +33,11 @@ from nearer.formats.layouts import (
     listing,
 )
 
+_OF_QUALTRICS = {"StartDate", "RecordedDate", "ResponseId"}
+_WIDE = (
+    'This is an export of Qualtrics with a column for each question; one row must be one answer: "From Qualtrics" in '
+    "the recipes of the manual brings it into that form"
+)
 _NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
 
 
@@ -255,6 +260,8 @@ def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], sour
         advice = " or ".join(map(with_columns, missing[:2]))
         said = f"{found}, {what}. Found: {described(understood)}; missing: {lacking}. If it is there, say {advice}"
         return said if len(missing[0]) == 1 else f"{said}. {_NO_HEADER}"
+    if set(names) >= _OF_QUALTRICS:
+        return f"{found}, {what}. {_WIDE}"
     wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
     example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
     return (

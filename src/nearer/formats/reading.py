@@ -16,6 +16,7 @@ from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.catching import without_catches
 from nearer.formats.combining import with_combinations
+from nearer.formats.components import with_component
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
@@ -23,6 +24,7 @@ from nearer.formats.layouts import TWO, Found
 from nearer.formats.many import Asked as AskedOfFiles
 from nearer.formats.many import join_files, kept_apart
 from nearer.formats.opening import Opened, open_table
+from nearer.formats.pictures import with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.selecting import Rule, column_of, rules_from, selected
@@ -240,6 +242,8 @@ def _read_once(
     if preset == "salmon":
         table = with_names(table, notes)
     reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
+    if preset == "psychopy":
+        reading = with_component(reading, table)
     found, loaded, own, others = _loaded(table, reading, in_doubt, notes)
     answer = answer_column(found)
     if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
@@ -297,6 +301,8 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
         loaded = without_headers(loaded, table.source, told_now)
         if table.delimited and not own:
             loaded = with_whole_numbers(loaded, found)
+        if not own:
+            loaded = with_addresses(loaded, found)
         loaded = passed_over(loaded, found, reading, own, table.source, told_now)
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
         if not new:

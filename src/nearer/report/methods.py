@@ -218,10 +218,11 @@ def _known(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def citing(results: Results) -> Content | None:
-    """Show what to cite, with a button that copies it."""
+    """Show what to cite, in words and for BibTeX, with buttons that copy it."""
     found = results["citations"]
     if not found:
         return None
     works = [cite["text"] + (f" doi:{cite['doi']}" if cite.get("doi") else "") for cite in found]
     please = f"If this map is of use in a publication, please cite {counted(len(works), 'work')}:"
-    return {"paragraphs": [please], "id": "citations", "lines": "\n".join(works).split("\n")}
+    entries = [cite["bibtex"] for cite in found if cite.get("bibtex")]
+    return {"paragraphs": [please], "id": "citations", "lines": "\n".join(works).split("\n"), "bibtex": entries}

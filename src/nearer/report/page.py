@@ -29,7 +29,20 @@ from nearer.report.wording import n_fitted
 from nearer.study.schema import checked
 
 # In the order in which they use each other.
-SCRIPTS = ("data", "tables", "colours", "scene", "labels", "drawing", "panel", "gestures", "main")
+SCRIPTS = (
+    "data",
+    "tables",
+    "colours",
+    "scene",
+    "labels",
+    "vector",
+    "drawing",
+    "key",
+    "saving",
+    "panel",
+    "gestures",
+    "main",
+)
 
 
 def write_report(
@@ -106,7 +119,7 @@ def all_sections(results: Results) -> list[Section]:
         ("annotators", "Annotators", "table.html", _sections.annotators),
         ("settings", "How it was made", "settings.html", settings),
         ("methods", "For a methods section", "copied.html", methods),
-        ("cite", "How to cite", "copied.html", citing),
+        ("cite", "How to cite", "cite.html", citing),
     )
     return [
         Section(name, title, template, content)

@@ -131,7 +131,7 @@ SCHEMA: dict[str, Check] = {
     "command": maybe(string),
     "date": maybe(string),
     "seconds": maybe(_amount),
-    "citations": maybe(list_of(record({"text": string}, {"doi": string}))),
+    "citations": maybe(list_of(record({"text": string}, {"doi": string, "bibtex": string}))),
     "notes": maybe(list_of(string)),
     "missing": maybe(list_of(string)),
     "interrupted": maybe(boolean),

@@ -1,6 +1,6 @@
 // One picture of the map. Labels stay with their dots while the map moves, and are placed anew when it rests.
 const canvas = byId("canvas");
-const context = canvas.getContext("2d");
+let context = canvas.getContext("2d");
 const FONT = '12.5px system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 const REST = 140;
 const HEAVY = 1000;
@@ -52,6 +52,21 @@ function fitCanvas(density) {
 function drawNow(_, density = window.devicePixelRatio || 1) {
   frame = 0;
   fitCanvas(density);
+  drawMap();
+}
+
+// Draw elsewhere than on the screen: on another canvas, or as shapes and words.
+function drawOn(surface, draw) {
+  const onScreen = context;
+  context = surface;
+  try {
+    draw();
+  } finally {
+    context = onScreen;
+  }
+}
+
+function drawMap() {
   project();
   const style = window.getComputedStyle(document.documentElement);
   const ink = (name) => style.getPropertyValue(`--${name}`).trim();

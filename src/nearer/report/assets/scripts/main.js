@@ -190,6 +190,7 @@ listenToSwitches();
 listenToColour();
 listenToSearch();
 listenToButtons();
+listenToSaving();
 listenToPointers(actions);
 listenToWheel(actions);
 listenToKeys(actions);

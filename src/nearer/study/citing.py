@@ -1,0 +1,168 @@
+"""What a paper that shows a map should cite, as a sentence and as an entry for BibTeX: both from the same fields."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\^{}"}
+_SPECIAL |= {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}"}
+
+
+@dataclass(frozen=True)
+class Work:
+    """A work that can be cited.
+
+    Attributes
+    ----------
+    key : str
+        By which LaTeX calls it.
+    authors : tuple of str
+        ``"Kruskal, J. B."``; a name without a comma is that of a group.
+    title : str
+    year : int or None
+    journal, book : str
+        Where it appeared: one of them, or neither for a program.
+    volume, pages, doi, note : str
+        Empty if there is none.
+
+    Examples
+    --------
+    >>> work = Work("kruskal1964", ("Kruskal, J. B.",), "Nonmetric scaling", 1964, journal="Psychometrika", volume="29")
+    >>> work.sentence
+    'Kruskal, J. B. (1964). Nonmetric scaling. Psychometrika 29.'
+    >>> print(work.bibtex)
+    @article{kruskal1964,
+      author = {Kruskal, J. B.},
+      title = {Nonmetric scaling},
+      journal = {Psychometrika},
+      volume = {29},
+      year = {1964}
+    }
+    """
+
+    key: str
+    authors: tuple[str, ...]
+    title: str
+    year: int | None = None
+    journal: str = ""
+    book: str = ""
+    volume: str = ""
+    pages: str = ""
+    doi: str = ""
+    note: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The work as a list of references shows it, without its DOI."""
+        *others, last = self.authors
+        names = f"{', '.join(others)} and {last}" if others else last
+        who = f"{names} ({self.year})." if self.year else f"{names}."
+        what = ", ".join(filter(None, [self.title, self.note and self.note[0].lower() + self.note[1:]]))
+        where = ", ".join(filter(None, [f"{self.journal or self.book} {self.volume}".strip(), self.pages]))
+        return " ".join([who, f"{what}.", *([f"{where}."] if where else [])])
+
+    @property
+    def bibtex(self) -> str:
+        """The work as an entry of a file for BibTeX, or for biber."""
+        fields = {
+            "author": " and ".join(_tex(name) if "," in name else f"{{{_tex(name)}}}" for name in self.authors),
+            "title": _title(self.title),
+            "journal": _tex(self.journal),
+            "booktitle": _tex(self.book),
+            "volume": _tex(self.volume),
+            "pages": _tex(self.pages).replace("-", "--"),
+            "year": str(self.year or ""),
+            "note": _tex(self.note),
+            "doi": self.doi,
+        }
+        kind = "article" if self.journal else "inproceedings" if self.book else "misc"
+        lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+        return f"@{kind}{{{self.key},\n" + ",\n".join(lines) + "\n}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the work as results hold it."""
+        return {"text": self.sentence, "doi": self.doi or None, "bibtex": self.bibtex}
+
+
+def _tex(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)
+
+
+def _title(text: str) -> str:
+    r"""Return a title in which names keep their capitals, as styles make small letters of the others.
+
+    Examples
+    --------
+    >>> _title("Microcanonical Hamiltonian sampling: IEEE & others")
+    'Microcanonical {Hamiltonian} sampling: {IEEE} \\& others'
+    """
+    first, *others = _tex(text).split(" ")
+    return " ".join([first, *(re.sub(r"^\w*[A-Z]\w*", r"{\g<0>}", word) for word in others)])
+
+
+_ICML = "Proceedings of ICML"
+_STE = Work(
+    "vandermaaten2012stochastic", ("van der Maaten, L.", "Weinberger, K."), "Stochastic triplet embedding", 2012,
+    book="IEEE International Workshop on Machine Learning for Signal Processing", doi="10.1109/MLSP.2012.6349720",
+)  # fmt: skip
+_SOE = Work(
+    "terada2014local", ("Terada, Y.", "von Luxburg, U."), "Local ordinal embedding", 2014, book=_ICML, pages="847-855"
+)
+#: The source of each method.
+WORKS = {
+    "DMOE": Work(
+        "ma2019less", ("Ma, K.", "Xu, Q.", "Yang, Z.", "Cao, X."),
+        "Less but better: generalization enhancement of ordinal embedding via distributional margin", 2019,
+        book="Proceedings of the AAAI Conference on Artificial Intelligence", volume="33",
+        doi="10.48550/arXiv.1812.01939",
+    ),
+    "GNMDS": Work(
+        "agarwal2007generalized",
+        ("Agarwal, S.", "Wills, J.", "Cayton, L.", "Lanckriet, G.", "Kriegman, D.", "Belongie, S."),
+        "Generalized non-metric multidimensional scaling", 2007, book="Proceedings of AISTATS", pages="11-18",
+    ),
+    "STE": _STE,
+    "TSTE": _STE,
+    "CKL": Work(
+        "tamuz2011adaptively", ("Tamuz, O.", "Liu, C.", "Belongie, S.", "Shamir, O.", "Kalai, A. T."),
+        "Adaptively learning the crowd kernel", 2011, book=_ICML, pages="673-680",
+    ),
+    "SOE": _SOE,
+    "LOE": _SOE,
+    "MVTE": Work(
+        "amid2015multiview", ("Amid, E.", "Ukkonen, A."),
+        "Multiview triplet embedding: learning attributes in multiple maps", 2015, book=_ICML,
+    ),
+    "NonmetricMDS": Work(
+        "kruskal1964nonmetric", ("Kruskal, J. B.",), "Nonmetric multidimensional scaling: a numerical method", 1964,
+        journal="Psychometrika", volume="29", doi="10.1007/BF02289694",
+    ),
+    "MLDS": Work(
+        "maloney2003maximum", ("Maloney, L. T.", "Yang, J. N."), "Maximum likelihood difference scaling", 2003,
+        journal="Journal of Vision", volume="3", pages="573-585", doi="10.1167/3.8.5",
+    ),
+    "PosteriorEmbedding": Work(
+        "robnik2023microcanonical", ("Robnik, J.", "De Luca, G. B.", "Silverstein, E.", "Seljak, U."),
+        "Microcanonical Hamiltonian Monte Carlo", 2023, journal="Journal of Machine Learning Research", volume="24",
+    ),
+    "SPE": Work(
+        "shaw2009structure", ("Shaw, B.", "Jebara, T."), "Structure preserving embedding", 2009, book=_ICML
+    ),
+}  # fmt: skip
+
+
+def citations(method: str, version: str) -> list[dict[str, Any]]:
+    """Return what a paper that shows a map should cite: the program, and the method's source where it has one.
+
+    Examples
+    --------
+    >>> [work["text"][:20] for work in citations("CKL", "0.1.0")]
+    ['The nearer developer', 'Tamuz, O., Liu, C., ']
+    """
+    program = Work(
+        "nearer", ("The nearer developers",), "nearer: ordinal embedding from similarity judgments",
+        note=f"Version {version}",
+    )  # fmt: skip
+    return [work.record() for work in (program, *([WORKS[method]] if method in WORKS else []))]

@@ -1,0 +1,67 @@
+"""docs/recipes.md: its tables, commands and code, in a folder that has the files it names."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nearer.cli.main import main
+from nearer.formats import read_answers
+
+PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^`([\w.]+)`:\n\n```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+CODE = {
+    section.partition("\n")[0]: re.findall(r"^```(python|sh)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    for section in PAGE.split("\n## ")[1:]
+}
+SAID = [("cat.png", "dog.png", "car.png"), ("car.png", "bus.png", "cat.png"), ("dog.png", "cat.png", "bus.png")]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore:.*passed over:UserWarning")
+@pytest.mark.parametrize(
+    ("name", "options", "person", "seconds"),
+    [
+        ("psychopy.csv", {}, "p01", [1.204, 0.981, 1.533]),
+        ("gorilla.csv", {}, "501", [1.204, 0.981, 1.533]),
+        ("jspsych.csv", {}, "s01", [1.204, 0.981, 1.533]),
+        ("keys.csv", {"first_is": "f"}, "s01", [1.204, 0.981, 1.533]),
+        ("answers.csv", {}, "R_1", None),
+    ],
+)
+def test_every_table_says_the_same_three_things(folder, name, options, person, seconds):
+    if name == "answers.csv":
+        pytest.importorskip("pandas")
+        exec(compile(dict(CODE["From Qualtrics"])["python"], "docs/recipes.md", "exec"), {})
+    answers = read_answers(name, **options)
+    found = answers.comparisons.objects[answers.comparisons.oriented[:, [0, 1, 3]]]
+    assert [tuple(row) for row in found.tolist()] == SAID
+    assert answers.annotators.tolist() == [person] * 3
+    assert (answers.seconds if seconds is None else answers.seconds.tolist()) == seconds
+
+
+@pytest.mark.parametrize("section", [name for name, code in CODE.items() if "sh" in dict(code)])
+def test_the_commands_of_a_recipe_work(folder, section, capsys):
+    for language, text in CODE[section]:
+        if language == "python":
+            pytest.importorskip("pandas")
+            exec(compile(text, "docs/recipes.md", "exec"), {})
+            continue
+        for command in text.splitlines():
+            program, *arguments = shlex.split(command, comments=True)
+            assert program == "nearer"
+            assert main(arguments) == 0, command
+            assert "read: " in capsys.readouterr().out
+
+
+def test_a_wide_file_of_qualtrics_is_sent_to_its_recipe(folder):
+    with pytest.raises(ValueError, match='"From Qualtrics" in the recipes'):
+        read_answers("qualtrics.csv")

@@ -1,0 +1,51 @@
+"""A picture in HTML is the object that its address names in another column."""
+
+import pytest
+
+from nearer.formats import read_answers
+from nearer.formats.pictures import address
+
+ROWS = [("cat", "dog", "car"), ("car", "bus", "cat"), ("dog", "cat", "bus")]
+
+
+def table(anchor, option):
+    first, second, third = zip(*ROWS, strict=True)
+    shown = {"anchor": first, "near": second, "far": third}
+    return {
+        name: [(anchor if name == "anchor" else option).format(each) for each in column]
+        for name, column in shown.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "html", ["<img src='{}.png'>", '<div class="a"><IMG width=9 src="{}.png" /></div>', "<img src={}.png>"]
+)
+def test_a_picture_goes_by_its_address_where_that_is_an_object(html):
+    answers = read_answers(table(html, "{}.png"))
+    assert answers.comparisons.objects.tolist() == ["bus.png", "car.png", "cat.png", "dog.png"]
+    objects = answers.comparisons.objects[answers.comparisons.rows]
+    assert objects.tolist() == [[f"{each}.png" for each in row] for row in ROWS]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_html_all_through_and_other_addresses_stay_as_they_are():
+    html = "<img src='{}.png'>"
+    assert "<img src='cat.png'>" in read_answers(table(html, html)).comparisons.objects
+    assert "<img src='cat.png'>" in read_answers(table(html, "{}")).comparisons.objects
+
+
+def test_lists_hold_the_objects_too(tmp_path):
+    path = tmp_path / "data.csv"
+    rows = [
+        '"<img src=\'cat.png\'>","[""dog.png"",""car.png""]",dog.png',
+        '"<img src=\'car.png\'>","[""cat.png"",""bus.png""]",bus.png',
+    ]
+    path.write_text("\n".join(["anchor,shown,chosen", *rows]), encoding="utf-8")
+    assert read_answers(path).comparisons.objects.tolist() == ["bus.png", "car.png", "cat.png", "dog.png"]
+
+
+@pytest.mark.parametrize(
+    "text", ["<p>a</p><img src='a.png'>", "<img src='a.png'><img src='b.png'>", "<img alt='a'>", "a < b"]
+)
+def test_words_two_pictures_and_none_have_no_address(text):
+    assert address(text) is None
