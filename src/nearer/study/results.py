@@ -67,6 +67,16 @@ _WORKS = {
         "Journal of Machine Learning Research 24.",
         None,
     ),
+    "FORTE": (
+        "Jain, L., Jamieson, K. and Nowak, R. (2016). Finite sample prediction and recovery bounds for ordinal "
+        "embedding. Advances in Neural Information Processing Systems 29.",
+        None,
+    ),
+    "LORE": (
+        "Anand, V. et al. (2026). LORE: jointly learning the intrinsic dimensionality and relative similarity "
+        "structure from ordinal data. International Conference on Learning Representations. arXiv:2602.04192.",
+        None,
+    ),
     "SPE": ("Shaw, B. and Jebara, T. (2009). Structure preserving embedding. Proceedings of ICML.", None),
 }
 _WORKS["TSTE"], _WORKS["LOE"] = _WORKS["STE"], _WORKS["SOE"]
