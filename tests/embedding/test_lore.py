@@ -130,6 +130,24 @@ def test_a_given_number_is_an_upper_bound_and_the_number_of_columns():
     assert LORE(1).fit(NOISY).dimension_ == 1
 
 
+@pytest.mark.filterwarnings("ignore:LORE. no dimension")
+def test_further_fits_have_maps_of_the_same_shape():
+    """As a bootstrap needs them, whatever number of dimensions other answers would lead to."""
+    model = LORE().fit(NOISY)
+    fewer = sample_triplets(POINTS, 60, random_state=5)
+    assert LORE().fit(fewer).embedding_.shape != (20, 2)
+    for again in (model.with_chosen_settings(), model.quick_stand_in()):
+        assert again.fit(fewer).embedding_.shape == (20, 2)
+
+
+def test_new_objects_are_placed_within_the_dimensions_found():
+    model = LORE(5).fit(NOISY)
+    placed = model.place([[20, 0, 1], [20, 2, 3], [4, 20, 5]])
+    assert placed.shape == (1, 5)
+    assert placed[:, :2].any()
+    assert not placed[:, 2:].any()
+
+
 def test_a_larger_penalty_leaves_fewer_dimensions():
     found = [LORE(penalty=penalty).fit(NOISY).dimension_ for penalty in (0.0, 0.5, 2.0)]
     assert found[0] > 10

@@ -13,6 +13,7 @@ from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import Judgments
 from nearer.data.units import restricted, with_positive_weight
+from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points, turned
 from nearer.geometry import principal
 from nearer.losses import Loss, SoftHinge
@@ -93,6 +94,16 @@ class LORE(LossEmbedding):
         self.n_objects = n_objects
         self.random_state = random_state
 
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an estimator, not yet fitted, whose maps have as many columns as this one."""
+        same = super().with_chosen_settings()
+        same.set_params(n_components=self.embedding_.shape[1])
+        return same
+
+    def quick_stand_in(self) -> OrdinalEmbedding:
+        """Return the same: many fits are compared with each other, which takes maps of one shape."""
+        return self.with_chosen_settings()
+
     def _check_settings(self) -> None:
         if self.n_components is not None:
             super()._check_settings()
@@ -147,6 +158,11 @@ class LORE(LossEmbedding):
 
     def _columns(self, solution: Solution[FloatArray]) -> int:
         return max(solution.value.shape[1], 1) if self.n_components is None else int(self.n_components)
+
+    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
+        found = max(self.dimension_, 1)  # columns beyond them are 0, for new objects as for old ones
+        placed = super()._placed(np.ascontiguousarray(points[:, :found]), added)
+        return np.pad(placed, ((0, 0), (0, points.shape[1] - found)))
 
     def _report(self, fitted: Fitted) -> None:
         outcome = fitted.solution.outcome
