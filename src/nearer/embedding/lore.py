@@ -40,9 +40,9 @@ class LORE(LossEmbedding):
         The most dimensions. If left out, 15, and the map has as many columns as were found; a given number is the
         number of columns, and those beyond `dimension_` are 0.
     penalty : float >= 0, default 2
-        The price of a dimension: 1 is what the Bayesian information criterion asks for n numbers, half the logarithm of
-        the number of comparisons each, of a dimension whose coordinates have a mean square of 1. Fewer dimensions are
-        found with a larger one. Answers that are wrong whatever the distances may need 3.
+        The price of a dimension: 1 is log(1 + m / 2n) for each of n numbers, of a dimension whose coordinates have a
+        mean square of 1, given m comparisons. Fewer dimensions are found with a larger one. Answers that are wrong
+        whatever the distances may need 3.
     power : float above 0, at most 1, default 0.5
         Of the singular values. 1 is the nuclear norm, which shrinks strong dimensions as much as weak ones.
     tol : float >= 0, default 1e-6
@@ -152,8 +152,9 @@ class LORE(LossEmbedding):
         """Return the problem with the penalty in its own units."""
         factored = FactoredProblem(InMemory(comparisons), self._loss(), rank=rank)
         total = factored.total_weight
+        n = factored.n_objects
         # A dimension of n coordinates of mean square 1 has the singular value sqrt(n).
-        unit = factored.n_objects ** (1 - self.power / 2) * np.log1p(total) / (2 * total)
+        unit = n ** (1 - self.power / 2) * np.log1p(total / (2 * n)) / total
         return SchattenProblem(factored, self.penalty * float(unit), self.power)
 
     def _columns(self, solution: Solution[FloatArray]) -> int:
