@@ -36,7 +36,7 @@ _JSON, _ARRAYS = "model.json", "model.npz"
 _KNOWN = {
     "Penalty": "nearer.problems.penalty",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.solvers.driver"),
-    **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected"), "nearer.solvers"),
+    **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected", "Shrinkage"), "nearer.solvers"),
     "Newton": "nearer.solvers.newton",
     "Smacof": "nearer.solvers.smacof",
     "Calibration": "nearer.embedding.predictor",

@@ -19,6 +19,8 @@ SETTINGS = {
     "MVTE": "n_views=1,alpha=3,trace=0.01",
     "NonmetricMDS": "ties=secondary,gap=0.2,n_init=2",
     "LOE": "trace=0.01,solver=factored",
+    "LORE": "penalty=1,power=0.5",
+    "FORTE": "trace=0.01,solver=projected",
     "SPE": "rank=2,connectivity=knn,tol=0.01,margin=0.02",
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from nearer.datasets import fetch_music, music
+from nearer.datasets import downloading, fetch_music, music
 
 pooch = pytest.importorskip("pooch")
 
@@ -18,7 +18,7 @@ def nowhere(monkeypatch, tmp_path):
     monkeypatch.delenv("NEARER_DATA", raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(music, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "music.py"))
+    monkeypatch.setattr(downloading, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "downloading.py"))
     return tmp_path
 
 

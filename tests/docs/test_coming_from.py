@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from nearer import embedding
+from nearer import datasets, embedding
 from nearer.data.comparisons import Comparisons
-from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import CKL, GNMDS, SOE, STE, TSTE, NonmetricMDS
+from nearer.datasets import draw_questions, make_gaussian, sample_triplets, simulate_answers
+from nearer.embedding import CKL, FORTE, GNMDS, LORE, SOE, STE, TSTE, NonmetricMDS
 from nearer.formats import read_answers
 from nearer.metrics import comparison_error, procrustes_error
 from nearer.solvers import Factored
@@ -101,3 +102,29 @@ def test_an_odd_one_out_keeps_its_comparisons_in_one_trial():
     assert answers.comparisons.objects[answers.comparisons.rows].tolist() == [[1, 2, 5], [2, 1, 5]]
     assert len(set(answers.comparisons.trials)) == 1
     assert isinstance(Comparisons.from_triplets(TRIPLETS, np.ones(300)), Comparisons)
+
+
+CBLEARN = PAGE.split("## cblearn")[1].split("\n###")[0]
+OURS = " ".join(line.split(" | ")[-1] for line in CBLEARN.splitlines() if line.startswith("| `"))
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:fetch|draw|simulate|sample|make)_\w+)", OURS))))
+def test_functions_of_the_table_are_there(name):
+    assert hasattr(datasets, name)
+
+
+def test_simulated_answers_are_called_as_the_table_says():
+    clean = simulate_answers(POINTS, TRIPLETS, None)
+    assert comparison_error(clean, POINTS) == 0
+    noisy = simulate_answers(POINTS, TRIPLETS, lambda near, far: norm.cdf((far**0.5 - near**0.5) / 0.1), random_state=0)
+    assert 0 < comparison_error(noisy, POINTS) < 0.15
+    assert len(draw_questions(12, 12 * 11 * 10 // 2)) == len(sample_triplets(POINTS))
+
+
+def test_objects_may_be_tuples():
+    rows = Comparisons.from_triplets([[("red", 1), ("red", 2), ("blue", 1)]])
+    assert ("red", 2) in rows.objects.tolist()
+
+
+def test_the_dimension_is_found_as_the_table_says():
+    assert LORE().fit(TRIPLETS).dimension_ == FORTE(2).fit(TRIPLETS).embedding_.shape[1] == 2

@@ -88,7 +88,7 @@ FINDS_ANOTHER_MINIMUM = {
     "BestOfOfFeatures": {WEIGHTS: "the check shuffles rows, and folds are dealt out in the order in which they appear"},
     "NonmetricMDSOfFeatures": {WEIGHTS: "random starts are dealt out in the order in which objects appear"},
 }
-NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS"
+NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE LORE FORTE SPE MVTE NonmetricMDS"
 CLASSES = [quicker(name) for name in NAMES.split()]  # what the checks ask does not depend on how long a fit takes
 TRIPLETS = np.array(list(itertools.permutations(range(6), 3)))
 

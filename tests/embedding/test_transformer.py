@@ -22,7 +22,7 @@ pytestmark = [
 N = 12
 POINTS = make_gaussian(N, 2, random_state=4) + 3.0 * (np.arange(N)[:, None] % 3 == [1, 2])  # three clusters
 TRIPLETS = sample_triplets(POINTS, 300, random_state=4)
-NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE SPE MVTE NonmetricMDS"
+NAMES = "DMOE GNMDS SOE STE TSTE CKL Posterior BestOf LOE LORE FORTE SPE MVTE NonmetricMDS"
 
 
 @pytest.fixture(params=NAMES.split())

@@ -3,7 +3,22 @@
 from sklearn.base import clone
 
 from nearer import Penalty
-from nearer.embedding import CKL, DMOE, GNMDS, LOE, MVTE, SOE, SPE, STE, TSTE, BestOf, NonmetricMDS, PosteriorEmbedding
+from nearer.embedding import (
+    CKL,
+    DMOE,
+    FORTE,
+    GNMDS,
+    LOE,
+    LORE,
+    MVTE,
+    SOE,
+    SPE,
+    STE,
+    TSTE,
+    BestOf,
+    NonmetricMDS,
+    PosteriorEmbedding,
+)
 from nearer.posterior import NUTS, Microcanonical, Variational
 from nearer.solvers import Factored
 
@@ -26,6 +41,8 @@ ESTIMATORS = {
     "GNMDS-projected-hinge": GNMDS(trace=0.05, power=1, solver="projected"),
     "SOE": SOE(),
     "LOE": LOE(),
+    "LORE": LORE(2),
+    "FORTE": FORTE(trace=0.05),
     "SPE": SPE(),
     "STE": STE(),
     "STE-projected": STE(trace=0.05, solver="projected"),

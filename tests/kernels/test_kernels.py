@@ -17,13 +17,14 @@ from nearer import kernels
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import GNMDS
 from nearer.kernels import Rows, compiling
-from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, StudentT, TwoSidedHinge
+from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, SoftHinge, StudentT, TwoSidedHinge
 from nearer.problems.margins import MarginMap
 from nearer.solvers import Factored
 
 ONE_OF_EACH = [TwoSidedHinge(0.3, 2), Logistic(), StudentT(2.0), DistanceHinge()]
 LOSSES = [
     *ONE_OF_EACH,
+    SoftHinge(),
     Hinge(1),
     Hinge(2),
     Hinge(3.5),

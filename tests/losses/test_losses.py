@@ -2,11 +2,21 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MarginLoss, MeanVariance, StudentT, TwoSidedHinge
+from nearer.losses import (
+    CrowdKernel,
+    DistanceHinge,
+    Hinge,
+    Logistic,
+    MarginLoss,
+    MeanVariance,
+    SoftHinge,
+    StudentT,
+    TwoSidedHinge,
+)
 
 PROXIMABLE = [TwoSidedHinge(nu, power) for power in (1, 2) for nu in (0.0, 0.3, 1.0, 2.5)] + [Hinge(1), Hinge(2)]
 LOG_RATIOS = [StudentT(1.0), StudentT(7.5), CrowdKernel(0.2), CrowdKernel(3.0)]
-SUMS = [*PROXIMABLE, Hinge(3.5), TwoSidedHinge(0.5, 1.5), Logistic(), *LOG_RATIOS, DistanceHinge()]
+SUMS = [*PROXIMABLE, Hinge(3.5), TwoSidedHinge(0.5, 1.5), SoftHinge(), Logistic(), *LOG_RATIOS, DistanceHinge()]
 ALL = [*SUMS, MeanVariance(), MeanVariance(0.4, 0.7)]
 MARGINS = np.linspace(-3.1, 4.2, 37)  # avoids the kink at 1
 STEPS = [0.1, 1.0, 4.0]

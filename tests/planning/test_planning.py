@@ -11,12 +11,13 @@ from nearer import Comparisons
 from nearer.common.words import digits
 from nearer.data.units import trials_of
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.datasets.synthetic import distinct_rows
 from nearer.embedding import TSTE
 from nearer.lab.accuracy.datasets import find_file
 from nearer.planning import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling
-from nearer.planning.simulation import capped_rates, distinct, make_world
+from nearer.planning.simulation import capped_rates, make_world
 from nearer.problems.margins import pair_distances
 
 pytestmark = pytest.mark.usefixtures("one_start")
@@ -161,7 +162,7 @@ class TestAnswers:
 
     def test_drawn_objects_are_different_and_uniform(self):
         for n_objects in (4, 100):
-            rows = distinct(40_000, 3, n_objects, np.random.default_rng(0))
+            rows = distinct_rows(40_000, 3, n_objects, np.random.default_rng(0))
             assert (np.diff(np.sort(rows), axis=1) > 0).all()
             share = np.bincount(rows[:, 0], minlength=n_objects) / len(rows)
             assert share == pytest.approx(np.full(n_objects, 1 / n_objects), abs=0.01)

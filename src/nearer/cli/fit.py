@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _METHODS = (
     "auto", "posterior", "best", "DMOE", "GNMDS", "SOE", "STE", "TSTE", "CKL", "MVTE", "NonmetricMDS", "LOE", "SPE",
-    "MLDS",
+    "LORE", "FORTE", "MLDS",
 )  # fmt: skip
 _ABOUT = """\
 Learn a map from a file of answers, and find out how far to trust it.

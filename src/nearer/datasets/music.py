@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
+from nearer.datasets.downloading import Remote, find_or_download
 from nearer.formats.numpy_files import read_arrays
 
 MAT_NAME = "music_triplets.mat"
@@ -92,63 +92,8 @@ def fetch_music(data_home: str | os.PathLike[str] | None = None) -> MusicSet:
     >>> music.comparisons, music.n_degenerate
     (Comparisons(2 triplets over 3 objects), 1)
     """
-    folders = data_folders(data_home)
-    for folder in folders:
-        for name, read in ((NPZ_NAME, _read_npz), (MAT_NAME, _read_mat)):
-            if (folder / name).is_file():
-                return _whole(folder / name, read)
-    return _whole(_download(data_home, folders), _read_mat)
-
-
-def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the folders in which data sets that are no part of this package are looked for, in that order.
-
-    Examples
-    --------
-    >>> data_folders("mine")[0].name
-    'mine'
-    """
-    named = [data_home, os.environ.get("NEARER_DATA")]
-    folders = [Path(folder).expanduser() for folder in named if folder]
-    folders.append(Path.cwd().parent / "shared" / "data")
-    checkout = Path(__file__).resolve().parents[3]
-    # Installed from a wheel, the same ancestor is some folder of the interpreter's.
-    if (checkout / "pyproject.toml").is_file():
-        folders.append(checkout.parent / "shared" / "data")
-    return list(dict.fromkeys(folders))
-
-
-def _download(data_home: str | os.PathLike[str] | None, folders: list[Path]) -> Path:
-    wanted = (
-        f"The music judgments were not found in {', '.join(map(str, folders))}. Put the file {MAT_NAME} "
-        f"(from {URL}, sha256 {SHA256}) into one of these folders, "
-        "or name its folder in the environment variable NEARER_DATA"
-    )
-    try:
-        import pooch
-    except ImportError as error:
-        raise FileNotFoundError(
-            f"{wanted}; or install pooch with `pip install 'nearer[data]'` to download it."
-        ) from error
-    cache = pooch.os_cache("nearer") if data_home is None else Path(data_home).expanduser()
-    try:
-        path = pooch.retrieve(URL, known_hash=f"sha256:{SHA256}", fname=MAT_NAME, path=cache, progressbar=True)
-    except OSError as error:
-        raise FileNotFoundError(f"{wanted}. Downloading it into {cache} failed: {error}") from error
-    return Path(path)
-
-
-def _whole(path: Path, read: Callable[[Path], MusicSet]) -> MusicSet:
-    """Read a file that may have been damaged since it was written."""
-    try:
-        return read(path)
-    except OSError:
-        raise
-    except Exception as error:  # zipfile, zlib, NumPy and SciPy each have errors of their own for damaged files
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
-        raise ValueError(
-            f"{path} does not hold the music judgments: {reason}; delete it, or replace it with {MAT_NAME} from {URL}"
-        ) from error
+    remote = Remote("The music judgments", MAT_NAME, URL, SHA256)
+    return find_or_download(remote, {NPZ_NAME: _read_npz, MAT_NAME: _read_mat}, data_home)
 
 
 def _read_npz(path: Path) -> MusicSet:

@@ -106,7 +106,7 @@ def sample_triplets(
     if n_objects < 3:
         raise ValueError(f"a triplet needs three objects; got {n_objects} points")
     _check_noise(logistic_slope, flipped)
-    questions = _sample_questions(n_objects, n_triplets, stream(random_state, "triplets"))
+    questions = sample_questions(n_objects, n_triplets, stream(random_state, "triplets"))
     anchor, first, second = unrank_questions(questions, n_objects)
     difference = clear_ties(pair_distances(truth, anchor, first), pair_distances(truth, anchor, second))
     first_is_near = _answer(difference, logistic_slope, flipped, stream(random_state, "answers"))
@@ -157,15 +157,35 @@ def unrank_questions(
     return anchor, smaller + (smaller >= anchor), larger + (larger >= anchor)
 
 
-def _sample_questions(n_objects: int, n_triplets: SupportsIndex | None, rng: np.random.Generator) -> NDArray[np.int64]:
+def distinct_rows(n_rows: int, size: int, n_objects: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw rows of different objects, shape (n_rows, size).
+
+    Examples
+    --------
+    >>> rows = distinct_rows(1000, 3, 4, np.random.default_rng(0))
+    >>> {len(set(row)) for row in rows.tolist()}
+    {3}
+    """
+    if n_objects < 2 * size**2:
+        return np.argsort(rng.random((n_rows, n_objects)), axis=1)[:, :size]
+    rows = rng.integers(n_objects, size=(n_rows, size))
+    while len(repeated := np.flatnonzero((np.diff(np.sort(rows, axis=1), axis=1) == 0).any(axis=1))):
+        rows[repeated] = rng.integers(n_objects, size=(len(repeated), size))
+    return rows
+
+
+def sample_questions(
+    n_objects: int, n_triplets: SupportsIndex | None, rng: np.random.Generator, name: str = "n_triplets"
+) -> NDArray[np.int64]:
+    """Return numbers of different questions, (m,), in random order; of all, in order, if their number is None."""
     total = count_questions(n_objects)
     if n_triplets is None:
         return np.arange(total)
     size = operator.index(n_triplets)
     if not 1 <= size <= total:
         raise ValueError(
-            f"n_triplets={size}, but {n_objects} points have {total} different questions; "
-            f"ask for 1 to {total}, or leave n_triplets out to get them all"
+            f"{name}={size}, but {n_objects} points have {total} different questions; "
+            f"ask for 1 to {total}, or leave {name} out to get them all"
         )
     # Shuffled, so that the first rows of a sample are themselves a fair sample. NumPy draws with a hash set
     # unless more than a twentieth of the questions is asked for; only then does it build the whole range.

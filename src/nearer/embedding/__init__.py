@@ -1,9 +1,10 @@
 """Estimators: fit comparisons, get a map. All share one interface, that of scikit-learn."""
 
 from nearer.embedding.best_of import BestOf
-from nearer.embedding.classical import CKL, GNMDS, SOE, STE, TSTE
+from nearer.embedding.classical import CKL, FORTE, GNMDS, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE
 from nearer.embedding.loe import LOE
+from nearer.embedding.lore import LORE
 from nearer.embedding.mlds import MLDS
 from nearer.embedding.mvte.estimator import MVTE
 from nearer.embedding.nonmetric_mds import NonmetricMDS
@@ -13,8 +14,10 @@ from nearer.embedding.spe import SPE
 __all__ = [
     "CKL",
     "DMOE",
+    "FORTE",
     "GNMDS",
     "LOE",
+    "LORE",
     "MLDS",
     "MVTE",
     "SOE",

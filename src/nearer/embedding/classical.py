@@ -242,3 +242,52 @@ class SOE(TakesGraphs, Classical):
 
     def _loss(self) -> Loss:
         return DistanceHinge()
+
+
+class FORTE(Classical):
+    """Ordinal embedding by projected descent over Gram matrices (Jain, Jamieson and Nowak 2016).
+
+    Minimizes the logistic loss log(1 + exp(-margin)) over positive semidefinite Gram matrices of rank p. Each step
+    follows the gradient and keeps the p largest eigenvalues; a line search sets its length. It is the model of `STE`:
+    where the two end at one map is a matter of the way, not of the goal. Memory and time grow with n^2 and n^3.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Dimension p of the map. With n - 1 of them the problem is convex, and the solution the best there is.
+    trace : float >= 0, default 0.001
+        Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. The original has a
+        bound on it, or none; noise-free answers then grow the map until the descent stops.
+    solver : {"projected", "factored", "svrg"} or solver object, default "projected"
+        `Projected(2, tol=1e-8)` and the like, from `nearer.solvers`, set more. With "factored" it is `STE`.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For ``Projected(2, start="random")``; the default starts at G = 0.
+
+    Attributes
+    ----------
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
+        As for every estimator: the map, labels, and how the solver got there.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> points = make_gaussian(20, 2, random_state=0)
+    >>> FORTE(n_components=2).fit(sample_triplets(points, 800, random_state=0)).score(sample_triplets(points)) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        trace: float = 0.001,
+        solver: str | AnySolver = "projected",
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+
+    def _loss(self) -> Loss:
+        return Logistic()

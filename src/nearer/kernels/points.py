@@ -191,13 +191,14 @@ def _hinge(points, objects, answers, weights, start, stop, parameters, gradient)
 
 @loop
 def _logistic(points, objects, answers, weights, start, stop, parameters, gradient):
-    """log(1 + exp(-gamma))."""
+    """log(1 + exp(target - gamma))."""
+    target = parameters[0]
     total = 0.0
     product = 1.0
     for q in range(start, stop):
         i, j, l, k = pairs(objects, answers, q)  # noqa: E741
         near, far = near_far(points, i, j, l, k)
-        gamma = np.float64(far - near)
+        gamma = np.float64(far - near) - target
         t = np.exp(-abs(gamma))
         slope = t / (1 + t) if gamma > 0 else 1 / (1 + t)
         wrong = max(-gamma, 0.0)

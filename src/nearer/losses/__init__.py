@@ -4,7 +4,7 @@
 """
 
 from nearer.losses.base import Compiled, Evaluation, Family, Loss, MarginLoss, ProximableLoss
-from nearer.losses.hinges import DistanceHinge, Hinge, MeanVariance, TwoSidedHinge
+from nearer.losses.hinges import DistanceHinge, Hinge, MeanVariance, SoftHinge, TwoSidedHinge
 from nearer.losses.likelihoods import CrowdKernel, Logistic, LogRatio, StudentT
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "MarginLoss",
     "MeanVariance",
     "ProximableLoss",
+    "SoftHinge",
     "StudentT",
     "TwoSidedHinge",
 ]

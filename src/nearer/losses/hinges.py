@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_number
-from nearer.losses.base import Compiled, Evaluation, Loss, ProximableLoss
+from nearer.losses.base import Compiled, Evaluation, Loss, MarginLoss, ProximableLoss
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,37 @@ class Hinge(TwoSidedHinge):
     """
 
     nu: float = field(default=0.0, init=False)
+
+
+@dataclass(frozen=True)
+class SoftHinge(MarginLoss):
+    """The smooth hinge log(1 + exp(1 - gamma)) of LORE: no kink at the target, and a little left to gain beyond it.
+
+    Examples
+    --------
+    >>> SoftHinge().value(np.array([-20.0, 1.0, 20.0])).round(4)
+    array([21.    ,  0.6931,  0.    ])
+    """
+
+    def value(self, margins: FloatArray) -> FloatArray:
+        """Return log(1 + exp(1 - gamma)) elementwise, without overflow."""
+        return np.logaddexp(0.0, 1 - margins)
+
+    def derivative(self, margins: FloatArray) -> FloatArray:
+        """Return -1 / (1 + exp(gamma - 1)) elementwise."""
+        return -expit(1 - margins)
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return the chance P whose mean loss P phi(gamma) + (1 - P) phi(-gamma) is least at this margin.
+
+        There the odds P / (1 - P) are phi'(-gamma) / phi'(gamma).
+        """
+        return expit(np.logaddexp(0.0, margins - 1) - np.logaddexp(0.0, -margins - 1))
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled loop that evaluates this loss on points."""
+        return Compiled("logistic", (1.0,))
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Logistic(MarginLoss):
     @property
     def compiled(self) -> Compiled:
         """The compiled loop that evaluates this loss on points."""
-        return Compiled("logistic")
+        return Compiled("logistic", (0.0,))
 
 
 class LogRatio(Loss):

@@ -21,6 +21,7 @@ from scipy.special import expit
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
+from nearer.datasets.synthetic import distinct_rows
 from nearer.planning.design import Design
 from nearer.problems.margins import pair_distances
 
@@ -143,7 +144,7 @@ class World:
         self, n_answers: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
         """Draw what is shown: both objects of each pair, and the logarithm of its squared distance."""
-        seen = distinct(n_answers, self.design.n_seen, self.design.n_objects, rng)
+        seen = distinct_rows(n_answers, self.design.n_seen, self.design.n_objects, rng)
         first, second = seen[:, self.design.pairs[:, 0]], seen[:, self.design.pairs[:, 1]]
         return first, second, self.log_distances(first, second)
 
@@ -232,20 +233,3 @@ def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
         left = mean * len(sizes) - full.sum()
         rates = np.where(full, 1.0, sizes * (left / sizes[~full].sum()))
     return rates
-
-
-def distinct(n_rows: int, size: int, n_objects: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw rows of different objects, shape (n_rows, size).
-
-    Examples
-    --------
-    >>> rows = distinct(1000, 3, 4, np.random.default_rng(0))
-    >>> {len(set(row)) for row in rows.tolist()}
-    {3}
-    """
-    if n_objects < 2 * size**2:
-        return np.argsort(rng.random((n_rows, n_objects)), axis=1)[:, :size]
-    rows = rng.integers(n_objects, size=(n_rows, size))
-    while len(repeated := np.flatnonzero((np.diff(np.sort(rows, axis=1), axis=1) == 0).any(axis=1))):
-        rows[repeated] = rng.integers(n_objects, size=(len(repeated), size))
-    return rows

@@ -18,6 +18,8 @@ _METHODS = {
     "NonmetricMDS": "nonmetric multidimensional scaling",
     "LOE": "local ordinal embedding",
     "SPE": "structure preserving embedding",
+    "LORE": "low-rank ordinal embedding",
+    "FORTE": "ordinal embedding by projected descent over Gram matrices",
     "MLDS": "maximum-likelihood difference scaling",
     "PosteriorEmbedding": "draws from the posterior distribution of maps",
     "BestOf": "the best of several methods",

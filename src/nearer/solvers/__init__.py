@@ -8,6 +8,7 @@ from nearer.solvers.driver import Outcome, Progress, Restarts, Solution, Solver,
 from nearer.solvers.lbfgs import Factored
 from nearer.solvers.paper import Paper
 from nearer.solvers.projected import Projected
+from nearer.solvers.shrinkage import Shrinkage
 from nearer.solvers.svrg import SVRG
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Progress",
     "Projected",
     "Restarts",
+    "Shrinkage",
     "Solution",
     "Solver",
     "centred",

@@ -67,7 +67,9 @@ class Work:
     def bibtex(self) -> str:
         """The work as an entry of a file for BibTeX, or for biber."""
         fields = {
-            "author": " and ".join(_tex(name) if "," in name else f"{{{_tex(name)}}}" for name in self.authors),
+            "author": " and ".join(
+                _tex(name) if "," in name or name == "others" else f"{{{_tex(name)}}}" for name in self.authors
+            ),
             "title": _title(self.title),
             "journal": _tex(self.journal),
             "booktitle": _tex(self.book),
@@ -134,6 +136,16 @@ WORKS = {
     "MVTE": Work(
         "amid2015multiview", ("Amid, E.", "Ukkonen, A."),
         "Multiview triplet embedding: learning attributes in multiple maps", 2015, book=_ICML,
+    ),
+    "FORTE": Work(
+        "jain2016finite", ("Jain, L.", "Jamieson, K.", "Nowak, R."),
+        "Finite sample prediction and recovery bounds for ordinal embedding", 2016,
+        book="Advances in Neural Information Processing Systems", volume="29",
+    ),
+    "LORE": Work(
+        "anand2026lore", ("Anand, V.", "others"),
+        "LORE: jointly learning the intrinsic dimensionality and relative similarity structure from ordinal data", 2026,
+        book="International Conference on Learning Representations", doi="10.48550/arXiv.2602.04192",
     ),
     "NonmetricMDS": Work(
         "kruskal1964nonmetric", ("Kruskal, J. B.",), "Nonmetric multidimensional scaling: a numerical method", 1964,

@@ -26,6 +26,8 @@ METHODS = {
     "NonmetricMDS": "NonmetricMDS",
     "LOE": "LOE",
     "SPE": "SPE",
+    "LORE": "LORE",
+    "FORTE": "FORTE",
     "MLDS": "MLDS",
 }
 #: Beyond so many comparisons a posterior takes minutes, and its folds several times that: "auto" is "best" then.
@@ -110,7 +112,7 @@ class RunSettings:
     @property
     def chooses_dimension(self) -> bool:
         """Whether the method itself finds, or fixes, the dimension of its map."""
-        return METHODS[self.method] in ("PosteriorEmbedding", "MLDS")
+        return METHODS[self.method] in ("PosteriorEmbedding", "LORE", "MLDS")
 
     def estimator(self, n_components: int | None) -> OrdinalEmbedding:
         """Return the estimator for maps of so many dimensions, not yet fitted."""

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from nearer.datasets import make_gaussian, music, sample_triplets
+from nearer.datasets import downloading, make_gaussian, sample_triplets
 from nearer.lab.accuracy import DATA_SETS, DataSet, Trial, Truth
 from nearer.lab.accuracy.trial import trial_seed
 from nearer.lab.common.programs import Program
@@ -79,7 +79,7 @@ def no_data(monkeypatch, tmp_path):
     monkeypatch.delenv("NEARER_DATA", raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(music, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "music.py"))
+    monkeypatch.setattr(downloading, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "downloading.py"))
     return tmp_path
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nearer.common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.datasets.music import data_folders
+from nearer.datasets.downloading import data_folders
 from nearer.formats.numpy_files import read_arrays
 from nearer.lab.accuracy.trial import Trial, Truth, trial_seed
 from nearer.lab.paper.protocol import MIN_SIZE, SYNTHETIC, draw_trial

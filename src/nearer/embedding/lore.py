@@ -1,0 +1,183 @@
+"""LORE: low-rank ordinal embedding, a map that finds its own number of dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_integer, check_number
+from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import Judgments
+from nearer.data.units import restricted, with_positive_weight
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points, turned
+from nearer.geometry import principal
+from nearer.losses import Loss, SoftHinge
+from nearer.problems.penalty import Penalty
+from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.schatten import SchattenProblem
+from nearer.solvers import Factored, Outcome, Shrinkage, Solution, solve
+from nearer.solvers.driver import Callback, limited_blas
+
+_MOST_DIMENSIONS = 15
+_TRACE_OF_START = 0.01  # as a share: where between 0.001 and 0.1 it is hardly changes what is found
+
+
+class LORE(LossEmbedding):
+    """Low-rank ordinal embedding (Anand et al. 2026): the number of dimensions is found along with the map.
+
+    Minimizes the smooth hinge log(1 + exp(1 - margin)) plus a Schatten quasi-norm of the map, the sum of its singular
+    values to a power below 1. That price takes weak dimensions away and hardly shrinks strong ones. The descent begins
+    with more dimensions than there are, by `nearer.solvers.Shrinkage`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        The most dimensions. If left out, 15, and the map has as many columns as were found; a given number is the
+        number of columns, and those beyond `dimension_` are 0.
+    penalty : float >= 0, default 2
+        The price of a dimension: 1 is log(1 + m / 2n) for each of n numbers, of a dimension whose coordinates have a
+        mean square of 1, given m comparisons. Fewer dimensions are found with a larger one. Answers that are wrong
+        whatever the distances may need 3.
+    power : float above 0, at most 1, default 0.5
+        Of the singular values. 1 is the nuclear norm, which shrinks strong dimensions as much as weak ones.
+    tol : float >= 0, default 1e-6
+        Stop when three steps in a row lower the objective by less than this, against the loss of a map that is a point.
+    max_iter : int, default 2000
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        Not used: the fit draws nothing.
+
+    Attributes
+    ----------
+    dimension_ : int
+        The number of dimensions that were found; 0 if none is worth its price, and the map is a point.
+    singular_values_ : ndarray, shape (dimension_,)
+        Of the map, falling.
+    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
+        As for every estimator. `trace_` is the trace penalty that pulls at the first dimension as the quasi-norm does.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> triplets = sample_triplets(make_gaussian(30, 3, random_state=0), 2000, random_state=0)
+    >>> model = LORE().fit(triplets)
+    >>> model.dimension_, model.embedding_.shape
+    (3, (30, 3))
+    """
+
+    n_components: Any  # an int, or None
+    dimension_: int
+    singular_values_: FloatArray
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        penalty: float = 2.0,
+        power: float = 0.5,
+        tol: float = 1e-6,
+        max_iter: int = 2000,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.penalty = penalty
+        self.power = power
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an estimator, not yet fitted, whose maps have as many columns as this one."""
+        same = super().with_chosen_settings()
+        same.set_params(n_components=self.embedding_.shape[1])
+        return same
+
+    def quick_stand_in(self) -> OrdinalEmbedding:
+        """Return the same: many fits are compared with each other, which takes maps of one shape."""
+        return self.with_chosen_settings()
+
+    def _check_settings(self) -> None:
+        if self.n_components is not None:
+            super()._check_settings()
+        check_number("penalty", self.penalty, least=0)
+        check_number("tol", self.tol, least=0)
+        check_integer("max_iter", self.max_iter, 1)
+        if check_number("power", self.power, above=0) > 1:
+            raise ValueError(f"power must be at most 1, got {self.power!r}; 0.5 is usual")
+
+    def _loss(self) -> Loss:
+        return SoftHinge()
+
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
+        comparisons = self._in_memory(comparisons)
+        solver = Shrinkage(tol=self.tol, max_iter=self.max_iter)
+        with self._telling_of_interrupts():
+            fitted = self._fitted(comparisons, solver, callback)
+        same_columns = start is not None and start.shape == fitted.embedding.shape
+        self._keep_fitted(turned(fitted, start if same_columns else None), comparisons, solver)
+        self.singular_values_ = fitted.solution.state.sizes
+        self.dimension_ = len(self.singular_values_)
+        self._report(fitted)
+
+    def _fitted(self, comparisons: Comparisons, solver: Shrinkage, callback: Callback | None) -> Fitted:
+        """Return the map over all objects; those in no comparison lie at the origin."""
+        among, seen = restricted(with_positive_weight(comparisons))
+        n = among.n_objects
+        most = min(_MOST_DIMENSIONS if self.n_components is None else self.n_components, n - 1)
+        with limited_blas("points", n):
+            recipe = Recipe(self._loss(), Penalty(_TRACE_OF_START, ridge=0.0), Factored(n_init=1), most)
+            first = fit_points(InMemory(among), recipe, stream(self.random_state, "start"), callback=callback)
+            problem = self._problem(among, most)
+            if first.solution.interrupted:
+                solver = replace(solver, max_iter=1)  # so that there is a map
+            solution = solve(problem, solver, first.embedding, callback=callback)
+        if first.solution.interrupted:
+            solution = replace(solution, outcome=Outcome.INTERRUPTED)
+        embedding = np.zeros((comparisons.n_objects, self._columns(solution)))
+        if solution.value.shape[1]:
+            turned_to_axes = principal(solution.value, np.ones(n, dtype=bool))
+            embedding[seen, : turned_to_axes.shape[1]] = turned_to_axes
+        total_weight = problem.factored.total_weight
+        return Fitted(embedding, solution, _trace_like(problem, solution), 0.0, total_weight, first.vanishing_trace)
+
+    def _problem(self, comparisons: Comparisons, rank: int) -> SchattenProblem:
+        """Return the problem with the penalty in its own units."""
+        factored = FactoredProblem(InMemory(comparisons), self._loss(), rank=rank)
+        total = factored.total_weight
+        n = factored.n_objects
+        # A dimension of n coordinates of mean square 1 has the singular value sqrt(n).
+        unit = n ** (1 - self.power / 2) * np.log1p(total / (2 * n)) / total
+        return SchattenProblem(factored, self.penalty * float(unit), self.power)
+
+    def _columns(self, solution: Solution[FloatArray]) -> int:
+        return max(solution.value.shape[1], 1) if self.n_components is None else int(self.n_components)
+
+    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
+        found = max(self.dimension_, 1)  # columns beyond them are 0, for new objects as for old ones
+        placed = super()._placed(np.ascontiguousarray(points[:, :found]), added)
+        return np.pad(placed, ((0, 0), (0, points.shape[1] - found)))
+
+    def _report(self, fitted: Fitted) -> None:
+        outcome = fitted.solution.outcome
+        if outcome is Outcome.INTERRUPTED:
+            super()._report(fitted)
+        elif outcome is Outcome.MAX_ITER:
+            self._warn(f"{outcome.value}. The result is usable; for a better one raise max_iter or tol")
+        elif fitted.vanishing_trace == 0:
+            super()._report(fitted)
+        elif not self.dimension_:
+            self._warn("no dimension is worth its price, so that the map is a point; choose a smaller penalty")
+
+
+def _trace_like(problem: SchattenProblem, solution: Solution[Any]) -> float:
+    """Return the weight of a trace penalty with the same derivative with respect to the largest singular value."""
+    sizes: FloatArray = solution.state.sizes
+    return float(problem.slopes(sizes[:1])[0] / (2 * sizes[0])) if sizes.size else 0.0

@@ -1,0 +1,158 @@
+"""Published judgments: what is read from which file, what is downloaded, and what is said where nothing can be."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nearer import datasets
+from nearer.datasets import downloading, public_sets
+
+pooch = pytest.importorskip("pooch")
+# Of the files in ../shared/data, each made from the source that its notes name.
+AT_HAND = {
+    "cars": ("ce616670a8e767dce361afa9e892872219fe6830a115ee6b3bc9eecc4107979c", 60, 14194, 7097),
+    "food": ("1023b9483276eacde295b63a9040f349692045ee4a5995661dc611f264c4ba35", 100, 250_320, None),
+}
+MEMBERS = {
+    "fetch_cars": ("60_cars_data/survey_data.csv", "id,centre,a,b,c,ms\n7,5,5,1,3,900\n8,2,4,1,2,10\n"),
+    "fetch_food": ("food100-dataset/all-triplets.csv", "images/b.jpg;images/a.jpg; images/c.jpg\n"),
+    "fetch_nature_scenes": ("nature/nature_triplets.txt", "sea.jpg lake.jpg wood.jpg\nlake.jpg hill.jpg sea.jpg\n"),
+    "fetch_vogue_covers": ("vogue/vogue_triplets.txt", "may.jpg june.jpg july.jpg\n"),
+}
+REMOTES = {
+    "fetch_cars": public_sets.CARS,
+    "fetch_food": public_sets.FOOD,
+    "fetch_nature_scenes": public_sets.NATURE_AND_VOGUE,
+    "fetch_vogue_covers": public_sets.NATURE_AND_VOGUE,
+}
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    """A place from which no local copy of the data can be seen."""
+    monkeypatch.delenv("NEARER_DATA", raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(downloading, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "downloading.py"))
+    return tmp_path
+
+
+def write_zip(folder, name):
+    with zipfile.ZipFile(folder / REMOTES[name].name, "w") as archive:
+        archive.writestr(*MEMBERS[name])
+    return folder
+
+
+def labelled(found):
+    return found.comparisons.objects[found.comparisons.rows].tolist()
+
+
+def test_the_central_car_is_near_to_both_others(nowhere):
+    found = datasets.fetch_cars(write_zip(nowhere, "fetch_cars"))
+    # Numbers in the file begin at 1: of 5, 1 and 3 the first is central, of 4, 1 and 2 the last.
+    assert labelled(found) == [[0, 4, 2], [2, 4, 0], [3, 1, 0], [0, 1, 3]]
+    assert found.comparisons.trials.tolist() == [0, 0, 1, 1]
+    assert found.comparisons.weights.tolist() == [0.5] * 4
+    assert "Kleindessner" in found.cite
+
+
+def test_food_is_anchor_near_far(nowhere):
+    found = datasets.fetch_food(write_zip(nowhere, "fetch_food"))
+    assert labelled(found) == [["b.jpg", "a.jpg", "c.jpg"]]
+
+
+def test_the_odd_one_is_the_last(nowhere):
+    found = datasets.fetch_nature_scenes(write_zip(nowhere, "fetch_nature_scenes"))
+    assert labelled(found)[:2] == [["sea.jpg", "lake.jpg", "wood.jpg"], ["lake.jpg", "sea.jpg", "wood.jpg"]]
+    assert labelled(found)[2:] == [["lake.jpg", "hill.jpg", "sea.jpg"], ["hill.jpg", "lake.jpg", "sea.jpg"]]
+    assert found.comparisons.trials.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_download_asks_for_the_pinned_file(name, nowhere, monkeypatch):
+    asked = {}
+
+    def retrieve(url, known_hash, fname, path, progressbar):
+        asked.update(url=url, known_hash=known_hash, path=path)
+        write_zip(nowhere, name)
+        return str(nowhere / fname)
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    assert len(getattr(datasets, name)().comparisons) > 0
+    remote = REMOTES[name]
+    assert asked == {
+        "url": remote.url,
+        "known_hash": f"sha256:{remote.sha256}",
+        "path": pooch.os_cache("nearer"),
+    }
+    assert len(bytes.fromhex(remote.sha256)) == 32
+
+
+def test_a_file_with_another_checksum_is_refused(nowhere, monkeypatch):
+    """By pooch itself: the bytes come from a folder in place of the network."""
+    source = write_zip(nowhere, "fetch_cars") / public_sets.CARS.name
+    elsewhere = nowhere / "cache"
+
+    def copy(url, output_file, pooch):
+        Path(output_file).write_bytes(source.read_bytes())
+
+    real = pooch.retrieve
+    monkeypatch.setattr(pooch, "retrieve", lambda *args, **rest: real(*args, downloader=copy, **rest))
+    with pytest.raises(FileNotFoundError, match=r"(?s)Put the file 60_cars_data.zip.*failed.*hash"):
+        datasets.fetch_cars(elsewhere)
+    right = hashlib.sha256(source.read_bytes()).hexdigest()
+    monkeypatch.setattr(public_sets, "CARS", public_sets.CARS._replace(sha256=right))
+    assert len(datasets.fetch_cars(elsewhere).comparisons) == 4
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_offline_says_where_to_put_what(name, nowhere, monkeypatch):
+    def retrieve(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    with pytest.raises(FileNotFoundError) as caught:
+        getattr(datasets, name)(nowhere)
+    remote = REMOTES[name]
+    for part in (remote.name, remote.url, remote.sha256, "NEARER_DATA", "no route to host"):
+        assert part in str(caught.value)
+
+
+def test_a_damaged_file_is_told(nowhere):
+    (nowhere / public_sets.FOOD.name).write_bytes(b"PK cut")
+    with pytest.raises(ValueError, match=r"does not hold the judgments about food.*replace it"):
+        datasets.fetch_food(nowhere)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("fetch_materials", "github.com/mlagunas"), ("fetch_imagenet", "osf.io"), ("fetch_things", "osf.io")],
+)
+def test_what_cannot_be_downloaded_says_where_it_is_and_how_to_read_it(name, place):
+    with pytest.raises(
+        FileNotFoundError, match=rf"get them by hand from https://{place}.*read_answers\('answers.csv'\)"
+    ):
+        getattr(datasets, name)()
+
+
+@pytest.mark.parametrize("name", AT_HAND)
+def test_the_real_judgments(name):
+    checksum, n_objects, n_rows, n_trials = AT_HAND[name]
+    path = next(
+        (folder / f"{name}.npz" for folder in downloading.data_folders() if (folder / f"{name}.npz").is_file()), None
+    )
+    if path is None:
+        pytest.skip(f"no {name}.npz in ../shared/data or $NEARER_DATA")
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == checksum
+    found = getattr(datasets, f"fetch_{name}")()
+    assert found.comparisons.n_objects == n_objects
+    assert len(found.comparisons) == n_rows
+    trials = np.unique(found.comparisons.trials)
+    assert n_trials in (None, len(trials))
+    assert found.comparisons.weights.sum() == pytest.approx(len(trials))
+    assert found.comparisons.annotators is not None
+    if name == "cars":
+        assert sorted(set(found.classes.tolist())) == ["offroad_suv", "ordinary", "outlier", "sports"]
