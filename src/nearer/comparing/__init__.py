@@ -1,1 +1,25 @@
 """What is compared once there is a map: groups of people, two maps, a map and a model, methods."""
+
+from nearer.comparing.mantel import MantelTest, mantel
+from nearer.comparing.matrices import compare_matrices, people_matrices
+from nearer.comparing.matrix_ceiling import MatrixNoise, NoiseCeilingOfMatrix, matrix_noise
+from nearer.comparing.matrix_files import NamedMatrix, read_matrix
+from nearer.comparing.matrix_results import MatrixComparison, ModelDifference, ModelFit
+from nearer.study.distances import Distances, distance_matrix
+
+__all__ = [
+    "Distances",
+    "MantelTest",
+    "MatrixComparison",
+    "MatrixNoise",
+    "ModelDifference",
+    "ModelFit",
+    "NamedMatrix",
+    "NoiseCeilingOfMatrix",
+    "compare_matrices",
+    "distance_matrix",
+    "mantel",
+    "matrix_noise",
+    "people_matrices",
+    "read_matrix",
+]

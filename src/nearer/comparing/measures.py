@@ -37,7 +37,7 @@ def pearson(first: FloatArray, second: FloatArray) -> float:
 
     Examples
     --------
-    >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
+    >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 6)
     1.0
     """
     one, other = unit_length(first), unit_length(second)
