@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.cli.parsing import say, tell
+from nearer.cli.values import resamples
+
+if TYPE_CHECKING:
+    from nearer.common.arrays import FloatArray
+    from nearer.comparing import MatrixComparison, MatrixNoise, NamedMatrix
+    from nearer.embedding.base import OrdinalEmbedding
+
+_MEASURES = ("spearman", "kendall", "tau-a", "pearson")
+_COLUMNS = ("model", "estimate", "low", "high", "people_low", "people_high", "mantel_p")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -11,10 +24,130 @@ def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("a map and a matrix")
     group.add_argument(
         "--with", type=Path, default=None, action="append", dest="model", metavar="FILE",
-        help="a matrix of distances with names of objects; may be given several times",
+        help="a matrix of distances with names of objects, a list of pairs, or the folder of another map; may be given "
+        "several times",
     )  # fmt: skip
+    group.add_argument(
+        "--features", action="store_true", help="tables of features are compared by their Euclidean distances"
+    )
+    group.add_argument(
+        "--measure", choices=_MEASURES, default="spearman", help="for intervals, tests and ceiling (spearman)"
+    )
+    group.add_argument(
+        "--people-maps", type=resamples, default=50, metavar="N", help="maps of resampled people, 0 for none (50)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    raise ValueError("a map and matrices of distances are not compared yet")
+    from nearer.comparing import compare_matrices, read_matrix
+    from nearer.storage import load_model
+    from nearer.study.placing import results_for
+
+    if len(options.file) != 1:
+        raise ValueError("--with compares one map with matrices; name one folder that `nearer fit` wrote")
+    (folder,) = options.file
+    model = load_model(folder)
+    objects = results_for(model, folder)["objects"]
+    read = _named([read_matrix(path, features=options.features).over(objects) for path in options.model])
+    for each in read:
+        for note in each.notes:
+            sys.stderr.write(f"nearer: {each.name}: {note}\n")
+    noise, people, notes = _resampled(options, model)
+    found = compare_matrices(
+        model,
+        {each.name: each.matrix for each in read},
+        measure=options.measure,
+        noise=noise,
+        people=people,
+        random_state=options.seed,
+    )
+    figures = _figures(found, read, noise, notes)
+    text = "\n".join([str(found), *(f"note: {note}" for note in notes)])
+    if options.out is not None:
+        _write(found, figures, options.out)
+        text += f"\nwritten to {options.out}"
+    say(options, text, figures)
+    return 0
+
+
+def _resampled(
+    options: argparse.Namespace, model: OrdinalEmbedding
+) -> tuple[MatrixNoise | None, FloatArray | None, list[str]]:
+    """Return what tells of noise and of people, as far as there is any, and why not; Ctrl-C goes on without."""
+    from nearer.comparing import matrix_noise, people_matrices
+    from nearer.comparing.matrix_ceiling import FEWEST_PEOPLE, people_of
+
+    noise, people, notes = None, None, []
+    try:
+        tell("noise ceiling")
+        noise = matrix_noise(model, random_state=options.seed)
+    except ValueError as error:
+        notes.append(f"no noise ceiling: {error}")
+    except KeyboardInterrupt:
+        return None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
+    enough = people_of(model.comparisons_) >= FEWEST_PEOPLE
+    if not enough and options.people_maps:
+        notes.append(
+            f"no interval over people: it takes answers of at least {FEWEST_PEOPLE} people that are told apart"
+        )
+    if enough and options.people_maps:
+        try:
+            tell("maps of resampled people")
+            people = people_matrices(model, max(options.people_maps, 10), random_state=options.seed)
+        except KeyboardInterrupt:
+            notes.append("no interval over people: the run was stopped before its end")
+    return noise, people, notes
+
+
+def _named(read: list[NamedMatrix]) -> list[NamedMatrix]:
+    """Return the matrices with a name each: two files may have the same in different folders."""
+    from dataclasses import replace
+
+    names = [each.name for each in read]
+    return [
+        replace(each, name=f"{each.name} ({names[: k + 1].count(each.name)})") if names.count(each.name) > 1 else each
+        for k, each in enumerate(read)
+    ]
+
+
+def _figures(
+    found: MatrixComparison, read: list[NamedMatrix], noise: MatrixNoise | None, notes: list[str]
+) -> dict[str, Any]:
+    """Return all figures of the comparison, for programs."""
+    from dataclasses import asdict
+
+    figures = asdict(found)
+    if noise is not None:
+        figures["ceiling"] |= {"of": noise.kind, "by": noise.by}
+    for model, each in zip(figures["models"], read, strict=True):
+        model["notes"] = list(each.notes)
+    return {"kind": "matrices", **figures, "notes": [*found.notes, *notes]}
+
+
+def _write(found: MatrixComparison, figures: dict[str, Any], folder: Path) -> None:
+    """Write the comparison as JSON, a table and a figure."""
+    import csv
+    import io
+    import json
+
+    from nearer.common.json_files import plain_values
+    from nearer.comparing.interval_figure import plot_matrices
+    from nearer.comparing.measures import MEASURES
+    from nearer.formats.text import inert
+    from nearer.plotting import save_figure
+    from nearer.study.folder import write_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "comparison.json", json.dumps(plain_values(figures), indent=1, allow_nan=False) + "\n")
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\r\n")
+    table.writerow([*_COLUMNS, *MEASURES])
+    for model in found.models:
+        ends = (model.estimate, model.low, model.high, model.people_low, model.people_high, model.p_value)
+        cells = [*ends, *(model.measures[each] for each in MEASURES)]
+        table.writerow([inert(model.name), *("" if cell is None else f"{cell:.6g}" for cell in cells)])
+    write_text(folder / "rsa.csv", text.getvalue())
+    ax = plot_matrices(found)
+    for ending in ("png", "pdf"):
+        save_figure(ax, folder / f"rsa.{ending}")

@@ -1,10 +1,13 @@
 """What is compared once there is a map: groups of people, two maps, a map and a model, methods."""
 
+from nearer.comparing.interval_figure import plot_matrices, plot_methods
 from nearer.comparing.mantel import MantelTest, mantel
 from nearer.comparing.matrices import compare_matrices, people_matrices
 from nearer.comparing.matrix_ceiling import MatrixNoise, NoiseCeilingOfMatrix, matrix_noise
 from nearer.comparing.matrix_files import NamedMatrix, read_matrix
 from nearer.comparing.matrix_results import MatrixComparison, ModelDifference, ModelFit
+from nearer.comparing.method_results import MethodComparison, MethodScore
+from nearer.comparing.methods import compare_methods
 from nearer.study.distances import Distances, distance_matrix
 
 __all__ = [
@@ -12,14 +15,19 @@ __all__ = [
     "MantelTest",
     "MatrixComparison",
     "MatrixNoise",
+    "MethodComparison",
+    "MethodScore",
     "ModelDifference",
     "ModelFit",
     "NamedMatrix",
     "NoiseCeilingOfMatrix",
     "compare_matrices",
+    "compare_methods",
     "distance_matrix",
     "mantel",
     "matrix_noise",
     "people_matrices",
+    "plot_matrices",
+    "plot_methods",
     "read_matrix",
 ]
