@@ -39,6 +39,7 @@ def draw_intervals(rows: Sequence[Row], labels: Sequence[str], ax: Axes) -> Axes
     ax.set_yticks(range(len(rows)), names)
     ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
+    ax.locator_params(axis="x", nbins=7)
     ax.set_axisbelow(True)
     plain(ax)
     ax.spines["left"].set_visible(False)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr, ndtri
+from scipy.stats import rankdata
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_level
@@ -45,6 +46,7 @@ from nearer.study.distances import distance_matrix
 
 _Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 _FEW_OBJECTS = 10  # of which an interval says little
+_FEWEST_DRAWN = 3
 _TIES = 0.05  # share of tied pairs from which tau-a is worth a word
 
 
@@ -194,7 +196,8 @@ def _resampled(
     matrices: list[FloatArray], pairs: _Pairs, measure: Measure, n_resamples: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the correlations with each model over drawn objects, (b, models)."""
-    n, function = len(matrices[0]), FUNCTIONS[measure]
+    n, by_rank = len(matrices[0]), measure == "spearman"
+    function = FUNCTIONS["pearson" if by_rank else measure]  # of ranks, each list ranked once
     allowed = np.zeros((n, n), dtype=bool)  # no pair of an object with itself
     allowed[pairs] = allowed[pairs[::-1]] = True
     first, second = np.triu_indices(n, 1)
@@ -205,9 +208,9 @@ def _resampled(
                 order = rng.integers(n, size=n)
                 a, b = order[first], order[second]
                 kept = allowed[a, b]
-                if kept.sum() > 2:
-                    break
-            own, *others = (matrix[a[kept], b[kept]] for matrix in matrices)
+                if kept.sum() >= _FEWEST_DRAWN and len(np.unique(order)) >= _FEWEST_DRAWN:
+                    break  # or one distance would be all there is
+            own, *others = (rankdata(m[a[kept], b[kept]]) if by_rank else m[a[kept], b[kept]] for m in matrices)
             drawn[number] = [function(own, other) for other in others]
             bar.update()
     return drawn
