@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.few import one_start
 from scipy.spatial.distance import pdist, squareform
 
 from nearer.cli import compare_matrices, compare_methods
@@ -25,7 +26,9 @@ def folder(tmp_path_factory):
     lines = [",".join([f"p{k % 9}", *(LABELS[one] for one in row)]) for k, row in enumerate(rows)]
     (folder / "answers.csv").write_text("\n".join(["person,anchor,near,far", *lines]) + "\n")
     file, out = str(folder / "answers.csv"), str(folder / "map")
-    assert main(["fit", file, "-o", out, "--method", "CKL", "--dimensions", "2", "--quick"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        one_start(patch)
+        assert main(["fit", file, "-o", out, "--method", "CKL", "--dimensions", "2", "--quick"]) == 0
     apart = squareform(pdist(POINTS))
     square = [["", *LABELS], *([label, *map(str, row)] for label, row in zip(LABELS, apart, strict=True))]
     (folder / "truth.csv").write_text("\n".join(map(",".join, square)))
@@ -36,6 +39,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
+    one_start(monkeypatch)
     for measure in compare_matrices._PERMUTATIONS:
         monkeypatch.setitem(compare_matrices._PERMUTATIONS, measure, 99)
     monkeypatch.setitem(matrices.compare_matrices.__kwdefaults__, "n_resamples", 50)
