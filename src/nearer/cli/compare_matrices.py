@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _MEASURES = ("spearman", "kendall", "tau-a", "pearson")
 #: Of the Mantel test. Kendall's tau takes fifty times as long.
 _PERMUTATIONS = {"spearman": 9999, "pearson": 9999, "kendall": 1999, "tau-a": 1999}
-_COLUMNS = ("model", "estimate", "low", "high", "people_low", "people_high", "mantel_p")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +41,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.comparing import compare_matrices, read_matrix
+    from nearer.comparing import compare_matrices, plot_matrices, read_matrix
+    from nearer.comparing.results_files import write_results
     from nearer.storage import load_model
     from nearer.study.placing import results_for
 
@@ -65,12 +65,12 @@ def run(options: argparse.Namespace) -> int:
         n_permutations=_PERMUTATIONS[options.measure],
         random_state=options.seed,
     )
-    figures = _figures(found, read, noise, notes)
+    figures, files = _figures(found, read, noise, notes), []
     text = "\n".join([str(found), *(f"note: {note}" for note in notes)])
     if options.out is not None:
-        _write(found, figures, options.out)
-        text += f"\nwritten to {options.out}"
-    say(options, text, figures)
+        files = write_results(options.out, figures, "rsa", _rows(found), lambda: plot_matrices(found))
+        text += f"\nwritten to {options.out}: {', '.join(files)}"
+    say(options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures})
     return 0
 
 
@@ -128,29 +128,18 @@ def _figures(
     return {"kind": "matrices", **figures, "notes": [*found.notes, *notes]}
 
 
-def _write(found: MatrixComparison, figures: dict[str, Any], folder: Path) -> None:
-    """Write the comparison as JSON, a table and a figure."""
-    import csv
-    import io
-    import json
-
-    from nearer.common.json_files import plain_values
-    from nearer.comparing.interval_figure import plot_matrices
-    from nearer.comparing.measures import MEASURES
-    from nearer.formats.text import inert
-    from nearer.plotting import save_figure
-    from nearer.study.folder import write_text
-
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "comparison.json", json.dumps(plain_values(figures), indent=1, allow_nan=False) + "\n")
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\r\n")
-    table.writerow([*_COLUMNS, *MEASURES])
-    for model in found.models:
-        ends = (model.estimate, model.low, model.high, model.people_low, model.people_high, model.p_value)
-        cells = [*ends, *(model.measures[each] for each in MEASURES)]
-        table.writerow([inert(model.name), *("" if cell is None else f"{cell:.6g}" for cell in cells)])
-    write_text(folder / "rsa.csv", text.getvalue())
-    ax = plot_matrices(found)
-    for ending in ("png", "pdf"):
-        save_figure(ax, folder / f"rsa.{ending}")
+def _rows(found: MatrixComparison) -> list[dict[str, Any]]:
+    """Return the table: a row for each model."""
+    return [
+        {
+            "model": model.name,
+            "estimate": model.estimate,
+            "low": model.low,
+            "high": model.high,
+            "people_low": model.people_low,
+            "people_high": model.people_high,
+            "mantel_p": model.p_value,
+            **model.measures,
+        }
+        for model in found.models
+    ]

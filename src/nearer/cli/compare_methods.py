@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.interrupts import INTERRUPTED
@@ -42,7 +41,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.comparing import compare_methods
+    from nearer.comparing import compare_methods, plot_methods
+    from nearer.comparing.results_files import write_results
     from nearer.study import RunSettings
 
     if len(options.file) == 1:
@@ -60,12 +60,12 @@ def run(options: argparse.Namespace) -> int:
         dimension=None if given else lambda train: _dimension(train, options.seed),
         random_state=options.seed,
     )
-    figures = _figures(found)
+    figures, files = _figures(found), []
     text = f"{found}\nthe smallest error has {found.best}; differences are to {found.methods[0].name}, the first named"
     if options.out is not None:
-        _write(found, figures, options.out)
-        text += f"\nwritten to {options.out}"
-    say(options, text, figures)
+        files = write_results(options.out, figures, "methods", figures["methods"], lambda: plot_methods(found))
+        text += f"\nwritten to {options.out}: {', '.join(files)}"
+    say(options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures})
     return INTERRUPTED if found.interrupted else 0
 
 
@@ -96,28 +96,3 @@ def _figures(found: MethodComparison) -> dict[str, Any]:
 
     about = {"best": found.best, "first": found.methods[0].name, "interrupted": found.interrupted}
     return {"kind": "methods", **asdict(found), **about}
-
-
-def _write(found: MethodComparison, figures: dict[str, Any], folder: Path) -> None:
-    """Write the comparison as JSON, a table and a figure."""
-    import csv
-    import io
-    import json
-
-    from nearer.common.json_files import plain_values
-    from nearer.comparing import plot_methods
-    from nearer.plotting import save_figure
-    from nearer.study.folder import write_text
-
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "comparison.json", json.dumps(plain_values(figures), indent=1, allow_nan=False) + "\n")
-    text = io.StringIO()
-    rows = figures["methods"]
-    table = csv.DictWriter(text, list(rows[0]), lineterminator="\r\n")
-    table.writeheader()
-    for row in rows:
-        table.writerow({key: f"{cell:.6g}" if isinstance(cell, float) else cell for key, cell in row.items()})
-    write_text(folder / "methods.csv", text.getvalue())
-    ax = plot_methods(found)
-    for ending in ("png", "pdf"):
-        save_figure(ax, folder / f"methods.{ending}")

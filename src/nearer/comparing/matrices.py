@@ -125,7 +125,7 @@ def compare_matrices(
     fits = []
     for k, key in enumerate(models):
         reach = (None, None) if maps is None else _around(estimates[k], maps[:, k], level)
-        every = {each: FUNCTIONS[each](values[0], values[k + 1]) for each in MEASURES}
+        every: dict[str, float] = {each: FUNCTIONS[each](values[0], values[k + 1]) for each in MEASURES}
         low, high = float(ends[0, k]), float(ends[1, k])
         ties = tied(values[k + 1])
         fits.append(ModelFit(key, float(estimates[k]), low, high, reach[0], reach[1], tests[k].p_value, every, ties))

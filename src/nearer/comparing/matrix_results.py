@@ -40,7 +40,7 @@ class ModelFit:
     people_low: float | None
     people_high: float | None
     p_value: float
-    measures: dict[Measure, float]
+    measures: dict[str, float]
     ties: float
 
 
