@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 
 from nearer.comparing import compare_matrices, matrix_noise, people_matrices
 from nearer.comparing.matrix_ceiling import MatrixNoise
@@ -153,7 +153,7 @@ def test_intervals_over_people_come_from_maps_of_resampled_people(answers):
     found = compare_matrices(model, {"truth": truth, "none": truth[::-1, ::-1]}, people=people, **FEW, random_state=0)
     r = [spearmanr(squareform(each, checks=False), squareform(truth)).statistic for each in people]
     fit = found.models[0]
-    assert fit.people_low == pytest.approx(fit.estimate - 1.959964 * np.std(r, ddof=1))
+    assert fit.people_low == pytest.approx(fit.estimate - t.ppf(0.975, 9) * np.std(r, ddof=1))
     assert found.differences[0].people_p < 0.01
 
 

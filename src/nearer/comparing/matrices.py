@@ -8,7 +8,7 @@ With D the distances of a map, M those of a model, and a measure r of how alike 
   with itself are dropped, as their distance is 0 by definition; r is taken over the remaining pairs. The interval is
   that of the percentiles over such draws.
 - **Would it hold for other people?** Maps of resampled people (`people_matrices`) each give an r_k. These maps are
-  worse than the one of all answers, so that the r_k are too low, but they scatter as r would: r +- z std(r_k).
+  worse than the one of all answers, so that the r_k are too low, but they scatter as r would: r +- t std(r_k).
 
 Two models are compared by the difference of their r over the same draws. p is twice the smaller share of differences on
 one side of 0, with 1 added above and below the line; those of all pairs of models are corrected together (Holm 1979).
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
-from scipy.special import ndtr, ndtri
+from scipy.special import stdtr, stdtrit
 from scipy.stats import rankdata
 
 from nearer.common.arrays import FloatArray
@@ -229,7 +229,7 @@ def _of_people(
 
 def _around(estimate: float, drawn: FloatArray, level: float) -> tuple[float, float]:
     """Return an interval around an estimate from how draws scatter."""
-    reach = float(ndtri((1 + level) / 2) * drawn.std(ddof=1))
+    reach = float(stdtrit(len(drawn) - 1, (1 + level) / 2) * drawn.std(ddof=1))
     return max(float(estimate) - reach, -1.0), min(float(estimate) + reach, 1.0)
 
 
@@ -247,7 +247,7 @@ def _differences(
             apart = maps[:, i] - maps[:, j]
             std, (low, high) = float(apart.std(ddof=1)), _around(gap, apart, level)
             one |= {"people_low": low, "people_high": high}
-            one["people_p"] = float(2 * ndtr(-abs(gap) / std)) if std > 0 else float(gap == 0)
+            one["people_p"] = float(2 * stdtr(len(apart) - 1, -abs(gap) / std)) if std > 0 else float(gap == 0)
         found.append({"first": keys[i], "second": keys[j], **one})
     corrected = holm([one["p_value"] for one in found])
     return tuple(ModelDifference(**one, p_holm=p) for one, p in zip(found, corrected, strict=True))
