@@ -23,10 +23,10 @@ draw with D at sqrt(R), so that both have the same two ends. The formulas hold f
 Kendall's tau becomes such a one by sin(pi tau / 2) first, and a tau again by its inverse (Greiner 1909).
 
 **How true that is.** The matrix of a posterior, over 18 simulated studies (20 objects in 2 and 5 dimensions, 80 to 1200
-triplets, one in ten wrong): mean upper end 0.76, mean Spearman correlation with the true distances 0.77. Maps of STE and
-halves (15 objects in 2 dimensions, 10 studies each): with 200 triplets mean ends 0.66 and 0.81, correlation with the
-truth 0.83; with 500 triplets 0.86 and 0.93, and 0.92. In single studies the two differ by 0.08 and 0.04 (one standard
-deviation).
+triplets, one in ten wrong): mean upper end 0.76, mean Spearman correlation with the true distances 0.77. Maps of STE
+and halves (15 objects in 2 dimensions, 10 studies each): with 200 triplets mean ends 0.66 and 0.81, correlation with
+the truth 0.83; with 500 triplets 0.86 and 0.93, and 0.92. In single studies both differ by 0.08 and by
+0.04 (one standard deviation).
 """
 
 from __future__ import annotations
