@@ -67,7 +67,7 @@ def test_the_folder_holds_everything(fitted):
     names = {path.name for path in (fitted / "map").iterdir()} - {"report.html"}
     assert names == {
         "embedding.csv", "model.json", "model.npz", "results.json", "log.txt", "map.png", "margins.png",
-        "learning-curve.png", "dimensions.png",
+        "learning-curve.png", "dimensions.png", "distances.csv", "distances_spread.csv",
     }  # fmt: skip
     with open(fitted / "map" / "embedding.csv", newline="") as file:
         rows = list(csv.DictReader(file))

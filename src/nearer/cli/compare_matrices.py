@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.cli.parsing import say, tell
+from nearer.cli.values import resamples
+
+if TYPE_CHECKING:
+    from nearer.common.arrays import FloatArray
+    from nearer.comparing import MatrixComparison, MatrixNoise, NamedMatrix
+    from nearer.embedding.base import OrdinalEmbedding
+
+_MEASURES = ("spearman", "kendall", "tau-a", "pearson")
+#: Of the Mantel test. Kendall's tau takes fifty times as long.
+_PERMUTATIONS = {"spearman": 9999, "pearson": 9999, "kendall": 1999, "tau-a": 1999}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -11,10 +25,121 @@ def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("a map and a matrix")
     group.add_argument(
         "--with", type=Path, default=None, action="append", dest="model", metavar="FILE",
-        help="a matrix of distances with names of objects; may be given several times",
+        help="a matrix of distances with names of objects, a list of pairs, or the folder of another map; may be given "
+        "several times",
     )  # fmt: skip
+    group.add_argument(
+        "--features", action="store_true", help="tables of features are compared by their Euclidean distances"
+    )
+    group.add_argument(
+        "--measure", choices=_MEASURES, default="spearman", help="for intervals, tests and ceiling (spearman)"
+    )
+    group.add_argument(
+        "--people-maps", type=resamples, default=50, metavar="N", help="maps of resampled people, 0 for none (50)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    raise ValueError("a map and matrices of distances are not compared yet")
+    from nearer.comparing import compare_matrices, plot_matrices, read_matrix
+    from nearer.comparing.results_files import write_results
+    from nearer.storage import load_model
+    from nearer.study.placing import results_for
+
+    if len(options.file) != 1:
+        raise ValueError("--with compares one map with matrices; name one folder that `nearer fit` wrote")
+    (folder,) = options.file
+    model = load_model(folder)
+    objects = results_for(model, folder)["objects"]
+    read = _named([read_matrix(path, features=options.features).over(objects) for path in options.model])
+    for each in read:
+        for note in each.notes:
+            sys.stderr.write(f"nearer: {each.name}: {note}\n")
+    noise, people, notes = _resampled(options, model)
+    found = compare_matrices(
+        model,
+        {each.name: each.matrix for each in read},
+        measure=options.measure,
+        noise=noise,
+        people=people,
+        n_permutations=_PERMUTATIONS[options.measure],
+        random_state=options.seed,
+    )
+    figures, files = _figures(found, read, noise, notes), []
+    text = "\n".join([str(found), *(f"note: {note}" for note in notes)])
+    if options.out is not None:
+        files = write_results(options.out, figures, "rsa", _rows(found), lambda: plot_matrices(found))
+        text += f"\nwritten to {options.out}: {', '.join(files)}"
+    say(options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures})
+    return 0
+
+
+def _resampled(
+    options: argparse.Namespace, model: OrdinalEmbedding
+) -> tuple[MatrixNoise | None, FloatArray | None, list[str]]:
+    """Return what tells of noise and of people, as far as there is any, and why not; Ctrl-C goes on without."""
+    from nearer.comparing import matrix_noise, people_matrices
+    from nearer.comparing.matrix_ceiling import FEWEST_PEOPLE, people_of
+
+    noise, people, notes = None, None, []
+    try:
+        tell("noise ceiling")
+        noise = matrix_noise(model, random_state=options.seed)
+    except ValueError as error:
+        notes.append(f"no noise ceiling: {error}")
+    except KeyboardInterrupt:
+        return None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
+    enough = people_of(model.comparisons_) >= FEWEST_PEOPLE
+    if not enough and options.people_maps:
+        notes.append(
+            f"no interval over people: it takes answers of at least {FEWEST_PEOPLE} people that are told apart"
+        )
+    if enough and options.people_maps:
+        try:
+            tell("maps of resampled people")
+            people = people_matrices(model, max(options.people_maps, 10), random_state=options.seed)
+        except KeyboardInterrupt:
+            notes.append("no interval over people: the run was stopped before its end")
+    return noise, people, notes
+
+
+def _named(read: list[NamedMatrix]) -> list[NamedMatrix]:
+    """Return the matrices with a name each: two files may have the same in different folders."""
+    from dataclasses import replace
+
+    names = [each.name for each in read]
+    return [
+        replace(each, name=f"{each.name} ({names[: k + 1].count(each.name)})") if names.count(each.name) > 1 else each
+        for k, each in enumerate(read)
+    ]
+
+
+def _figures(
+    found: MatrixComparison, read: list[NamedMatrix], noise: MatrixNoise | None, notes: list[str]
+) -> dict[str, Any]:
+    """Return all figures of the comparison, for programs."""
+    from dataclasses import asdict
+
+    figures = asdict(found)
+    if noise is not None:
+        figures["ceiling"] |= {"of": noise.kind, "by": noise.by}
+    for model, each in zip(figures["models"], read, strict=True):
+        model["notes"] = list(each.notes)
+    return {"kind": "matrices", **figures, "notes": [*found.notes, *notes]}
+
+
+def _rows(found: MatrixComparison) -> list[dict[str, Any]]:
+    """Return the table: a row for each model."""
+    return [
+        {
+            "model": model.name,
+            "estimate": model.estimate,
+            "low": model.low,
+            "high": model.high,
+            "people_low": model.people_low,
+            "people_high": model.people_high,
+            "mantel_p": model.p_value,
+            **model.measures,
+        }
+        for model in found.models
+    ]

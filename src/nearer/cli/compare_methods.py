@@ -3,16 +3,96 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from nearer.cli.values import words
+from nearer.cli.interrupts import INTERRUPTED
+from nearer.cli.parsing import read_file, say, tell
+from nearer.cli.values import dimensions, natural, words
+
+if TYPE_CHECKING:
+    from nearer.comparing import MethodComparison
+    from nearer.data.comparisons import Comparisons
+
+_MOST_FOLDS = 100
+
+
+def _folds(text: str) -> int:
+    """Return a number of folds."""
+    return natural(text, 2, _MOST_FOLDS)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of this way."""
     group = parser.add_argument_group("methods")
-    group.add_argument("--methods", type=words, default=None, metavar="A,B,...", help="such as DMOE,STE,posterior")
+    group.add_argument(
+        "--methods", type=words, default=None, metavar="A,B,...",
+        help="such as DMOE,STE,posterior; the others are set against the first",
+    )  # fmt: skip
+    with suppress(argparse.ArgumentError):  # another way may have it already
+        group.add_argument("--dimensions", type=dimensions, default=None, metavar="P", help="of the maps (chosen)")
+    group.add_argument("--folds", type=_folds, default=5, metavar="K", help="parts that are held out in turn (5)")
+    group.add_argument(
+        "--hold-out", choices=("trials", "annotators"), default="trials",
+        help="what is held out whole: speak of further answers, or of further people (trials)",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    raise ValueError("methods are not compared yet")
+    from nearer.comparing import compare_methods, plot_methods
+    from nearer.comparing.results_files import write_results
+    from nearer.study import RunSettings
+
+    if len(options.file) == 1:
+        (options.file,) = options.file
+    names = [_method(name) for name in options.methods]
+    answers = read_file(options)
+    settings = {name: RunSettings(method=name, seed=options.seed) for name in dict.fromkeys(names)}
+    given = options.dimensions
+    tell("methods" if given else "methods, with the number of dimensions chosen on each training part")
+    found = compare_methods(
+        answers.comparisons,
+        {name: each.estimator(given or 2) for name, each in settings.items()},
+        n_splits=options.folds,
+        by=options.hold_out,
+        dimension=None if given else lambda train: _dimension(train, options.seed),
+        random_state=options.seed,
+    )
+    figures, files = _figures(found), []
+    text = f"{found}\nthe smallest error has {found.best}; differences are to {found.methods[0].name}, the first named"
+    if options.out is not None:
+        files = write_results(options.out, figures, "methods", figures["methods"], lambda: plot_methods(found))
+        text += f"\nwritten to {options.out}: {', '.join(files)}"
+    say(options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures})
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _method(name: str) -> str:
+    """Return the method of this name, in whatever letters."""
+    from nearer.study import METHODS
+
+    known = {method.lower(): method for method in METHODS}
+    if name.lower() not in known:
+        alike = difflib.get_close_matches(name.lower(), known, n=1)
+        perhaps = f"; perhaps {known[alike[0]]} is meant" if alike else ""
+        raise ValueError(f"method {name!r} is not known{perhaps}; choose among {', '.join(METHODS)}")
+    return known[name.lower()]
+
+
+def _dimension(train: Comparisons, seed: int) -> int:
+    """Return the number of dimensions that a quick method predicts best in, on a training part."""
+    from nearer.study import RunSettings
+    from nearer.study.parts import choose_dimensions
+
+    choice, _ = choose_dimensions(train, RunSettings(seed=seed))
+    return 2 if choice is None else choice.chosen
+
+
+def _figures(found: MethodComparison) -> dict[str, Any]:
+    """Return all figures of the comparison, for programs."""
+    from dataclasses import asdict
+
+    about = {"best": found.best, "first": found.methods[0].name, "interrupted": found.interrupted}
+    return {"kind": "methods", **asdict(found), **about}

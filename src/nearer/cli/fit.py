@@ -29,10 +29,11 @@ Learn a map from a file of answers, and find out how far to trust it.
 
 Left to itself it samples the posterior: all maps that the answers leave possible, with their number of dimensions, the
 noise of the answers and the reliability of people; beyond 50,000 comparisons held-out answers choose among faster
-methods (--method best) and the number of dimensions. DIR gets embedding.csv (the map,
-with labels), model.json and model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and
-settings) and results.json, from which `nearer report DIR` makes a page. The same file, seed and versions give the same
-map. Ctrl-C keeps what was found until then.
+methods (--method best) and the number of dimensions. DIR gets embedding.csv (the map, with labels), distances.csv and
+distances_spread.csv (between all objects, up to 1000 of them, and how well each distance is known), model.json and
+model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and settings) and results.json, from
+which `nearer report DIR` makes a page. The same file, seed and versions give the same map. Ctrl-C keeps what was found
+until then.
 
 Where `nearer check` would find an error, so that no map of the answers can be right, it says so and stops with status
 1; with --anyway it goes on, and the results say so."""

@@ -1,5 +1,38 @@
-"""What is compared once there is a map: groups of people, two maps, a map and a model, methods, attributes."""
+"""What is compared once there is a map: groups of people, single people, two maps, models, methods, attributes."""
 
+from nearer.comparing.interval_figure import plot_matrices, plot_methods
+from nearer.comparing.mantel import MantelTest, mantel
+from nearer.comparing.matrices import compare_matrices, people_matrices
+from nearer.comparing.matrix_ceiling import MatrixNoise, NoiseCeilingOfMatrix, matrix_noise
+from nearer.comparing.matrix_files import NamedMatrix, read_matrix
+from nearer.comparing.matrix_results import MatrixComparison, ModelDifference, ModelFit
+from nearer.comparing.method_results import MethodComparison, MethodScore
+from nearer.comparing.methods import compare_methods
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
+from nearer.study.distances import Distances, distance_matrix
 
-__all__ = ["Category", "PropertyFit", "PropertyFits", "fit_properties"]
+__all__ = [
+    "Category",
+    "Distances",
+    "MantelTest",
+    "MatrixComparison",
+    "MatrixNoise",
+    "MethodComparison",
+    "MethodScore",
+    "ModelDifference",
+    "ModelFit",
+    "NamedMatrix",
+    "NoiseCeilingOfMatrix",
+    "PropertyFit",
+    "PropertyFits",
+    "compare_matrices",
+    "compare_methods",
+    "distance_matrix",
+    "fit_properties",
+    "mantel",
+    "matrix_noise",
+    "people_matrices",
+    "plot_matrices",
+    "plot_methods",
+    "read_matrix",
+]

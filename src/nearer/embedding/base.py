@@ -244,6 +244,11 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """Turn everything that has the axes of the map; arrays are replaced, not written into."""
         self.embedding_ = self.embedding_ @ axes + 0.0
 
+    def wide_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray | None:
+        """Return at most so many of these maps in all their dimensions, (k, n, q); None as above."""
+        check_is_fitted(self)
+        return None
+
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together, as damage to the files of a model leaves them."""
         self._check_settings()

@@ -179,6 +179,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         maps = self.sample(n_draws, random_state)[:, :, : self.embedding_.shape[1]]
         return MapDraws(maps, self.covariances_)
 
+    def wide_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray:
+        """Return maps drawn from the posterior in all their dimensions, (k, n_objects_, q), no draw twice."""
+        check_is_fitted(self)
+        return self.sample(min(n_draws, len(self.draws_)), random_state)
+
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return CKL, whose model of answers is of the same kind, with seconds in place of minutes for a fit."""
         check_is_fitted(self)

@@ -47,9 +47,8 @@ so that up to 0.4 and up to 0.8 stand for the same as a reliability of 0.9 and 0
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -171,6 +170,14 @@ class SplitHalf:
         )
 
 
+class Halves(NamedTuple):
+    """The maps of two halves of the answers, (n, p), and which objects both halves compare, (n,)."""
+
+    first: FloatArray
+    second: FloatArray
+    both: NDArray[np.bool_]
+
+
 def split_half(
     estimator: OrdinalEmbedding,
     comparisons: Any,
@@ -219,26 +226,39 @@ def split_half(
     True
     """
     check_integer("n_splits", n_splits, 1)
-    judged = read_judged(comparisons)
-    kept, units = kept_whole(judged, by), units_of(judged, by)
-    sizes = np.bincount(units)
-    _check_enough(judged, len(sizes), kept)
-    rng = stream(random_state, "split")
-    halves = [_first_half(sizes, rng)[units] for _ in range(n_splits)]
-    shown = _shown(judged.n_objects, rng)
-    parts = [judged[np.flatnonzero(half == which)] for half in halves for which in (True, False)]
-    fits = Parallel(n_jobs, return_as="generator")(delayed(_map)(estimator, part) for part in parts)
-    maps = list(tqdm(fits, total=len(parts), desc="split halves", unit="fit", delay=1, leave=False, disable=None))
+    judged, rng = read_judged(comparisons), stream(random_state, "split")
     found, least = [], judged.n_objects
-    for (first, one), (second, other) in _pairs(list(zip(maps, map(seen_objects, parts), strict=True))):
-        both = one & other
+    halves = maps_of_halves(estimator, judged, n_splits=n_splits, by=by, n_jobs=n_jobs, rng=rng)
+    shown = _shown(judged.n_objects, rng)
+    for first, second, both in halves:
         least = min(least, int(both.sum()))
         found.append(_correlation(first[shown & both], second[shown & both]))
     if least < _FEWEST_OBJECTS:
         raise ValueError(f"only {counted(least, 'object')} can be compared in both halves of the answers; ask more")
     stepped = [stepped_up(r) for r in found]
     mean = float(np.mean(found))
-    return SplitHalf(mean, stepped_up(mean), min(stepped), max(stepped), len(found), least, kept)
+    return SplitHalf(mean, stepped_up(mean), min(stepped), max(stepped), len(found), least, kept_whole(judged, by))
+
+
+def maps_of_halves(
+    estimator: OrdinalEmbedding,
+    judged: Comparisons,
+    *,
+    n_splits: int,
+    by: By,
+    n_jobs: int | None,
+    rng: np.random.Generator,
+) -> list[Halves]:
+    """Return the maps of both halves of the comparisons in each split, and which objects both of them compare."""
+    kept, units = kept_whole(judged, by), units_of(judged, by)
+    sizes = np.bincount(units)
+    _check_enough(judged, len(sizes), kept)
+    first = [_first_half(sizes, rng)[units] for _ in range(n_splits)]
+    parts = [judged[np.flatnonzero(half == which)] for half in first for which in (True, False)]
+    fits = Parallel(n_jobs, return_as="generator")(delayed(_map)(estimator, part) for part in parts)
+    maps = list(tqdm(fits, total=len(parts), desc="split halves", unit="fit", delay=1, leave=False, disable=None))
+    seen = [seen_objects(part) for part in parts]
+    return [Halves(maps[k], maps[k + 1], seen[k] & seen[k + 1]) for k in range(0, len(maps), 2)]
 
 
 def ellipse_size(embedding: FloatArray, covariances: FloatArray, radius: float) -> float | None:
@@ -299,10 +319,6 @@ def _shown(n_objects: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 def _map(estimator: OrdinalEmbedding, part: Comparisons) -> FloatArray:
     points: FloatArray = clone(estimator).fit(part).embedding_
     return points
-
-
-def _pairs(entries: list[Any]) -> Iterator[tuple[Any, Any]]:
-    return zip(entries[::2], entries[1::2], strict=True)
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> float:

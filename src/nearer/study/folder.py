@@ -15,8 +15,10 @@ import numpy as np
 from nearer.common.arrays import FloatArray
 from nearer.common.json_files import read_json
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.bootstrap import Bootstrap
 from nearer.formats.text import inert
 from nearer.storage import save_model
+from nearer.study.distances import DISTANCES, MOST_OBJECTS, SPREAD, distance_matrix, matrix_csv
 from nearer.study.figures import FIGURES, draw_study
 from nearer.study.results import results_of
 from nearer.study.schema import checked
@@ -25,7 +27,7 @@ from nearer.study.study import Study
 
 RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
 #: All names that a run, or a report of it, may write.
-FILES = (MAP, RESULTS, LOG, "model.json", "model.npz", "report.html", *FIGURES)
+FILES = (MAP, DISTANCES, SPREAD, RESULTS, LOG, "model.json", "model.npz", "report.html", *FIGURES)
 
 
 def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
@@ -44,6 +46,7 @@ def begin_study(study: Study, folder: Path, about: Mapping[str, Any]) -> None:
     for name in FILES:
         (folder / name).unlink(missing_ok=True)
     save_model(study.model, folder)
+    write_distances(study.model, folder)
     keep_study(study, folder, about)
 
 
@@ -58,7 +61,24 @@ def end_study(study: Study, folder: Path, about: Mapping[str, Any]) -> list[str]
     """Write the end result, with a log and figures, and return the names of all files."""
     results = keep_study(study, folder, about)
     write_text(folder / LOG, log_text(results))
-    return [MAP, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, folder)]
+    matrices = write_distances(study.model, folder, study.places)
+    return [MAP, *matrices, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, folder)]
+
+
+def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | None = None) -> list[str]:
+    """Write the distances between all objects, with their spread where it is known, and return the names of the files.
+
+    Of more than `MOST_OBJECTS` there is none.
+    """
+    for name in (DISTANCES, SPREAD):  # of an earlier map
+        (folder / name).unlink(missing_ok=True)
+    if model.n_objects_ > MOST_OBJECTS:
+        return []
+    found = distance_matrix(model, places)
+    files = {DISTANCES: found.matrix} | ({} if found.spread is None else {SPREAD: found.spread})
+    for name, matrix in files.items():
+        write_text(folder / name, matrix_csv(matrix, found.objects))
+    return list(files)
 
 
 def write_map(model: OrdinalEmbedding, results: Mapping[str, Any], folder: Path) -> None:

@@ -36,7 +36,7 @@ from nearer.formats import Answers
 from nearer.formats.answers import matched
 from nearer.storage import save_model
 from nearer.study.figures import FIGURES, draw_placed
-from nearer.study.folder import read_results, write_map
+from nearer.study.folder import read_results, write_distances, write_map
 
 _N_RESAMPLES = 50
 _FEWEST_TRIALS = 10
@@ -130,6 +130,7 @@ def write_placed(
     folder.mkdir(parents=True, exist_ok=True)
     save_model(model, folder)
     write_map(model, larger, folder)
+    write_distances(model, folder)
     for name in (*FIGURES, "report.html"):  # of a map without these objects
         (folder / name).unlink(missing_ok=True)
     draw_placed(larger, folder)

@@ -1,0 +1,263 @@
+"""Matrices of distances in files: told apart by their names, made symmetric, and laid over the objects of a map.
+
+A file is one of these, in this order:
+
+- **square**: the same names in the first row and the first column, in any order. The corner may be missing, as R writes
+  it, and so may the first column: rows are then in the order of the first row.
+- **a list of pairs**: three columns, two names and the distance.
+- **features**: a name in the first column and numbers in the others. Their Euclidean distances are taken only if asked
+  for: a matrix whose names do not match would look the same.
+
+A folder that `nearer fit` wrote stands for its distances. Cells that are empty, NA or NaN are not known.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from nearer.common.arrays import FloatArray
+from nearer.common.words import counted, listed, name
+from nearer.formats.text import as_utf8, original, read_bytes
+from nearer.study.distances import DISTANCES
+from nearer.study.folder import read_results
+
+_UNKNOWN = {"", "na", "nan", "n/a", "null", "none", "-", "."}
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMatrix:
+    """Distances between objects that have names.
+
+    Attributes
+    ----------
+    name : str
+        What to call it: that of its file.
+    matrix : ndarray, shape (n, n)
+        Symmetric, NaN where a distance is not known.
+    objects : list of str
+    notes : tuple of str
+        What was done to it.
+
+    Examples
+    --------
+    >>> found = NamedMatrix("m", np.array([[0.0, 2.0], [2.0, 0.0]]), ["b", "a"])
+    >>> found.over(["a", "b", "c"]).matrix[0].tolist()
+    [0.0, 2.0, nan]
+    """
+
+    name: str
+    matrix: FloatArray
+    objects: list[str]
+    notes: tuple[str, ...] = ()
+
+    def over(self, objects: Sequence[str]) -> NamedMatrix:
+        """Return the distances between these objects, in this order; what is missing is NaN, and told."""
+        at = {label: number for number, label in enumerate(self.objects)}
+        here = [number for number, label in enumerate(objects) if label in at]
+        if not here:
+            raise ValueError(
+                f"{self.name} has none of the objects of the map, such as {name(objects[0])}; its own are "
+                f"{listed(self.objects)}"
+            )
+        there = [at[objects[number]] for number in here]
+        matrix = np.full((len(objects), len(objects)), np.nan)
+        matrix[np.ix_(here, here)] = self.matrix[np.ix_(there, there)]
+        np.fill_diagonal(matrix, 0.0)
+        on_map = set(objects)
+        said = {
+            "not in it, and left out": [label for label in objects if label not in at],
+            "not on the map, and left out": [label for label in self.objects if label not in on_map],
+        }
+        notes = [
+            f"{counted(len(missing), 'object is', 'objects are')} {what}: {listed(missing)}"
+            for what, missing in said.items()
+            if missing
+        ]
+        known = self.matrix[np.ix_(there, there)][np.triu_indices(len(there), 1)]
+        if np.isnan(known).any():
+            notes.append(f"{int(np.isnan(known).sum())} of {len(known)} distances are not known, and left out")
+        return NamedMatrix(self.name, matrix, list(objects), (*self.notes, *notes))
+
+
+def read_matrix(path: Path, *, features: bool = False) -> NamedMatrix:
+    r"""Return the distances in a file, or in a folder that `nearer fit` wrote.
+
+    Parameters
+    ----------
+    path : Path
+    features : bool
+        Whether a table of features may be turned into distances.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pitch.csv"
+    ...     _ = path.write_text("a,b,2\na,c,3\nb,c,1\n")
+    ...     found = read_matrix(path)
+    >>> found.name, found.objects, found.matrix[0].tolist()
+    ('pitch', ['a', 'b', 'c'], [0.0, 2.0, 3.0])
+    """
+    if path.is_dir():
+        return _of_map(path)
+    text = as_utf8(read_bytes(path), path.name, []).decode("utf-8")
+    rows = _cells(text)
+    source = NamedMatrix(path.stem, np.empty((0, 0)), [], ())
+    if len(rows) < 2 or max(map(len, rows)) < 2:
+        raise ValueError(f"{path} has no matrix: give a row and a column for each object, with names in the first ones")
+    found = _square(rows, path) or _list_of_pairs(rows, path)
+    if found is None:
+        found = _of_features(rows, path, features)
+    objects, matrix, notes = found
+    twice = sorted({label for label in objects if objects.count(label) > 1})
+    if twice:
+        raise ValueError(f"{path} names {listed(twice)} twice; give each object one row")
+    matrix, more = _symmetric(matrix, path)
+    return replace(source, matrix=matrix, objects=objects, notes=(*notes, *more))
+
+
+_Found = tuple[list[str], FloatArray, list[str]]
+
+
+def _of_map(folder: Path) -> NamedMatrix:
+    """Return the distances that a run left, or those on its map."""
+    results = read_results(folder)
+    called = folder.resolve().name
+    if (folder / DISTANCES).exists():
+        return replace(read_matrix(folder / DISTANCES), name=called)
+    points = np.array(results["embedding"], dtype=np.float64)
+    return NamedMatrix(called, cdist(points, points), list(results["objects"]))
+
+
+def _cells(text: str) -> list[list[str]]:
+    """Return the cells of a table, whatever separates them; blank lines are left out."""
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    if first.count(delimiter) == 0:
+        delimiter = " "  # as R writes tables
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    rows = [[cell.strip() for cell in row] for row in table]
+    if delimiter == ";":
+        rows = [
+            [cell.replace(",", ".") if _is_number(cell.replace(",", ".")) else cell for cell in row] for row in rows
+        ]
+    return [row for row in rows if any(row)]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell)) or cell.lower() in _UNKNOWN
+    except ValueError:
+        return cell.lower() in _UNKNOWN
+
+
+def _numbers(rows: list[list[str]], path: Path, what: str) -> FloatArray:
+    """Return the numbers of a table, NaN where a cell is not known."""
+    width = len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise ValueError(f"{path}: row {number} of the {what} has {len(row)} cells where the first has {width}")
+        bad = next((cell for cell in row if not _is_number(cell)), None)
+        if bad is not None:
+            raise ValueError(f"{path}: row {number} of the {what} holds {name(bad)}, where a number is needed")
+    return np.array([[np.nan if cell.lower() in _UNKNOWN else float(cell) for cell in row] for row in rows])
+
+
+def _square(rows: list[list[str]], path: Path) -> _Found | None:
+    header, below = rows[0], rows[1:]
+    if all(map(_is_number, header[1:])) and len(rows) == len(header) > 2 and _is_number(header[0]):
+        raise ValueError(
+            f"{path} has no names of objects; put them into the first row and the first column, as distances.csv has "
+            "them"
+        )
+    labels = [row[0] for row in below]
+    for names in (header[1:], header):
+        if len(names) == len(labels) and set(names) == set(labels):
+            matrix = _numbers([row[1:] for row in below], path, "matrix")
+            order = [names.index(label) for label in labels]
+            return [original(label) for label in labels], matrix[:, order], []
+    if len(header) == len(below) and all(all(map(_is_number, row)) and len(row) == len(header) for row in below):
+        notes = ["rows have no names and were taken to be in the order of the columns"]
+        return [original(label) for label in header], _numbers(below, path, "matrix"), notes
+    common = set(header[1:]) & set(labels)
+    if len(common) > 1 and 2 * len(common) > len(labels):
+        odd = sorted(set(header[1:]) ^ set(labels))
+        raise ValueError(f"{path}: rows and columns name different objects: {listed(odd)}; name the same in both")
+    return None
+
+
+def _list_of_pairs(rows: list[list[str]], path: Path) -> _Found | None:
+    if any(len(row) != 3 for row in rows):
+        return None
+    pairs = rows if _is_number(rows[0][2]) else rows[1:]
+    first, second = {row[0] for row in pairs}, {row[1] for row in pairs}
+    if not first & second or not all(_is_number(row[2]) for row in pairs):
+        return None
+    values = _numbers([[row[2]] for row in pairs], path, "list of pairs").ravel()
+    objects = list(dict.fromkeys(label for row in pairs for label in row[:2]))
+    at = {label: number for number, label in enumerate(objects)}
+    sums, counts = np.zeros((len(objects), len(objects))), np.zeros((len(objects), len(objects)))
+    for (one, other, _), value in zip(pairs, values, strict=True):
+        if one != other and not np.isnan(value):
+            sums[at[one], at[other]] += value
+            counts[at[one], at[other]] += 1
+    several = int((counts > 1).sum())
+    notes = [f"{counted(several, 'pair')} had several distances, which were averaged"] if several else []
+    matrix = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    return [original(label) for label in objects], matrix, notes
+
+
+def _of_features(rows: list[list[str]], path: Path, wanted: bool) -> _Found:
+    if not wanted:
+        raise ValueError(
+            f"{path} is neither a square matrix, with the same names in its first row and first column, nor a list of "
+            "pairs (two names and a distance on each row); if its columns are features of the objects, --features "
+            "takes their Euclidean distances"
+        )
+    labels = [row[0] for row in rows[1:]]
+    table = _numbers([row[1:] for row in rows[1:]], path, "table of features")
+    unknown: NDArray[np.bool_] = np.any(np.isnan(table), axis=1)
+    notes = [f"Euclidean distances of {counted(table.shape[1], 'feature')}"]
+    if unknown.any():
+        missing = [label for label, bad in zip(labels, unknown, strict=True) if bad]
+        notes.append(f"{counted(len(missing), 'object lacks', 'objects lack')} a feature: {listed(missing)}")
+    return [original(label) for label in labels], cdist(table, table), notes
+
+
+def _symmetric(matrix: FloatArray, path: Path) -> tuple[FloatArray, list[str]]:
+    """Return distances that are the same both ways, and what was done to make them so."""
+    n, notes = len(matrix), []
+    above, below = np.triu_indices(n, 1), np.tril_indices(n, -1)
+    diagonal = np.diagonal(matrix)
+    around = np.concatenate([matrix[above], matrix[below]])
+    if n > 2 and (diagonal > 0).all() and not np.isnan(around).all() and diagonal.min() >= np.nanmax(around):
+        raise ValueError(
+            f"{path} holds similarities: no object is as much like another as like itself; turn them into distances "
+            "first, such as 1 - similarity"
+        )
+    matrix = matrix.copy()
+    np.fill_diagonal(matrix, 0.0)
+    for part, side in ((above, "above"), (below, "below")):
+        other = matrix[part[::-1]]
+        if (matrix[part] == 0).all() and np.nanmax(np.abs(other), initial=0.0) > 0:
+            matrix[part] = np.nan
+            notes.append(f"all distances {side} the diagonal are 0, and those on the other side were taken")
+    flipped = matrix.T
+    both = ~np.isnan(matrix) & ~np.isnan(flipped)
+    differ = both & ~np.isclose(matrix, flipped, rtol=1e-6, atol=0)
+    if differ.any():
+        notes.append(
+            f"{counted(int(differ.sum()) // 2, 'pair')} had different distances one way and the other; averaged"
+        )
+    filled = np.where(np.isnan(matrix), flipped, matrix)
+    return np.where(both, (matrix + flipped) / 2, filled), notes

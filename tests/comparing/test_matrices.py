@@ -1,0 +1,185 @@
+"""A map beside models: what is compared, with whom, and how far it can be trusted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import spearmanr, t
+
+from nearer.comparing import compare_matrices, matrix_noise, people_matrices
+from nearer.comparing.matrix_ceiling import MatrixNoise
+from nearer.comparing.measures import MEASURES
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import CKL, STE
+
+FEW = {"n_permutations": 19, "n_resamples": 60}
+
+
+def matrix(points):
+    return squareform(pdist(points))
+
+
+def noisy(points, size, rng):
+    return matrix(points + size * rng.normal(size=points.shape))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+def test_estimates_are_over_pairs_that_all_know(rng):
+    points = rng.normal(size=(9, 2))
+    own, model, other = matrix(points), noisy(points, 0.5, rng), noisy(points, 1.0, rng)
+    other[8] = other[:, 8] = np.nan
+    other[0, 1] = other[1, 0] = np.nan
+    found = compare_matrices(own, {"model": model, "other": other}, **FEW, random_state=0)
+    known = np.triu(np.ones((8, 8), dtype=bool), 1)
+    known[0, 1] = False
+    assert (found.n_objects, found.n_pairs) == (8, 27)
+    for fit, values in zip(found.models, (model, other), strict=True):
+        assert fit.estimate == pytest.approx(spearmanr(own[:8, :8][known], values[:8, :8][known]).statistic)
+
+
+def test_the_interval_over_objects_is_that_of_a_loop(rng):
+    points = rng.normal(size=(6, 2))
+    own, model = matrix(points), noisy(points, 0.5, rng)
+    found = compare_matrices(own, {"m": model}, n_permutations=1, n_resamples=30, random_state=np.random.default_rng(7))
+    twin = np.random.default_rng(7)
+    twin.permutation(6)  # of the Mantel test
+    drawn = []
+    for _ in range(30):
+        while len(set(order := twin.integers(6, size=6))) < 3:
+            pass
+        pairs = [(order[a], order[b]) for a in range(6) for b in range(a + 1, 6) if order[a] != order[b]]
+        drawn.append(spearmanr(*zip(*[(own[pair], model[pair]) for pair in pairs], strict=True)).statistic)
+    np.testing.assert_allclose([found.models[0].low, found.models[0].high], np.quantile(drawn, [0.025, 0.975]))
+
+
+def test_intervals_hold_what_many_objects_would_show():
+    rng, many = np.random.default_rng(1), np.random.default_rng(0).normal(size=(400, 2))
+    truth = spearmanr(squareform(noisy(many, 0.2, rng)), squareform(noisy(many, 0.6, rng))).statistic
+    held, none = [], []
+    for seed in range(20):
+        points = rng.normal(size=(15, 2))
+        models = {name: noisy(points, 0.6, rng) for name in "ab"}
+        found = compare_matrices(noisy(points, 0.2, rng), models, n_permutations=1, n_resamples=60, random_state=seed)
+        held += [fit.low <= truth <= fit.high for fit in found.models]
+        none.append(found.differences[0].p_value > 0.05)
+    assert np.mean(held) > 0.8  # 0.96 and 0.92 of 300 with 12 and 25 objects
+    assert np.mean(none) > 0.8  # 0.98 of 150
+
+
+def test_a_better_model_is_found_better(rng):
+    points = rng.normal(size=(20, 2))
+    models = {"good": noisy(points, 0.1, rng), "bad": noisy(points, 2.0, rng), "none": matrix(rng.normal(size=(20, 2)))}
+    found = compare_matrices(matrix(points), models, n_permutations=199, n_resamples=200, random_state=0)
+    assert [(each.first, each.second) for each in found.differences] == [
+        ("good", "bad"), ("good", "none"), ("bad", "none"),
+    ]  # fmt: skip
+    assert found.differences[0].p_holm < 0.05
+    assert found.differences[0].low > 0
+    assert found.models[0].p_value == 1 / 200
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_true_distances_reach_the_upper_end_and_another_map_the_lower(measure):
+    # Distances are a truth and errors; halves have twice the variance of errors, two whole maps are alike.
+    rng = np.random.default_rng(0)
+    n, spread = 60, 0.7
+    pairs = np.triu_indices(n, 1)
+    truth = rng.normal(size=len(pairs[0]))
+
+    def made(variance):
+        values = np.zeros((n, n))
+        values[pairs] = truth + np.sqrt(variance) * rng.normal(size=len(truth))
+        return values + values.T
+
+    own, again = made(spread), made(spread)
+    halves = MatrixNoise("halves", *(np.array([made(2 * spread) for _ in range(5)]) for _ in range(2)))
+    draws = MatrixNoise("halves", again[None], made(spread)[None])
+    found = halves.ceiling(own, pairs, measure)
+    exact = made(0.0)
+    models = {"truth": exact, "again": again}
+    fits = compare_matrices(own, models, measure=measure, n_permutations=1, n_resamples=10, random_state=0).models
+    assert fits[0].estimate == pytest.approx(found.high, abs=0.03)
+    assert fits[1].estimate == pytest.approx(found.low, abs=0.03)
+    assert draws.ceiling(own, pairs, measure).low > found.low
+
+
+def test_draws_of_a_posterior_have_the_same_two_ends():
+    rng = np.random.default_rng(0)
+    n = 60
+    pairs = np.triu_indices(n, 1)
+    centre, size = rng.normal(size=len(pairs[0])), 0.6
+
+    def drawn():
+        values = np.zeros((n, n))
+        values[pairs] = centre + size * rng.normal(size=len(centre))
+        return values + values.T
+
+    own = np.zeros((n, n))
+    own[pairs] = centre
+    noise = MatrixNoise("draws", *(np.array([drawn() for _ in range(20)]) for _ in range(2)))
+    found = noise.ceiling(own, pairs, "pearson")
+    assert found.low == pytest.approx(1 / (1 + size**2), abs=0.02)
+    assert found.high == pytest.approx(np.sqrt(found.low), abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    points = make_gaussian(12, 2, random_state=1)
+    rows = sample_triplets(points, 500, flipped=0.1, random_state=1)
+    return points, replace(rows, annotators=np.arange(500) % 10)
+
+
+def test_a_true_model_reaches_about_the_ceiling_of_a_map(answers):
+    points, rows = answers
+    model = STE(2, trace=0.03, random_state=0).fit(rows)
+    noise = matrix_noise(model, random_state=0)
+    found = compare_matrices(model, {"truth": matrix(points)}, noise=noise, **FEW, random_state=0)
+    assert noise.by == "annotators"
+    assert found.ceiling.low - 0.06 < found.models[0].estimate < found.ceiling.high + 0.06
+    assert "truth may reach it" in str(found)
+
+
+def test_intervals_over_people_come_from_maps_of_resampled_people(answers):
+    points, rows = answers
+    model = CKL(2, random_state=0).fit(rows)
+    people = people_matrices(model, 10, random_state=0)
+    assert people.shape == (10, 12, 12)
+    truth = matrix(points)
+    found = compare_matrices(model, {"truth": truth, "none": truth[::-1, ::-1]}, people=people, **FEW, random_state=0)
+    r = [spearmanr(squareform(each, checks=False), squareform(truth)).statistic for each in people]
+    fit = found.models[0]
+    assert fit.people_low == pytest.approx(fit.estimate - t.ppf(0.975, 9) * np.std(r, ddof=1))
+    assert found.differences[0].people_p < 0.01
+
+
+def test_people_must_be_known(answers):
+    model = STE(2, random_state=0).fit(replace(answers[1], annotators=None))
+    with pytest.raises(ValueError, match="say who answered"):
+        people_matrices(model, 10)
+
+
+def test_what_cannot_be_compared_is_refused(rng):
+    own = matrix(rng.normal(size=(6, 2)))
+    with pytest.raises(ValueError, match="at least one matrix"):
+        compare_matrices(own, {})
+    with pytest.raises(ValueError, match="'m' is about 5 objects"):
+        compare_matrices(own, {"m": own[:5, :5]})
+    with pytest.raises(ValueError, match="model 'm': dissimilarities must be symmetric"):
+        compare_matrices(own, {"m": np.triu(own)})
+    hole = own.copy()
+    hole[3:] = hole[:, 3:] = np.nan
+    with pytest.raises(ValueError, match="at least 4 objects"):
+        compare_matrices(own, {"m": hole})
+
+
+def test_ties_are_told(rng):
+    own = matrix(rng.normal(size=(10, 2)))
+    groups = np.arange(10) % 2
+    model = {"groups": (groups[:, None] != groups).astype(float)}
+    assert any("tau-a" in note for note in compare_matrices(own, model, **FEW, random_state=0).notes)
+    assert compare_matrices(own, model, measure="tau-a", **FEW, random_state=0).notes == ()
