@@ -4,15 +4,16 @@ Each label has candidates: 16 places that touch its mark, and rings further out 
 candidate that lies on a mark, or leaves the frame, is out. Two candidates of different labels are in conflict if their
 boxes overlap, if the line of one crosses the box of the other, or if their lines cross. What is wanted is a candidate
 for as many labels as can be, the cheapest ones: nearest to their marks. That is a problem of independent sets, hard to
-solve exactly; labels with the fewest candidates choose first, then labels without a place push others aside that have
-another one, and all look for something cheaper, until nothing changes.
+solve exactly; labels with the fewest candidates choose first, then labels without a place, or far from their marks,
+push others aside that have another one, and all look for something cheaper, until nothing changes. Where a few labels
+found no place, other orders are tried.
 
 All lengths are in points. A box is (left, bottom, right, top), a line (x, y, x, y) from the mark to the box.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,13 @@ _BESIDE = np.array(
 )
 _ANGLES = np.arange(16) * np.pi / 8
 _RINGS = (0.6, 1.3, 2.1, 3.0, 4.2, 5.6, 7.2, 9.0)  # how long lines are, in heights of a label
-_MANY = 400  # labels: for more of them, one ring alone
-_APART = 0.4  # points between two boxes
-_AMBIGUOUS = 0.5  # the price of being nearer to the mark of another, in heights of a label
-_SWEEPS = 8
+_MANY, _TOO_MANY = 150, 400  # labels: beyond, the first three rings, and the first alone
+_APART, _GAP = 0.4, 1.3  # points around a box; between it and its mark
+_AMBIGUOUS, _NO_PLACE = 1.5, 100.0  # prices of being nearer to the mark of another, in heights of a label, and of none
+_SWEEPS = 6
 _PUSHES = 20  # candidates of a label without a place that it tries to take from others, in a sweep
+_MOST_PUSHES = 1500  # in all: about a second
+_ORDERS, _FEW = 4, 60  # further orders, for as many labels at most
 
 
 class LabelPlaces(NamedTuple):
@@ -89,15 +92,14 @@ def place_labels(
     >>> anchors, radii, sizes = np.array([[50.0, 50.0]]), np.full((1, 2), 2.0), np.array([[20.0, 8.0]])
     >>> marks = np.array([[48.0, 48.0, 52.0, 52.0]])
     >>> place_labels(anchors, radii, sizes, marks, np.array([0.0, 0.0, 100.0, 100.0])).centres.tolist()
-    [[63.4, 50.0]]
+    [[63.7, 50.0]]
     """
-    rings = _RINGS if len(anchors) <= _MANY else _RINGS[:1]
+    n_rings = len(_RINGS) if len(anchors) <= _MANY else 3 if len(anchors) <= _TOO_MANY else 1
     found = [
-        _candidates(*mark, taken, anchors, frame, rings)
+        _candidates(*mark, taken, anchors, frame, _RINGS[:n_rings])
         for mark in zip(anchors, radii, sizes / 2 + _APART, strict=True)
     ]
-    chosen = _Choice(found)
-    chosen.settle(np.argsort([len(each.costs) for each in found], kind="stable"))
+    chosen = _best(found)
     centres, lines = np.full((len(anchors), 2), np.nan), np.full((len(anchors), 4), np.nan)
     for label, pick in enumerate(chosen.picks):
         if pick >= 0:
@@ -106,6 +108,21 @@ def place_labels(
             if not np.array_equal(line[:2], line[2:]):
                 lines[label] = line
     return LabelPlaces(centres, lines)
+
+
+def _best(candidates: list[_Candidates]) -> _Choice:
+    """Return the cheapest of several choices: by other orders, too, where the first one leaves labels out."""
+    n = len(candidates)
+    order = np.argsort([len(each.costs) for each in candidates], kind="stable")
+    best, rng = _Choice(candidates).settled(order), np.random.default_rng(0)
+    possible = sum(len(each.costs) > 0 for each in candidates)
+    for _ in range(_ORDERS if n <= _FEW else 0):
+        if best.n_placed == possible:
+            break
+        other = _Choice(candidates).settled(rng.permutation(n))
+        if other.total < best.total:
+            best = other
+    return best
 
 
 def _candidates(
@@ -120,9 +137,9 @@ def _candidates(
     """Return where a label can go, as far as marks and the frame allow, cheapest first."""
     height = 2 * half[1]
     away = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-    clear = away / np.abs(away).max(axis=1, keepdims=True) * (half + radius + 1)
+    clear = away / np.abs(away).max(axis=1, keepdims=True) * (half + radius + _GAP)
     centres = np.concatenate(
-        [anchor + _BESIDE * (half + radius + 1), *(anchor + clear + away * ring * height for ring in rings)]
+        [anchor + _BESIDE * (half + radius + _GAP), *(anchor + clear + away * ring * height for ring in rings)]
     )
     boxes = np.hstack([centres - half, centres + half])
     near = np.clip(anchor, boxes[:, :2], boxes[:, 2:])  # the point of the box that a line leads to
@@ -135,10 +152,11 @@ def _candidates(
     close = np.all((taken[:, 2:] > reach[0]) & (taken[:, :2] < reach[1]), axis=1)
     others = taken[close]
     inside = np.all((boxes[:, :2] >= frame[:2]) & (boxes[:, 2:] <= frame[2:]), axis=1)
-    own = np.all((others[:, :2] < anchor) & (others[:, 2:] > anchor), axis=1)
+    own = np.all((others[:, :2] < anchor + radius) & (others[:, 2:] > anchor - radius), axis=1)  # or on its own mark
     blocked = _overlap(boxes, others).any(axis=1) | _crosses(lines, others[~own]).any(axis=1)
     kept = inside & ~blocked
-    strangers = anchors[np.any(anchors != anchor, axis=1)]
+    nearby = np.all((anchors > reach[0] - height) & (anchors < reach[1] + height), axis=1)
+    strangers = anchors[nearby & np.any(anchors != anchor, axis=1)]
     if len(strangers):
         costs = costs + _AMBIGUOUS * (_gaps(boxes, strangers).min(axis=1) < _gaps(boxes, anchor[None])[:, 0] - 1e-9)
     order = np.flatnonzero(kept)[np.argsort(costs[kept], kind="stable")]
@@ -151,21 +169,36 @@ class _Choice:
     def __init__(self, candidates: list[_Candidates]) -> None:
         self.candidates = candidates
         self.picks = np.full(len(candidates), -1)
+        self.pushes = 0
         self.boxes = np.full((len(candidates), 4), np.nan)
         self.lines = np.full((len(candidates), 4), np.nan)
 
-    def settle(self, order: NDArray[np.intp]) -> None:
+    @property
+    def n_placed(self) -> int:
+        """How many labels have a place."""
+        return int((self.picks >= 0).sum())
+
+    @property
+    def total(self) -> float:
+        """What all places cost together."""
+        return sum(map(self._cost, range(len(self.picks))))
+
+    def settled(self, order: NDArray[np.intp]) -> Self:
         """Choose until no label finds a place, or a cheaper one, any more."""
         for label in order:
             self._choose(label)
         for _ in range(_SWEEPS):
             before = self.picks.copy()
-            for label in order[self.picks[order] < 0]:
-                self._push(label)
+            costs = np.array([self._cost(label) for label in order])
+            dear = order[np.argsort(-costs, kind="stable")][: (costs >= 1).sum()]  # those beside their marks stay
+            for label in dear:
+                if self.pushes < _MOST_PUSHES:
+                    self._push(label)
             for label in order:
                 self._choose(label)
             if np.array_equal(before, self.picks):
                 break
+        return self
 
     def _pick(self, label: int, pick: int) -> None:
         self.picks[label] = pick
@@ -201,20 +234,28 @@ class _Choice:
         return len(free) > 0
 
     def _push(self, label: int) -> None:
-        """Take a candidate from one or two labels that find another place."""
-        conflicts = self._conflicts(label)
-        in_the_way = conflicts.sum(axis=1)
-        for pick in np.flatnonzero(in_the_way <= 2)[:_PUSHES]:
-            others = np.flatnonzero(conflicts[pick])
-            before = self.picks[others].copy()
+        """Take a candidate from one or two labels that find another place, if all together are then cheaper."""
+        conflicts, now = self._conflicts(label), self._cost(label)
+        worth = (conflicts.sum(axis=1) <= 2) & (self.candidates[label].costs < now)
+        for pick in np.flatnonzero(worth)[:_PUSHES]:
+            self.pushes += 1
+            moved = [label, *np.flatnonzero(conflicts[pick]).tolist()]
+            before, cost = self.picks[moved].copy(), sum(map(self._cost, moved))
+            for other in moved[1:]:
+                self._pick(other, -1)
             self._pick(label, int(pick))
-            for other in others:
-                self._pick(int(other), -1)
-            if all(self._choose(int(other)) for other in others):
+            for other in moved[1:]:
+                self._choose(other)
+            if sum(map(self._cost, moved)) < cost - 1e-9:
                 return
-            self._pick(label, -1)
-            for other, old in zip(others, before, strict=True):
-                self._pick(int(other), int(old))
+            for other in moved:
+                self._pick(other, -1)
+            for other, old in zip(moved, before.tolist(), strict=True):
+                self._pick(other, old)
+
+    def _cost(self, label: int) -> float:
+        pick = self.picks[label]
+        return _NO_PLACE if pick < 0 else float(self.candidates[label].costs[pick])
 
 
 def _overlap(boxes: FloatArray, others: FloatArray) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,8 @@ def write_labels(
     colors : sequence of str, optional
         Of the labels.
     """
+    from matplotlib.backends import backend_agg
+
     scale = ax.figure.dpi / 72
     places = np.asarray(ax.transData.transform(anchors)) / scale
     frame = ax.get_window_extent().get_points().ravel() / scale
@@ -52,7 +54,9 @@ def write_labels(
         # Labels are no formulas, whatever signs are in them; and they are inside the axes and need no further room.
         text = ax.text(0, 0, label, color=color, ha="center", va="center", parse_math=False, in_layout=False)
         texts.append(text)
-    boxes = np.array([text.get_window_extent().size for text in texts]).reshape(-1, 2) / scale
+    agg: Any = backend_agg  # which has no types
+    pen = agg.RendererAgg(1, 1, ax.figure.dpi)  # one for all: the figure would make a sheet for each label
+    boxes = np.array([text.get_window_extent(pen).size for text in texts]).reshape(-1, 2) / scale
     written = np.array([bool(label) for label in labels], dtype=bool)
     marks = np.vstack([np.hstack([places - radii, places + radii]), taken])
     found = place_labels(places[written], radii[written], boxes[written], marks, frame)

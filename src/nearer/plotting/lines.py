@@ -66,9 +66,9 @@ def plot_line(
     mark = float(np.clip(0.75 * size, 3, 6))
     with sheet.text([*names, *words_of(color, shape)]):
         if ax is None:
-            high = (n * _ROW + 4) * size / (sheet.width * 72 / 25.4)
             room = (text_widths(names, size) + 4.0, 2.2 * size + 6, 2.0, 0.0)
-            ax = framed_axes(sheet, float(np.clip(high, 0.2, _HIGHEST)), color, shape, mark, room)
+            high = (max(n * _ROW * size, 45) + room[1] + 6) / (sheet.width * 72 / 25.4)
+            ax = framed_axes(sheet, min(high, _HIGHEST), color, shape, mark, room)
         tones = [SECOND] * n if color is None else color.marks
         _draw_rows(ax, at, order, half, tones, ["o"] * n if shape is None else shape.marks, mark)
         ax.set_ylim(n - 0.5, -0.5)

@@ -110,7 +110,7 @@ def plot_map(
         ax.set_aspect("equal", adjustable="datalim")
         ax.margins(0.08)
         ax.set_axis_off()
-        radii = np.full((n, 2), np.sqrt(area) / 2)
+        radii = np.repeat(np.sqrt(area) / 2 * _reach_of(shape, n), 2).reshape(n, 2)
         if images:
             radii = _draw_images(ax, points, images, color, radii)
         ax.apply_aspect()  # fixes the scales that everything below is measured in
@@ -197,6 +197,11 @@ def _draw_dots(
     for mark in dict.fromkeys(marks[drawn].tolist()):
         of_it = drawn[marks[drawn] == mark]
         ax.scatter(points[of_it, 0], points[of_it, 1], c=tones[of_it], marker=mark, **look)
+
+
+def _reach_of(shape: Coded | None, n_points: int) -> FloatArray:
+    """Return how far marks reach out, in half the side of their area: diamonds are squares on a corner."""
+    return np.array([1.0] * n_points if shape is None else [1.45 if mark == "D" else 1.0 for mark in shape.marks])
 
 
 def _draw_ellipses(ax: Axes, ellipses: FloatArray, colors: Any, style: EllipseStyle) -> None:
