@@ -33,6 +33,7 @@ NEEDS = [
     (["fit", "answers.parquet", "-o", "map2", *QUICK], "nearer[parquet]"),
     (["plan", "--objects", "8", "--target", "0.3", "--studies", "1", "-o", "plan.png"], "nearer[plot]"),
     (["demo", "--out", "demo"], "nearer[plot]"),
+    (["figure", "map"], "nearer[plot]"),
     (["bench", "reading", "--rows", "100"], "nearer[parquet]"),
 ]
 

@@ -18,6 +18,7 @@ _COMMANDS = {
     "check": "nearer.cli.check",
     "fit": "nearer.cli.fit",
     "report": "nearer.cli.report",
+    "figure": "nearer.cli.figure",
     "score": "nearer.cli.score",
     "add": "nearer.cli.add",
     "place": "nearer.cli.place",

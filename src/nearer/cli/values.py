@@ -187,3 +187,43 @@ def pairs(text: str) -> dict[str, str]:
             raise ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {name(part)}")
         found[key.strip()] = value.strip()
     return found
+
+
+def points(text: str) -> float:
+    """Return the size of letters in points."""
+    return number(text, 1, 100, "a size in points between 1 and 100")
+
+
+def dots(text: str) -> int:
+    """Return dots on an inch."""
+    return natural(text, 20, 2400)
+
+
+def axes_pair(text: str) -> tuple[int, int]:
+    """Return two axes, counted from 1.
+
+    Examples
+    --------
+    >>> axes_pair("1,3")
+    (1, 3)
+    """
+    try:
+        first, second = (natural(part.strip(), 1, MOST_DIMENSIONS) for part in text.split(","))
+    except (ArgumentTypeError, ValueError):
+        first = second = 0
+    if first == second:
+        raise ArgumentTypeError(f"two different axes, such as 1,3, are needed, not {name(text)}")
+    return first, second
+
+
+def millimetres(text: str) -> tuple[float, float | None]:
+    """Return a width and a height, or the width alone.
+
+    Examples
+    --------
+    >>> millimetres("85x60"), millimetres("170")
+    ((85.0, 60.0), (170.0, None))
+    """
+    needed = "a size in millimetres from 10 to 2000, such as 85x60 or 85,"
+    sides = [number(part, 9.99, 2000.01, needed) for part in text.lower().replace("mm", "").split("x", 1)]
+    return sides[0], sides[1] if len(sides) > 1 else None

@@ -1,12 +1,17 @@
-"""Figures: maps, trees, margins, the loss behind them, a search, calibration, errors over trials.
+"""Figures: maps, trees, heat maps, margins, the loss behind them, a search, calibration, errors over trials.
 
 Every ``plot_`` function takes ``ax=None`` and returns the Axes it drew on; without one it makes a figure of its own,
-for `save_figure`. Nothing is ever shown, and no global state of matplotlib is touched.
+for `save_figure`, or `save_paper` where it goes into a paper. Nothing is ever shown, and no global state of matplotlib
+is touched.
 """
 
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
+from nearer.plotting.heatmap import plot_heatmap
+from nearer.plotting.lines import plot_line
 from nearer.plotting.maps import plot_map
+from nearer.plotting.papers import Paper, save_paper
 from nearer.plotting.properties import plot_properties
+from nearer.plotting.shepard import Agreement, agreement, plot_shepard
 from nearer.plotting.style import FAINT, INK, PALETTE, new_figure, plain, save_figure
 from nearer.plotting.trees import plot_dendrogram
 
@@ -14,15 +19,22 @@ __all__ = [
     "FAINT",
     "INK",
     "PALETTE",
+    "Agreement",
+    "Paper",
+    "agreement",
     "new_figure",
     "plain",
     "plot_dendrogram",
     "plot_errors",
+    "plot_heatmap",
+    "plot_line",
     "plot_loss",
     "plot_map",
     "plot_margins",
     "plot_path",
     "plot_properties",
     "plot_reliability",
+    "plot_shepard",
     "save_figure",
+    "save_paper",
 ]

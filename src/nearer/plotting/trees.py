@@ -49,7 +49,7 @@ def plot_dendrogram(
     n, leaves = len(clusters), leaves_list(tree)
     names = _names(model, labels, n)
     ax = new_figure(6, float(np.clip(0.17 * n, 2.5, 14))).add_subplot() if ax is None else ax
-    _draw_links(ax, tree, clusters, leaves)
+    draw_links(ax, tree, clusters, leaves)
     ax.set_ylim(n - 0.5, -0.5)
     ax.margins(x=0.02)
     ax.invert_xaxis()
@@ -81,19 +81,29 @@ def _names(model: Any, labels: Any, n_objects: int) -> list[str]:
     return [str(label) for label in labels]
 
 
-def _draw_links(ax: Axes, tree: NDArray[np.float64], clusters: NDArray[Any], leaves: NDArray[np.integer]) -> None:
-    """Draw a bracket for each merge: in the colour of its cluster, or grey where it joins several.
+def draw_links(
+    ax: Axes,
+    tree: NDArray[np.float64],
+    clusters: NDArray[Any],
+    leaves: NDArray[np.integer],
+    *,
+    others: str = FAINT,
+    thickest: float = 1.2,
+) -> None:
+    """Draw a bracket for each merge: in the colour of its cluster, or in another where it joins several.
+
+    A cluster of -1 is none.
 
     In a loop over merges: scipy's own drawing calls itself at each level, too often for trees like a chain.
     """
-    n, width = len(clusters), float(np.clip(200 / len(clusters), 0.3, 1.2))
+    n, width = len(clusters), float(np.clip(200 / len(clusters), 0.3, thickest))
     heights = np.append(np.zeros(n), tree[:, 2])
     places, cluster_of = np.empty(2 * n - 1), np.append(clusters, np.full(n - 1, -1))
     places[leaves] = np.arange(n)
     for link, (one, other) in enumerate(tree[:, :2].astype(int), start=n):
         places[link] = (places[one] + places[other]) / 2
         cluster_of[link] = cluster_of[one] if cluster_of[one] == cluster_of[other] else -1
-        color = _tone(int(cluster_of[link])) if cluster_of[link] >= 0 else FAINT
+        color = _tone(int(cluster_of[link])) if cluster_of[link] >= 0 else others
         along, across = heights[[one, link, link, other]], places[[one, one, other, other]]
         ax.plot(along, across, color=color, linewidth=width, solid_joinstyle="miter")
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import unicodedata
-import warnings
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from nearer.common.words import counted, listed
+from nearer.study.pictures import find_pictures
 
 TYPES = {
     ".png": "image/png",
@@ -23,69 +21,26 @@ LARGEST_TOTAL = 20 * 10**6
 
 
 def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> dict[int, str]:
-    """Return the pictures of the objects that have one.
+    """Return the pictures of the objects that have one, found as `find_pictures` does.
 
     Parameters
     ----------
     folder : path
-        The picture of an object is called like its label, with or without the ending: ``cat.png`` belongs to the
-        object ``cat``, to ``cat.png`` and to ``stimuli/cat.png``.
     objects : sequence of labels
 
     Returns
     -------
     dict from int to str
-        Data URIs by the number of the object. Pictures and objects without each other are warned of.
+        Data URIs by the number of the object.
     """
-    place = Path(folder)
-    if not place.is_dir():
-        raise ValueError(f"{place} is not a folder; thumbnails come from a folder of pictures named after the objects")
-    # Files are looked up by name in this listing, and no path is ever made from a label.
-    files = sorted(file for file in place.iterdir() if file.suffix.lower() in TYPES and file.is_file())
-    by_name = {_key(name): file for file in reversed(files) for name in (file.stem, file.name)}
-    found = {
-        number: by_name[name]
-        for number, label in enumerate(objects)
-        if (name := _name_of(label, by_name)) is not None
-    }  # fmt: skip
-    if not found:
-        raise ValueError(
-            f"no picture in {place} is named after an object: the first object is {objects[0]!r}, "
-            + (f"the first picture {files[0].name!r}" if files else f"and no file ends in {', '.join(TYPES)}")
-        )
-    _warn_of_others(place.name, files, found, objects)
+    found = find_pictures(folder, objects)
     total = sum(file.stat().st_size for file in set(found.values()))
     if total > LARGEST_TOTAL:
         raise ValueError(
-            f"the {len(found)} pictures in {place} take {total / 1e6:.1f} MB, and a report holds at most "
+            f"the {len(found)} pictures in {Path(folder)} take {total / 1e6:.1f} MB, and a report holds at most "
             f"{LARGEST_TOTAL / 1e6:.0f} MB; make them smaller (200 pixels wide is plenty)"
         )
     return {number: _data_uri(file) for number, file in found.items()}
-
-
-def _warn_of_others(folder: str, files: list[Path], found: dict[int, Path], objects: Sequence[object]) -> None:
-    """Warn of pictures that belong to no object, and of objects without a picture."""
-    taken = {_key(file.stem) for file in found.values()}  # cat.png is passed over beside cat.jpg
-    strange = [file.name for file in files if _key(file.stem) not in taken]
-    bare = [label for number, label in enumerate(objects) if number not in found]
-    said = []
-    if strange:
-        said.append(f"{counted(len(strange), 'picture is', 'pictures are')} of no object: {listed(strange, 10)}")
-    if bare:
-        said.append(f"{counted(len(bare), 'object has', 'objects have')} no picture: {listed(bare, 10)}")
-    if said:
-        warnings.warn(f"{folder}: {'; '.join(said)}", UserWarning, stacklevel=3)
-
-
-def _name_of(label: object, by_name: dict[str, Path]) -> str | None:
-    """Return the first name that a picture of the label goes by."""
-    names = (_key(str(label)), _key(PurePosixPath(str(label)).name))
-    return next((name for name in names if name in by_name), None)
-
-
-def _key(name: str) -> str:
-    # Some file systems write é as one character and some as two.
-    return unicodedata.normalize("NFC", name)
 
 
 def _data_uri(file: Path) -> str:

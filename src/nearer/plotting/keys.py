@@ -1,0 +1,238 @@
+"""Attributes as colours and shapes, and the keys that say which is which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from nearer.common.telling import warn_caller
+from nearer.common.words import listed, number
+from nearer.plotting.style import FAINT, INK
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+#: The name of an attribute and its value for each object.
+Attribute: TypeAlias = tuple[str, Sequence[Any]]
+# Of Okabe and Ito (2008): told apart by the colour-blind, and all but two of them in print without colours.
+COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
+SCALE = "viridis"  # from dark to bright all along, so that it can be read without colours
+UNKNOWN, OTHER, NOT_KNOWN = "#c8c8c8", "other", "not known"
+_OUTLINE = (0.0, 0.0, 0.0, 0.25)
+_GAP = 4.0  # points between keys
+
+
+@dataclass(frozen=True)
+class Coded:
+    """What an attribute makes of each object.
+
+    Attributes
+    ----------
+    name : str
+        Of the attribute.
+    marks : list, length n
+        A colour, or a shape, for each object.
+    words : dict
+        What each word is drawn as, for the key; empty for numbers.
+    scale : ScalarMappable, optional
+        Of numbers.
+    """
+
+    name: str
+    marks: list[Any]
+    words: dict[str, Any] = field(default_factory=dict)
+    scale: ScalarMappable | None = None
+
+
+def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | None = None) -> Coded:
+    """Return a colour for each value: along a scale for numbers, one for each word.
+
+    Parameters
+    ----------
+    name : str
+    values : sequence of numbers or of words, None where one is not known
+    palette : mapping from word to colour, optional
+
+    Examples
+    --------
+    >>> as_colors("family", ["wind", "brass", None]).marks
+    ['#e69f00', '#0072b2', '#c8c8c8']
+    >>> as_colors("family", ["wind", "brass"], {"wind": "red"}).marks
+    ['red', '#0072b2']
+    """
+    if not palette and all(value is None or isinstance(value, int | float | np.number) for value in values):
+        return _along_scale(name, values)
+    texts = _as_words(values)
+    chosen = _checked(name, palette or {}, texts)
+    free = iter(color for color in COLORS if color not in chosen.values())
+    counts = Counter(text for text in texts if text is not None)
+    room = len(COLORS) - len([color for color in chosen.values() if color in COLORS])
+    plain = [word for word, _ in counts.most_common() if word not in chosen]
+    if len(plain) > room:
+        kept, rest = plain[: room - 1], plain[room - 1 :]
+        warn_caller(
+            f"{name} has {len(counts)} values, more than colours that can be told apart; the rarest share one: "
+            f"{listed(rest, 5)}. --colors, or palette=, gives each its own"
+        )
+    else:
+        kept, rest = plain, []
+    colors = chosen | {word: next(free) for word in sorted(kept)} | dict.fromkeys(rest, FAINT)
+    words = {word: colors[word] for word in sorted(counts) if word not in rest} | ({OTHER: FAINT} if rest else {})
+    if None in texts:
+        words[NOT_KNOWN] = UNKNOWN
+    return Coded(name, [UNKNOWN if text is None else colors[text] for text in texts], words)
+
+
+def as_shapes(name: str, values: Sequence[Any]) -> Coded:
+    """Return a shape for each word.
+
+    Examples
+    --------
+    >>> as_shapes("family", ["wind", "brass", "wind"]).marks
+    ['s', 'o', 's']
+    """
+    texts = [NOT_KNOWN if text is None else text for text in _as_words(values)]
+    known = sorted(set(texts) - {NOT_KNOWN}) + ([NOT_KNOWN] if NOT_KNOWN in texts else [])
+    if len(known) > len(SHAPES):
+        raise ValueError(
+            f"{name} has {len(known)} values, and there are {len(SHAPES)} shapes; put values together, or colour by it"
+        )
+    words = dict(zip(known, SHAPES, strict=False))
+    return Coded(name, [words[text] for text in texts], words)
+
+
+def matched(attribute: Attribute, n_objects: int) -> Attribute:
+    """Return the name and the values of an attribute, or say that there are too many or too few."""
+    name, values = attribute
+    if len(values) != n_objects:
+        raise ValueError(f"{name} has {len(values)} values for {n_objects} objects; give one for each")
+    return str(name), values
+
+
+def words_of(*coded: Coded | None) -> list[str]:
+    """Return all that keys write, for the choice of fonts."""
+    return [text for each in coded if each is not None for text in (each.name, *each.words)]
+
+
+def _as_words(values: Sequence[Any]) -> list[str | None]:
+    def word(value: Any) -> str | None:
+        if value is None:
+            return None
+        return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
+
+    return [word(value) for value in values]
+
+
+def _checked(name: str, palette: Mapping[str, str], texts: Sequence[str | None]) -> dict[str, str]:
+    """Return the colours that were given, or say which are none, or of nothing."""
+    from matplotlib.colors import is_color_like
+
+    for word, color in palette.items():
+        if word not in texts:
+            known = sorted({text for text in texts if text is not None})
+            raise ValueError(f"{word!r} is no value of {name}; it has {listed(known, 10)}")
+        if not is_color_like(color):
+            raise ValueError(f"{color!r}, for {word!r}, is no colour; give one as #0072b2, or by its name in English")
+    return dict(palette)
+
+
+def _along_scale(name: str, values: Sequence[Any]) -> Coded:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    numbers = np.array([np.nan if value is None else float(value) for value in values])
+    if not np.isfinite(numbers).any():
+        raise ValueError(f"{name} has no values to colour by; choose another attribute")
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    scale = ScalarMappable(Normalize(low, high if high > low else low + 1), SCALE)
+    marks = [UNKNOWN if np.isnan(value) else tuple(scale.to_rgba(value)) for value in numbers]
+    return Coded(name, marks, {}, scale)
+
+
+def draw_keys(figure: Figure, color: Coded | None, shape: Coded | None, size: float, mark: float) -> float:
+    """Draw the keys at the foot of a figure and return how high they are, in points.
+
+    ``size`` is that of letters, ``mark`` the width of a dot.
+    """
+    height = 0.0
+    for name, handles in _keys_of_words(color, shape, mark):
+        height = _legend(figure, name, handles, height)
+    return height if color is None or color.scale is None else _bar(figure, color, height, size)
+
+
+def draw_keys_beside(ax: Axes, color: Coded | None, shape: Coded | None, mark: float) -> None:
+    """Draw the keys to the right of axes that are on the figure of somebody else."""
+    from matplotlib.legend import Legend
+
+    top = 1.0
+    for name, handles in _keys_of_words(color, shape, mark):
+        legend = Legend(
+            ax, handles, [str(handle.get_label()) for handle in handles], title=name, loc="upper left",
+            bbox_to_anchor=(1.01, top), alignment="left", frameon=False,
+        )  # fmt: skip
+        ax.add_artist(legend)
+        top -= float(legend.get_window_extent().height) / float(ax.get_window_extent().height) + 0.03
+    if color is not None and color.scale is not None:
+        bar = ax.figure.colorbar(color.scale, ax=ax, shrink=0.4, anchor=(0.0, 0.0))
+        bar.set_label(color.name, color=INK)
+
+
+def _keys_of_words(color: Coded | None, shape: Coded | None, mark: float) -> list[tuple[str, list[Artist]]]:
+    """Return the keys to draw: one of colours and one of shapes, or one of both where they say the same."""
+    if color is not None and shape is not None and color.name == shape.name and color.words:
+        both = [_handle(word, tone, shape.words.get(word, "o"), mark) for word, tone in color.words.items()]
+        return [(color.name, both)]
+    keys = []
+    if shape is not None:
+        keys.append((shape.name, [_handle(word, INK, form, mark) for word, form in shape.words.items()]))
+    if color is not None and color.words:
+        keys.append((color.name, [_handle(word, tone, "o", mark) for word, tone in color.words.items()]))
+    return keys
+
+
+def _handle(word: str, color: Any, shape: str, mark: float) -> Artist:
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [], [], linestyle="", marker=shape, color=color, markersize=mark, markeredgecolor=_OUTLINE, label=word
+    )  # fmt: skip
+
+
+def _legend(figure: Figure, name: str, handles: list[Artist], above: float) -> float:
+    """Write a key in as many columns as fit, ``above`` points over the foot, and return where it ends."""
+    width, height = figure.get_size_inches() * 72
+    for columns in range(len(handles), 0, -1):
+        legend = figure.legend(
+            handles=handles, title=name, loc="lower left", bbox_to_anchor=(_GAP / width, (above + _GAP) / height),
+            ncols=columns, alignment="left", frameon=False, borderpad=0, borderaxespad=0, handletextpad=0.2,
+            handlelength=1.2, columnspacing=1.0, labelspacing=0.3, labelcolor=INK,
+        )  # fmt: skip
+        for text in (*legend.get_texts(), legend.get_title()):
+            text.set(parse_math=False, color=INK)
+        box = legend.get_window_extent()
+        if columns == 1 or box.width * 72 / figure.dpi <= width - 2 * _GAP:
+            break
+        legend.remove()
+    return above + float(box.height) * 72 / figure.dpi + 2 * _GAP
+
+
+def _bar(figure: Figure, color: Coded, above: float, size: float) -> float:
+    """Draw a scale of colours with its name and its ends, and return where it ends."""
+    width, height = figure.get_size_inches() * 72
+    foot = above + _GAP + 1.5 * size
+    place = figure.add_axes((2 * _GAP / width, foot / height, 0.45, 0.6 * size / height))
+    assert color.scale is not None
+    bar = figure.colorbar(color.scale, cax=place, orientation="horizontal")
+    bar.outline.set(visible=False)
+    bar.ax.locator_params(nbins=4)
+    bar.ax.tick_params(color=FAINT, labelcolor=INK)
+    figure.text(2 * _GAP / width, (foot + 1.0 * size) / height, color.name, color=INK, va="bottom", parse_math=False)
+    return foot + 2.4 * size + _GAP

@@ -1,0 +1,117 @@
+"""`nearer figure`, as a user would call it, on results that were made without fitting anything."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from helpers.report_sample import color_results
+from PIL import Image
+
+from nearer.cli.main import main
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import STE
+from nearer.storage import save_model
+
+
+def write(folder, n_components=2, **changes):
+    folder.mkdir(exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(color_results(n_components, **changes)), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def colors(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("colors"))
+
+
+def run(capsys, *arguments):
+    status = main(["figure", *map(str, arguments)])
+    return status, *capsys.readouterr()
+
+
+def test_several_files_of_the_size_asked_for(colors, tmp_path, capsys):
+    files = [tmp_path / f"map.{end}" for end in ("pdf", "svg", "png")]
+    outs = [part for file in files for part in ("-o", file)]
+    status, out, err = run(capsys, colors, *outs, "--size", "90x70", "--color-by", "family", "--dpi", "100", "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    assert found["files"] == [str(file) for file in files]
+    assert (found["width_mm"], found["height_mm"]) == (90, 70)
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", files[0].read_bytes())
+    np.testing.assert_allclose([float(side) / 72 * 25.4 for side in box.groups()], [90, 70], atol=0.01)
+    with Image.open(files[2]) as image:
+        np.testing.assert_allclose(image.size, np.array([90, 70]) / 25.4 * 100, atol=1)
+    left_out = found["labels_left_out"]
+    assert f"nearer: {len(left_out)} label" in err
+    written = set(re.findall(r">([^<>]+)</text>", files[1].read_text(encoding="utf-8")))
+    names = set(color_results()["objects"])
+    assert names - written == set(left_out)
+
+
+def test_other_axes_and_what_is_said_of_those_left_out(tmp_path, capsys):
+    folder = write(tmp_path / "map", 3)
+    status, out, err = run(capsys, folder, "--axes", "1,3", "--labels", "black,white", "--json")
+    assert status == 0, err
+    points = np.array(color_results(3)["embedding"])
+    share = points.var(axis=0)[1] / points.var(axis=0).sum()
+    assert json.loads(out)["spread_elsewhere"] == pytest.approx(share)
+    assert "axes 1 and 3 are drawn; the others hold" in err
+    assert (folder / "map.pdf").is_file()
+    assert run(capsys, folder, "--axes", "1,4")[0] == 2
+
+
+def test_a_map_of_one_axis_and_a_heat_map(tmp_path, capsys):
+    folder = write(tmp_path / "line", 1)
+    for kind in ("map", "heatmap"):
+        status, _, err = run(capsys, folder, "--kind", kind, "--size", "85x300", "-o", tmp_path / f"{kind}.svg")
+        assert status == 0, err
+        assert ">black</text>" in (tmp_path / f"{kind}.svg").read_text(encoding="utf-8")
+
+
+def test_answers_against_distances(tmp_path, capsys):
+    rows = sample_triplets(make_gaussian(68, 2, random_state=0), 300, flipped=0.1, random_state=0)
+    save_model(STE(random_state=0).fit(rows), tmp_path / "map")
+    write(tmp_path / "map")
+    status, _, err = run(capsys, tmp_path / "map", "--kind", "shepard")
+    assert status == 0, err
+    assert (tmp_path / "map" / "shepard.pdf").is_file()
+
+
+def test_attributes_and_pictures_from_files(colors, tmp_path, capsys):
+    (tmp_path / "attributes.csv").write_text("object,kind\nblack,dark\nwhite,bright\n")
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    Image.new("RGB", (400, 300), "black").save(pictures / "black.png")
+    options = ["--attributes", tmp_path / "attributes.csv", "--color-by", "kind", "--colors", "dark=#000000"]
+    status, _, err = run(capsys, colors, *options, "--images", pictures, "--no-labels", "-o", tmp_path / "map.svg")
+    assert status == 0, err
+    assert "66 objects have no attributes" in err
+    assert "67 objects have no picture" in err
+    drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert drawn.count("<image") == 1
+    assert ">black</text>" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["-o", "map.docx"], "map.docx: figures are written as .pdf, .svg or .png"),
+        (["--color-by", "weight"], "there is no attribute 'weight'; there are 'colour', 'hue', 'family'"),
+        (["--labels", "black,blakc"], "labels of no object: 'blakc'"),
+        (["--font", "No Such Font"], "there is no font 'No Such Font' on this machine"),
+        (["--color-by", "family", "--colors", "mauve=red"], "'mauve' is no value of family"),
+        (["--kind", "shepard"], "model.json"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_a_sentence(options, sentence, colors, capsys):
+    status, out, err = run(capsys, colors, *options)
+    assert (status, out) == (2, "")
+    assert sentence in err
+
+
+@pytest.mark.parametrize("size", ["85x", "x85", "0x10", "85x85x85", "nan"])
+def test_sizes_that_make_no_sense_are_refused(size, colors, capsys):
+    with pytest.raises(SystemExit):
+        run(capsys, colors, "--size", size)
+    assert "a size in millimetres" in capsys.readouterr().err
