@@ -8,6 +8,7 @@ from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path
 from nearer.plotting.maps import plot_map
 from nearer.plotting.style import FAINT, INK, PALETTE, new_figure, plain, save_figure
 from nearer.plotting.trees import plot_dendrogram
+from nearer.plotting.weights import plot_weights
 
 __all__ = [
     "FAINT",
@@ -22,5 +23,6 @@ __all__ = [
     "plot_margins",
     "plot_path",
     "plot_reliability",
+    "plot_weights",
     "save_figure",
 ]

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.usefixtures("one_start")
 
 @pytest.fixture(scope="module")
 def differing():
-    return planted_weights(np.random.default_rng(0).normal(scale=0.7, size=(15, 2)), 150, n_objects=15)
+    steps = np.random.default_rng(0).permutation(np.linspace(-0.9, 0.9, 15))
+    return planted_weights(np.column_stack([steps, -steps]), 150, n_objects=15)
 
 
 @pytest.fixture(scope="module")

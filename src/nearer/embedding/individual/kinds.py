@@ -2,8 +2,9 @@ r"""How many kinds of people there are: mixtures over what is known of each pers
 
 What the answers of a person say about c is quadratic (`nearer.embedding.individual.evidence`), with everything else
 about the person integrated out. A mixture of K normal distributions of one width is fitted to that by expectation
-maximization (as Bovy, Hogg and Roweis 2011 do with noisy data), and K is the one with the smallest BIC. People who
-differ by degrees are one wide kind; people who do not differ are one narrow kind.
+maximization (as Bovy, Hogg and Roweis 2011 do with noisy data), and K is the one with the smallest BIC, if each of its
+kinds has three people or more, and its BIC is below that of one kind by 6 or more, which is strong evidence (Kass and
+Raftery 1995). People who differ by degrees are one wide kind; people who do not differ are one narrow kind.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from nearer.embedding.individual.evidence import Quadratic
 MOST_KINDS = 5
 _ROUNDS, _SETTLED = 500, 1e-6
 _LEAST_WIDTH = 1e-3
+_STRONG, _FEWEST = 6.0, 3
 
 
 class Kinds(NamedTuple):
@@ -66,7 +68,12 @@ def kinds_of(shape: Quadratic, spread: float) -> Kinds:
         # The map itself holds the mean of all: only centres beyond the first are free.
         free = (number - 1) * (d + 1) + 1
         bics.append(free * np.log(n_people) - 2 * mixture.likelihood)
-    best = found[int(np.argmin(bics))]
+    sizes = [np.bincount(each.belongs.argmax(axis=1), minlength=len(each.centres)).min() for each in found]
+    judged = [
+        bic + (number > 0) * _STRONG if size >= _FEWEST else np.inf
+        for number, (bic, size) in enumerate(zip(bics, sizes, strict=True))
+    ]
+    best = found[int(np.argmin([bics[0], *judged[1:]]))]
     order = np.argsort(-best.shares, kind="stable")
     return Kinds(best.centres[order], np.argsort(order)[best.belongs.argmax(axis=1)], np.array(bics))
 
