@@ -61,6 +61,8 @@ def plot_weights(model: Any, axis: int | None = None, ax: Axes | None = None, *,
         panels = np.array([ax])
     for panel, number in zip(panels, shown, strict=True):
         _draw(panel, model, number, order, model.intervals(level))
+    for panel in panels[1:]:
+        panel.tick_params(axis="y", length=0)
     _name_people(panels[0], [str(model.people_[row]) for row in order])
     first: Axes = panels[0]
     return first
@@ -77,11 +79,11 @@ def _draw(ax: Axes, model: Any, axis: int, order: Any, intervals: Any) -> None:
         tone = tones[(kind + 1) % len(tones)]
         ax.hlines(places[of_kind], low[of_kind], high[of_kind], color=tone, linewidth=1.2, alpha=0.55)
         ax.plot(weights[of_kind], places[of_kind], "o", color=tone, markersize=4.5, label=f"kind {kind + 1}")
-    _scale(ax, float(low.min()), float(high.max()))
+    _scale(ax, float(intervals.min()), float(intervals.max()))
     plain(ax)
-    beside = "axis 2" if model.weights_.shape[1] == 2 and axis == 0 else "the other axes"
-    beside = "axis 1" if model.weights_.shape[1] == 2 and axis == 1 else beside
-    ax.set_xlabel(f"weight of axis {axis + 1} beside {beside}", fontsize=9, color=INK)
+    other = f"; axis {2 - axis} has its inverse" if model.weights_.shape[1] == 2 else ""
+    same = "" if model.axes_identified_ else "\n(nothing says that people differ)"
+    ax.set_xlabel(f"weight of axis {axis + 1}{other}{same}", fontsize=9, color=INK)
     if model.n_kinds_ > 1:
         ax.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower right")
 

@@ -20,7 +20,7 @@ from nearer.common.arrays import FloatArray
 from nearer.embedding.individual.evidence import Quadratic
 
 MOST_KINDS = 5
-_ROUNDS, _SETTLED = 500, 1e-6
+_ROUNDS, _SETTLED = 200, 1e-5
 _LEAST_WIDTH = 1e-3
 _STRONG, _FEWEST = 6.0, 3
 
@@ -34,7 +34,7 @@ class Kinds(NamedTuple):
         Contrasts of the logarithms of their weights.
     of_people : ndarray of int, shape (s,)
     bic : ndarray
-        Of 1, 2, ... kinds.
+        Of 1, 2, ... kinds, until it rises.
     """
 
     centres: FloatArray
@@ -68,11 +68,10 @@ def kinds_of(shape: Quadratic, spread: float) -> Kinds:
         # The map itself holds the mean of all: only centres beyond the first are free.
         free = (number - 1) * (d + 1) + 1
         bics.append(free * np.log(n_people) - 2 * mixture.likelihood)
+        if number > 2 and bics[-1] > bics[-2]:
+            break
     sizes = [np.bincount(each.belongs.argmax(axis=1), minlength=len(each.centres)).min() for each in found]
-    judged = [
-        bic + (number > 0) * _STRONG if size >= _FEWEST else np.inf
-        for number, (bic, size) in enumerate(zip(bics, sizes, strict=True))
-    ]
+    judged = [bic + _STRONG if size >= _FEWEST else np.inf for bic, size in zip(bics, sizes, strict=True)]
     best = found[int(np.argmin([bics[0], *judged[1:]]))]
     order = np.argsort(-best.shares, kind="stable")
     return Kinds(best.centres[order], np.argsort(order)[best.belongs.argmax(axis=1)], np.array(bics))
@@ -89,15 +88,11 @@ def _mixture(shape: Quadratic, number: int) -> _Mixture:
     """Return the likeliest mixture of so many kinds that expectation maximization finds from clusters."""
     d = shape.pull.shape[1]
     guesses = np.linalg.solve(shape.curvature + np.eye(d), shape.pull[:, :, None])[:, :, 0]
-    best = None
-    for width in (0.1, 0.5):
-        clusters = KMeans(number, n_init=5, random_state=0).fit(guesses)
-        shares = np.bincount(clusters.labels_, minlength=number) / len(guesses)
-        centres = np.zeros((1, d)) if number == 1 else clusters.cluster_centers_
-        found = _climbed(shape, centres, shares, width)
-        best = found if best is None or found.likelihood > best.likelihood else best
-    assert best is not None
-    return best
+    clusters = KMeans(number, n_init=3, random_state=0).fit(guesses)
+    shares = np.bincount(clusters.labels_, minlength=number) / len(guesses)
+    centres = np.zeros((1, d)) if number == 1 else clusters.cluster_centers_
+    found = (_climbed(shape, centres, shares, width) for width in (0.1, 0.5))
+    return max(found, key=lambda mixture: mixture.likelihood)
 
 
 def _climbed(shape: Quadratic, centres: FloatArray, shares: FloatArray, width: float) -> _Mixture:
