@@ -107,10 +107,8 @@ def test_the_command(planted, tmp_path, capsys, monkeypatch):
         for name, row in zip(planted.comparisons.annotators, planted.comparisons.oriented[:, [0, 1, 3]], strict=True)
     ]
     path.write_text("\n".join(["person,anchor,near,far", *lines]))
-    quick = nearer.comparing.compare_people
-    monkeypatch.setattr(
-        nearer.comparing, "compare_people", lambda *args, **settings: quick(*args, n_splits=2, **settings)
-    )
+    quick = partial(nearer.comparing.compare_people, n_splits=2)
+    monkeypatch.setattr(nearer.comparing, "compare_people", quick)
     assert main(["compare", str(path), "--people", "--json", "-o", str(tmp_path / "out")]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["n_people"] == 12
