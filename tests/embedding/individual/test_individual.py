@@ -126,14 +126,6 @@ def test_going_on_keeps_the_axes(model, differing):
     np.testing.assert_allclose(more.embedding_, model.embedding_, atol=0.3)
 
 
-def test_kinds_of_people():
-    two = np.where(np.arange(18)[:, None] % 3 == 0, [[0.9, -0.9]], [[-0.6, 0.6]])
-    planted = planted_weights(two, 120, n_objects=12)
-    model = IndividualDifferences(2, random_state=0).fit(planted.comparisons)
-    assert model.n_kinds_ == 2
-    np.testing.assert_array_equal(model.kinds_, np.where(np.arange(18) % 3 == 0, 1, 0))
-
-
 def test_a_spread_of_zero_is_the_common_map(differing):
     model = IndividualDifferences(2, spread=0.0, random_state=0).fit(differing.comparisons)
     np.testing.assert_array_equal(model.weights_, 1)
