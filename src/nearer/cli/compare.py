@@ -1,11 +1,11 @@
-"""`nearer compare`: its four ways, each in a module of its own."""
+"""`nearer compare`: its five ways, each in a module of its own."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from nearer.cli import compare_groups, compare_maps, compare_matrices, compare_methods
+from nearer.cli import compare_groups, compare_maps, compare_matrices, compare_methods, compare_people
 from nearer.cli.parsing import Commands, add_command, add_reading, add_seed
 
 _ABOUT = """\
@@ -13,6 +13,7 @@ Compare what people, maps or methods make of the same objects:
 
   nearer compare answers.csv --by group              two or more groups of people: a map of each, laid onto each
                                                      other, and whether they differ
+  nearer compare answers.csv --people                what each person goes by: weights of the axes of one map
   nearer compare MAP OTHER                           two maps that `nearer fit` wrote
   nearer compare MAP --with model.csv                a map and a matrix of distances, such as that of a model
   nearer compare answers.csv --methods DMOE,STE      methods, by the same held-out answers"""
@@ -25,7 +26,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("file", type=Path, nargs="+", metavar="WHAT", help="answers, or folders of maps")
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="OUT", help="folder of tables and figures")
     add_seed(parser, "everything that is drawn")
-    for way in (compare_groups, compare_maps, compare_matrices, compare_methods):
+    for way in (compare_groups, compare_maps, compare_matrices, compare_methods, compare_people):
         way.add(parser)
     add_reading(parser)
 
@@ -36,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
         "--by": (options.by, compare_groups.run),
         "--with": (options.model, compare_matrices.run),
         "--methods": (options.methods, compare_methods.run),
+        "--people": (options.people, compare_people.run),
     }
     asked = [way for way, (said, _) in ways.items() if said is not None]
     if len(asked) > 1:
@@ -45,6 +47,6 @@ def run(options: argparse.Namespace) -> int:
     if len(options.file) == 2 and all((path / _MAP_FILE).exists() for path in options.file):
         return compare_maps.run(options)
     raise ValueError(
-        "say what to compare: groups of people with --by COLUMN, methods with --methods A,B, a map and a matrix with "
-        "--with FILE, or name the folders of two maps"
+        "say what to compare: groups of people with --by COLUMN, people with --people, methods with --methods A,B, a "
+        "map and a matrix with --with FILE, or name the folders of two maps"
     )

@@ -8,12 +8,14 @@ from nearer.comparing.matrix_files import NamedMatrix, read_matrix
 from nearer.comparing.matrix_results import MatrixComparison, ModelDifference, ModelFit
 from nearer.comparing.method_results import MethodComparison, MethodScore
 from nearer.comparing.methods import compare_methods
+from nearer.comparing.people import Gain, PeopleComparison, compare_people
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.study.distances import Distances, distance_matrix
 
 __all__ = [
     "Category",
     "Distances",
+    "Gain",
     "MantelTest",
     "MatrixComparison",
     "MatrixNoise",
@@ -23,10 +25,12 @@ __all__ = [
     "ModelFit",
     "NamedMatrix",
     "NoiseCeilingOfMatrix",
+    "PeopleComparison",
     "PropertyFit",
     "PropertyFits",
     "compare_matrices",
     "compare_methods",
+    "compare_people",
     "distance_matrix",
     "fit_properties",
     "mantel",

@@ -3,6 +3,7 @@
 from nearer.embedding.best_of import BestOf
 from nearer.embedding.classical import CKL, FORTE, GNMDS, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE
+from nearer.embedding.individual.estimator import IndividualDifferences
 from nearer.embedding.loe import LOE
 from nearer.embedding.lore import LORE
 from nearer.embedding.mlds import MLDS
@@ -25,6 +26,7 @@ __all__ = [
     "STE",
     "TSTE",
     "BestOf",
+    "IndividualDifferences",
     "NonmetricMDS",
     "PosteriorEmbedding",
 ]

@@ -14,6 +14,7 @@ from nearer.plotting.properties import plot_properties
 from nearer.plotting.shepard import Agreement, agreement, plot_shepard
 from nearer.plotting.style import FAINT, INK, PALETTE, new_figure, plain, save_figure
 from nearer.plotting.trees import plot_dendrogram
+from nearer.plotting.weights import plot_weights
 
 __all__ = [
     "FAINT",
@@ -35,6 +36,7 @@ __all__ = [
     "plot_properties",
     "plot_reliability",
     "plot_shepard",
+    "plot_weights",
     "save_figure",
     "save_paper",
 ]

@@ -1,0 +1,255 @@
+"""IndividualDifferences: one map in common, and how much each of its axes counts for each person.
+
+Two people may agree on what there is to see and not on what matters: of faces, one goes by age and the other by mood.
+Their answers fit one map, if each may stretch its axes. This is the idea of INDSCAL, for comparisons.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, ndtri
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_integer, check_level, check_number
+from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
+from nearer.data.comparisons import Comparisons
+from nearer.data.file import Judgments
+from nearer.data.labels import Labels, factorize
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.individual.evidence import around
+from nearer.embedding.individual.kinds import about_weights, kinds_of
+from nearer.embedding.individual.likelihood import chances
+from nearer.embedding.individual.placing import person_of_each, placed
+from nearer.embedding.individual.search import LONGEST, Found, search
+from nearer.embedding.individual.uncertainty import sureness
+from nearer.problems.margins import clear_ties
+from nearer.solvers import Restarts
+from nearer.solvers.driver import Callback, limited_blas
+
+
+class IndividualDifferences(OrdinalEmbedding):
+    """One map, with weights of its axes for each person (the idea of INDSCAL, Carroll and Chang 1970).
+
+    For person s the squared distance of two objects is sum_k w_sk (x_ik - x_jk)^2. Answers follow from it as in
+    `PosteriorEmbedding`: each person has a steepness and a lapse rate of their own. Logarithms of weights are drawn
+    from a normal distribution, whose spread is found from the answers of all (empirical Bayes): who gave few answers is
+    taken to be like the others. Weights fix the axes, which in other maps may be turned at will. Where the answers do
+    not say that people differ, all weights are 1, and the axes are the principal ones.
+
+    Parameters
+    ----------
+    n_components : int >= 2, default 2
+        Dimension p of the map.
+    spread : float >= 0, optional
+        Standard deviation of the logarithms of weights; 0 gives the common map alone. Found if left out.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For starts.
+
+    Attributes
+    ----------
+    embedding_ : ndarray, shape (n_objects_, n_components)
+        The common map: that of someone whose weights are all 1. Axes in order of falling variance.
+    people_ : ndarray of labels, shape (s,)
+    weights_ : ndarray, shape (s, n_components)
+        What an axis counts for a person beside the other axes, relative to what it counts for others: geometric means
+        are 1, over the axes of each person and over the people for each axis.
+    weights_interval_ : ndarray, shape (s, n_components, 2)
+        Ends of 95% intervals of the weights, by Laplace's approximation; see `intervals`.
+    steepness_ : ndarray, shape (s,)
+        How fast someone's odds change with distance, relative to others: geometric mean about 1.
+    lapse_ : ndarray, shape (s,)
+        The share of someone's answers that are guesses.
+    spread_, steepness_spread_ : float
+        How much people differ: standard deviations of logarithms of weights and of steepness. 0: they do not.
+    axes_identified_ : bool
+        Whether people differ, so that the directions of the axes mean something.
+    axes_error_ : float
+        Standard error of these directions, in degrees; NaN if they are not identified.
+    evidence_gain_ : float
+        By how much weights raise the log-likelihood of the answers, with everything about people integrated out.
+    n_kinds_ : int
+        How many kinds of people there are, as BIC tells. 1 where they do not differ, or differ by degrees.
+    kinds_ : ndarray of int, shape (s,)
+        Who is of which kind, the largest being 0.
+    kind_weights_ : ndarray, shape (n_kinds_, n_components)
+    objects_, n_objects_, n_iter_, converged_, history_, restarts_, trace_, comparisons_
+        As for every estimator.
+
+    See Also
+    --------
+    MVTE : several maps, where people do not even see the same things.
+
+    Examples
+    --------
+    >>> from nearer import Comparisons
+    >>> rng = np.random.default_rng(0)
+    >>> points, weights = rng.normal(size=(12, 2)), np.exp(rng.normal(size=(8, 2)))
+    >>> rows = np.array([rng.choice(12, 3, replace=False) for _ in range(1600)])
+    >>> person = np.repeat(np.arange(8), 200)
+    >>> near, far = (((points[rows[:, 0]] - points[rows[:, k]]) ** 2 * weights[person]).sum(axis=1) for k in (1, 2))
+    >>> judgments = Comparisons.from_triplets(rows, far > near, annotators=person)
+    >>> model = IndividualDifferences(2, random_state=0).fit(judgments)
+    >>> found, true = (np.log(each[:, 0] / each[:, 1]) for each in (model.weights_, weights))
+    >>> bool(abs(np.corrcoef(found, true)[0, 1]) > 0.95), model.axes_identified_
+    (True, True)
+    """
+
+    people_: Labels
+    weights_: FloatArray
+    weights_interval_: FloatArray
+    steepness_: FloatArray
+    lapse_: FloatArray
+    spread_: float
+    steepness_spread_: float
+    axes_identified_: bool
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        spread: float | None = None,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.spread = spread
+        self.n_objects = n_objects
+        self.random_state = random_state
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the margins d2(far) - d2(near) of comparisons as written, shape (m,).
+
+        They are those of the person who answers, where the comparisons say who that is and the map knows them; those of
+        the common map otherwise.
+        """
+        comparisons = self._comparisons(X)
+        return clear_ties(*self._weighted_distances(comparisons, person_of_each(self.people_, comparisons)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
+
+        Of the person who answers, where the comparisons say who that is and the map knows them; of someone whose
+        weights, steepness and lapse rate are as usual otherwise.
+        """
+        comparisons = self._comparisons(X)
+        person = person_of_each(self.people_, comparisons)
+        near, far = self._weighted_distances(comparisons, person)
+        far = np.where(clear_ties(near, far) == 0, near, far)  # a tie is even to the last bit
+        steepness, kernel, lapse = self._numbers
+        traits = np.vstack([self._people[:, -2:], np.zeros(2)])[person]
+        holds = chances(near, far, steepness + traits[:, 0], kernel, lapse + traits[:, 1]).probability
+        return np.column_stack([1 - holds, holds])
+
+    def intervals(self, level: float = 0.95) -> FloatArray:
+        """Return intervals of the weights at another level than 95%, shape (s, n_components, 2).
+
+        Parameters
+        ----------
+        level : float, default 0.95
+        """
+        check_is_fitted(self)
+        check_level(level)
+        reach = float(ndtri(0.5 + level / 2)) * self._log_weights_error
+        ends: FloatArray = self.weights_[:, :, None] * np.exp(np.stack([-reach, reach], axis=2))
+        return ends
+
+    def with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an estimator, not yet fitted, with the spread of weights that was found."""
+        check_is_fitted(self)
+        same: OrdinalEmbedding = clone(self).set_params(spread=self.spread_)
+        return same
+
+    def check_consistency(self) -> None:
+        """Refuse fitted values that do not belong together."""
+        super().check_consistency()
+        n_people, p = len(self.people_), self.embedding_.shape[1]
+        if self._people.shape != (n_people, p + 1) or not np.isfinite(self._people).all():
+            raise ValueError(f"its weights are not those of {n_people} people")
+        if self.weights_.shape != (n_people, p) or self._log_weights_error.shape != (n_people, p):
+            raise ValueError(f"its weights are not those of {n_people} people")
+        if self._numbers.shape != (3,) or not np.isfinite(self._numbers).all():
+            raise ValueError("its model of answers holds something else than finite numbers")
+
+    def _check_settings(self) -> None:
+        check_integer("n_components", self.n_components, 1)
+        if self.n_components == 1:
+            raise ValueError(
+                "n_components must be 2 or more: a single axis has nothing to be weighed against. How steep people are "
+                "is told by PosteriorEmbedding"
+            )
+        if self.spread is not None:
+            check_number("spread", self.spread, least=0)
+
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
+        comparisons = self._in_memory(comparisons)
+        people = _people_of(comparisons)
+        rng = stream(self.random_state, "start")
+        with (
+            self._telling_of_interrupts(),
+            limited_blas("points", comparisons.n_objects),
+            progress_bar("fit", LONGEST) as bar,
+        ):
+            found = search(comparisons, self.n_components, self.spread, rng, start, lambda _: bar.update())
+        self._keep_found(found, people, comparisons)
+        for progress in self.history_ if callback is not None else ():
+            assert callback is not None
+            callback(progress)
+        if found.interrupted:
+            self._tell("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
+        elif not found.converged:
+            self._warn("the iterations ran out before the map had settled. The result is usable; check the answers")
+
+    def _keep_found(self, found: Found, people: Labels, comparisons: Comparisons) -> None:
+        model, unknowns = found.model, found.unknowns
+        self._keep_map(unknowns.points, comparisons)
+        self.n_iter_, self.history_, self.converged_ = found.n_iter, found.history, found.converged
+        self.restarts_ = Restarts(1, 1)
+        self.trace_ = self.n_components / (2 * float(model.answers.total_weights.sum()))
+        self.people_, self._people, self._numbers = people, unknowns.people, unknowns.numbers
+        self.weights_ = np.exp(model.log_weights(unknowns.people))
+        self.steepness_ = np.exp(unknowns.people[:, -2])
+        self.lapse_ = expit(unknowns.numbers[2] + unknowns.people[:, -1])
+        self.spread_, self.steepness_spread_ = model.spread
+        self.axes_identified_, self.evidence_gain_ = self.spread_ > 0, found.gain
+        self._log_weights_error, self.axes_error_ = sureness(model, unknowns)
+        self.weights_interval_ = self.intervals()
+        kinds = kinds_of(about_weights(around(model, unknowns), model.deviations), self.spread_)
+        self.n_kinds_, self.kinds_ = len(kinds.centres), kinds.of_people
+        self.kind_weights_ = np.exp(kinds.centres @ model.contrasts.T)
+
+    def _weighted_distances(self, comparisons: Comparisons, person: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """Return the squared distances of near and far pair to the person of each row, (m,) each."""
+        weights = np.vstack([self.weights_, np.ones(self.weights_.shape[1])])[person]
+        i, j, l, k = comparisons.quadruplets.T  # noqa: E741
+        points = self.embedding_
+        near, far = (((points[a] - points[b]) ** 2 * weights).sum(axis=1) for a, b in ((i, j), (l, k)))
+        return near, far
+
+    def _extend(self, added: Comparisons) -> None:
+        """Place new objects where the added answers are likeliest, everything else as it is."""
+        self.embedding_ = placed(self.embedding_, self._people, self._numbers, self.people_, added)
+        self.objects_, self.n_objects_ = added.objects, added.n_objects
+
+
+def _people_of(comparisons: Comparisons) -> Labels:
+    """Return who answered, or say that this must be known."""
+    if not (comparisons.sample_weight > 0).any():
+        raise ValueError("all comparisons have weight 0; there is nothing to fit")
+    if comparisons.annotators is None:
+        raise ValueError(
+            "the comparisons do not say who answered; pass annotators= when making them, or "
+            "columns={'annotator': NAME} when reading a file. Without people, take another method, such as "
+            "PosteriorEmbedding"
+        )
+    people = factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]
+    if len(people) < 2:
+        raise ValueError("all answers are of one person, who cannot differ from others; two are needed")
+    return people

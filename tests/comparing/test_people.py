@@ -1,0 +1,123 @@
+"""Comparing people: gains by the same held-out answers, files, and the command."""
+
+import csv
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from helpers.people import planted_weights
+
+from nearer.cli.main import main
+from nearer.comparing import PeopleComparison, compare_people
+from nearer.comparing.people import Gain, _gain
+from nearer.comparing.people_files import write_people
+from nearer.embedding import IndividualDifferences
+from nearer.plotting import plot_weights
+
+pytestmark = pytest.mark.usefixtures("one_start")
+
+
+@pytest.fixture(scope="module")
+def planted():
+    steps = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
+    return planted_weights(np.column_stack([steps, -steps]), 80, n_objects=10)
+
+
+@pytest.fixture(scope="module")
+def found(planted):
+    return compare_people(planted.comparisons, n_splits=2, random_state=0)
+
+
+def test_people_who_differ_are_predicted_better_by_their_weights(found):
+    assert found.differ
+    assert found.error.gain == pytest.approx(found.error.common - found.error.weighted)
+    assert found.error.low < found.error.gain < found.error.high
+    assert found.error.gain > 0.02
+    assert found.log_loss.low > 0
+    assert "12 people differ in what they go by" in str(found)
+    assert "2 kinds of people: 6 with weights" in str(found)
+
+
+def test_people_who_do_not_differ_lose_nothing():
+    alike = planted_weights(np.zeros((10, 2)), 50, n_objects=10).comparisons
+    found = compare_people(alike, n_splits=2, random_state=0)
+    assert not found.differ
+    assert found.error.gain > -0.02
+    assert "Nothing says that these 10 people differ" in str(found)
+    assert "The axes are not identified" in str(found)
+    assert "One kind of people." in str(found)
+
+
+def test_a_gain_has_the_interval_of_means_of_people():
+    """Everybody has as many answers: the interval is Student's, of their mean gains."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(8), 5)
+    common, weighted = rng.random(40), rng.random(40)
+    gain = _gain(common, weighted, np.ones(40), person, 0.95)
+    means = (common - weighted).reshape(8, 5).mean(axis=1)
+    reach = 2.364624 * means.std(ddof=1) / np.sqrt(8)
+    assert gain.gain == pytest.approx(means.mean())
+    assert gain.high - gain.gain == pytest.approx(reach, rel=1e-5)
+
+
+def test_unsure_gains_are_said_to_be_unsure(found):
+    unsure = PeopleComparison(found.model, found.error, Gain(0.5, 0.49, 0.01, -0.01, 0.03), 2, 0.95)
+    assert not unsure.differ
+    assert "more answers of each would tell" in str(unsure)
+
+
+def test_the_files_hold_the_weights(found, tmp_path):
+    pytest.importorskip("matplotlib")
+    names = write_people(found, tmp_path)
+    assert names == ["weights.csv", "embedding.csv", "individual.json", "people.png"]
+    assert all((tmp_path / name).stat().st_size for name in names)
+    rows = list(csv.DictReader((tmp_path / "weights.csv").open(newline="")))
+    assert len(rows) == 24
+    for row in rows:
+        number = found.model.people_.tolist().index(row["person"])
+        weight = found.model.weights_[number, int(row["axis"]) - 1]
+        assert float(row["weight"]) == weight
+        assert float(row["low"]) < weight < float(row["high"])
+    figures = json.loads((tmp_path / "individual.json").read_text())
+    assert figures["differ"] is True
+    assert figures["n_kinds"] == 2
+    assert len(figures["people"]) == 12
+
+
+def test_the_figure_has_a_dot_for_each_person(found):
+    pytest.importorskip("matplotlib")
+    ax = plot_weights(found.model)
+    dots = np.concatenate([line.get_xdata() for line in ax.lines if line.get_marker() == "o"])
+    np.testing.assert_allclose(np.sort(dots), np.sort(found.model.weights_[:, 0]))
+    shown = [text.get_text() for text in ax.get_yticklabels()]
+    assert shown == found.model.people_[np.argsort(found.model.weights_[:, 0])].tolist()
+    with pytest.raises(ValueError, match="none of the 2 axes"):
+        plot_weights(found.model, axis=2)
+    with pytest.raises(ValueError, match="fit an IndividualDifferences first"):
+        plot_weights(IndividualDifferences())
+
+
+def test_the_command(planted, tmp_path, capsys, monkeypatch):
+    import nearer.comparing
+
+    path = tmp_path / "answers.csv"
+    lines = [
+        f"{name},{','.join(f'object {k}' for k in row)}"
+        for name, row in zip(planted.comparisons.annotators, planted.comparisons.oriented[:, [0, 1, 3]], strict=True)
+    ]
+    path.write_text("\n".join(["person,anchor,near,far", *lines]))
+    quick = partial(nearer.comparing.compare_people, n_splits=2)
+    monkeypatch.setattr(nearer.comparing, "compare_people", quick)
+    assert main(["compare", str(path), "--people", "--json", "-o", str(tmp_path / "out")]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["n_people"] == 12
+    assert "weights.csv" in figures["files"]
+    assert (tmp_path / "out" / "weights.csv").exists()
+
+
+def test_the_command_needs_people(tmp_path, capsys):
+    path = tmp_path / "answers.csv"
+    path.write_text("anchor,near,far\na,b,c\nb,c,d\nc,d,a\n")
+    assert main(["compare", str(path), "--people"]) == 2
+    assert "do not say who answered" in capsys.readouterr().err
