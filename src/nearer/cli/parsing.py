@@ -8,7 +8,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -124,8 +124,8 @@ def add_selecting(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
-    """Return the answers in the file that the options name; ``told``: say what was noticed on the way."""
+def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str] = ()) -> Answers:
+    """Return the answers in the file that the options name, and further columns; ``told``: say what was noticed."""
     from nearer.formats import read_answers
     from nearer.formats.unused_columns import told_columns
 
@@ -143,6 +143,7 @@ def read_file(options: argparse.Namespace, told: bool = True) -> Answers:
             keep=_together(options.keep),
             exclude=_together([*options.exclude, *map(_people_in, options.exclude_from)]),
             where=options.where,
+            also=also,
         )
     if told and answers.left_out:
         sys.stderr.write("".join(f"nearer: {left}\n" for left in answers.left_out))

@@ -145,7 +145,9 @@ def read_answers(
     else:
         options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
         answers = _read(table, names, options, notes)
-    answers = replace(answers, left_out=out, also=_also(table, also, columns, answers.lines))
+    further = _also(table, also, columns, answers.lines)
+    unused = tuple(name for name in answers.unused if name not in further)
+    answers = replace(answers, left_out=out, also=further, unused=unused)
     for note in answers.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers

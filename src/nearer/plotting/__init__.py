@@ -4,6 +4,7 @@ Every ``plot_`` function takes ``ax=None`` and returns the Axes it drew on; with
 for `save_figure`. Nothing is ever shown, and no global state of matplotlib is touched.
 """
 
+from nearer.plotting.arrows import plot_arrows
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
 from nearer.plotting.maps import plot_map
 from nearer.plotting.style import FAINT, INK, PALETTE, new_figure, plain, save_figure
@@ -15,6 +16,7 @@ __all__ = [
     "PALETTE",
     "new_figure",
     "plain",
+    "plot_arrows",
     "plot_dendrogram",
     "plot_errors",
     "plot_loss",
