@@ -33,6 +33,8 @@ from nearer.data.comparisons import Comparisons
 
 _LAPSE_CENTRE, _LAPSE_SCALE = -4.0, 1.5  # of the logit, as in the posterior
 _MOST_STEPS = 500
+_RATES = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98)
+_ROUNDS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +44,12 @@ class Fitted:
     Attributes
     ----------
     points : ndarray, shape (n, p)
-    lapse : float
+    lapse : float, or ndarray, shape (m,)
+        Of everybody, or of those who gave each of the answers.
     """
 
     points: FloatArray
-    lapse: float
+    lapse: float | FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +126,12 @@ class Said:
         )
 
 
-def chances(margins: FloatArray, lapse: float) -> FloatArray:
+def chances(margins: FloatArray, lapse: float | FloatArray) -> FloatArray:
     """Return how probable answers are that have these margins."""
     return lapse / 2 + (1 - lapse) * np.asarray(expit(margins))
 
 
-def slopes_of(margins: FloatArray, lapse: float) -> tuple[FloatArray, FloatArray]:
+def slopes_of(margins: FloatArray, lapse: float | FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of log P by the margin and by the lapse rate."""
     sigma = np.asarray(expit(margins))
     chance = lapse / 2 + (1 - lapse) * sigma
@@ -143,6 +146,8 @@ def log_loss(said: Said, fitted: Fitted) -> FloatArray:
 def fit_map(said: Said, start: Fitted, centre: FloatArray | float, precision: float) -> Fitted:
     """Return the map and the lapse rate of the largest penalized likelihood near a start.
 
+    Lapse rates that are given for each answer stay as they are.
+
     Examples
     --------
     >>> said = Said.of(Comparisons.from_triplets([[0, 1, 2], [2, 1, 0]]))
@@ -150,22 +155,52 @@ def fit_map(said: Said, start: Fitted, centre: FloatArray | float, precision: fl
     >>> bool((said.margins(found.points) > 0).all())
     True
     """
-    shape = start.points.shape
+    shape, known = start.points.shape, start.lapse
 
     def price(unknowns: FloatArray) -> tuple[float, FloatArray]:
-        points, lapse = unknowns[:-1].reshape(shape), float(expit(unknowns[-1]))
+        points = unknowns[:-1].reshape(shape)
+        lapse = known if isinstance(known, np.ndarray) else float(expit(unknowns[-1]))
         gaps = said.margins(points)
         by_margin, by_lapse = slopes_of(gaps, lapse)
         away, beyond = points - centre, unknowns[-1] - _LAPSE_CENTRE
         value = -float(said.weights @ np.log(chances(gaps, lapse)))
         value += precision / 2 * float(np.vdot(away, away)) + beyond**2 / (2 * _LAPSE_SCALE**2)
         gradient = precision * away - said.gradient(points, said.weights * by_margin)
+        if isinstance(lapse, np.ndarray):
+            return value, np.append(gradient.ravel(), 0.0)
         last = beyond / _LAPSE_SCALE**2 - float(said.weights @ by_lapse) * lapse * (1 - lapse)
         return value, np.append(gradient.ravel(), last)
 
-    begin = np.append(start.points.ravel(), logit(np.clip(start.lapse, 1e-6, 1 - 1e-6)))
+    first = _LAPSE_CENTRE if isinstance(known, np.ndarray) else logit(np.clip(known, 1e-6, 1 - 1e-6))
+    begin = np.append(start.points.ravel(), first)
     found = minimize(price, begin, jac=True, method="L-BFGS-B", options={"maxiter": _MOST_STEPS, "maxcor": 20})
-    return Fitted(found.x[:-1].reshape(shape), float(expit(found.x[-1])))
+    return Fitted(found.x[:-1].reshape(shape), known if isinstance(known, np.ndarray) else float(expit(found.x[-1])))
+
+
+def own_lapses(said: Said, points: FloatArray, people: NDArray[np.intp]) -> FloatArray:
+    """Return the lapse rate of who gave each answer, (m,): the mean given a person's answers and what people are like.
+
+    What people are like is a distribution over a few rates, found by expectation maximization from the answers of all:
+    a person of few answers is taken to be like the others.
+
+    Examples
+    --------
+    >>> said = Said(np.tile([0, 1, 0, 2], (40, 1)), np.ones(40), 3)
+    >>> said.rows[20::2] = [0, 2, 0, 1]  # the second person answers both ways alike
+    >>> rates = own_lapses(said, np.array([[0.0], [1.0], [3.0]]), np.repeat([0, 1], 20))
+    >>> bool(rates[0] < 0.2), bool(rates[-1] > 0.8)
+    (True, True)
+    """
+    gaps = said.margins(points)
+    chance = np.stack([np.bincount(people, said.weights * np.log(chances(gaps, rate))) for rate in _RATES], axis=1)
+    likelihood = np.exp(chance - chance.max(axis=1, keepdims=True))
+    shares = np.full(len(_RATES), 1 / len(_RATES))
+    for _ in range(_ROUNDS):
+        weights = likelihood * shares
+        weights /= weights.sum(axis=1, keepdims=True)
+        shares = weights.mean(axis=0)
+    own: FloatArray = (weights @ np.array(_RATES))[people]
+    return own
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from nearer.common.words import counted, figure, interval, listed, name
 from nearer.comparing.answering import Fitted, Said
 from nearer.comparing.crossing import CrossPrediction, cross_predict, fit_common, group_maps
 from nearer.comparing.grouping import Grouped, grouped
-from nearer.comparing.moved import Displacements, displacements, resampled_maps
+from nearer.comparing.moved import Displacements, displacements, inflation, resampled_maps
 from nearer.comparing.permuting import Blocks, Permuted, permutation_test, scored
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
@@ -255,7 +255,7 @@ def compare_groups(
         common.points,
         align(np.stack([each.points for each in fitted]), common.points),
         departure,
-        tuple(each.lapse for each in fitted),
+        tuple(float(np.mean(each.lapse)) for each in fitted),
         test,
         has_people and blocks.within,
         pairs,
@@ -319,6 +319,7 @@ def _pairs(
     """Return what is found for each pair of groups, and which objects a group was never asked about."""
     said, n_groups = Said.of(kept.comparisons), len(kept.names)
     maps, drawn = resampled_maps(said, common, blocks, rng)
+    factor = inflation(said, common, blocks, rng)
     spread = float(np.sqrt(np.square(common.points).sum(axis=1).mean()))
     seen = np.array([seen_objects(kept.comparisons[kept.groups == g]) for g in range(n_groups)])
     tests: list[Permuted | None] = []
@@ -334,7 +335,7 @@ def _pairs(
     found = []
     for pair, each, holms in zip(combinations(range(n_groups), 2), tests, adjusted, strict=True):
         known = seen[pair[0]] & seen[pair[1]]
-        moves = displacements(maps[list(pair)], drawn[:, list(pair)], spread, level, known)
+        moves = displacements(maps[list(pair)], drawn[:, list(pair)], factor, spread, level, known)
         p, of_objects = (None, None) if each is None else (each.p, each.p_of_objects)
         found.append(PairOfGroups(kept.names[pair[0]], kept.names[pair[1]], p, holms, of_objects, moves))
     notes = [

@@ -9,8 +9,9 @@ departures drawn from N(0, tau^2), explain the answers better than X alone by ab
 
 a Laplace approximation of the likelihood ratio. Here (I / k + 1 / tau^2)^-1 / (k f_g) stands in for that inverse, the
 same if groups are of one size: then one matrix serves all permutations. Shift and turn change no answer and have no
-score. Scale and lapse rate are how noisy people are, not what they see: from U goes what a change of these two would
-give (the efficient score), U - I_n (n^T I n)^-1 n^T U with n the two directions.
+score. Scale and lapse rate are how noisy people are, not what they see: each person has a lapse rate of their own, and
+from U goes what a change of these two would give (the efficient score), U - I_n (n^T I n)^-1 n^T U with n the two
+directions.
 
 If groups do not matter, their labels could be on any people. So T is computed for labels dealt out anew, and
 p = (1 + the number of times T is as large) / (1 + the number of permutations) is valid whatever people are like,
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from nearer.common.arrays import FloatArray
-from nearer.comparing.answering import Fitted, Said, information, scores
+from nearer.comparing.answering import Fitted, Said, fit_map, information, own_lapses, scores
 from nearer.data.units import numbered
 
 _DEPARTURE = 0.25  # of objects from the map of all, as a share of its spread
@@ -123,7 +124,12 @@ class Scored:
 
 
 def scored(said: Said, fitted: Fitted, blocks: Blocks) -> Scored:
-    """Return the efficient scores of blocks on the map of all answers."""
+    """Return the efficient scores of blocks on the map of all answers, each person with a lapse rate of their own."""
+    people = numbered(blocks.people[blocks.of_rows])
+    precision = 1 / float(np.square(fitted.points).mean())
+    for _ in range(2):  # lapse rates, given the map, and the map, given lapse rates
+        fitted = Fitted(fitted.points, own_lapses(said, fitted.points, people))
+        fitted = fit_map(said, fitted, 0.0, precision)
     known = information(said, fitted)
     of_map, of_lapse = scores(said, fitted, blocks.of_rows)
     place = fitted.points.ravel()

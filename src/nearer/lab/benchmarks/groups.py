@@ -99,6 +99,7 @@ STUDIES = {
     "no difference, 15 objects, 20 people": TwoGroups(15, sizes=(10, 10)),
     "no difference, 10 and 50 people": TwoGroups(sizes=(10, 50)),
     "no difference but in noise": TwoGroups(lapses=(0.1, 0.8)),
+    "no difference but in noise, 10 and 50 people": TwoGroups(sizes=(10, 50), lapses=(0.8, 0.1)),
     "moved": TwoGroups(moved_by=0.5),
     "moved, people have maps of their own": TwoGroups(moved_by=0.5, own=0.5),
     "moved, 15 objects, 20 people": TwoGroups(15, sizes=(10, 10), moved_by=0.5),
