@@ -102,8 +102,9 @@ def cross_predict(
             test = folds == fold
             judged = said.among(test)
             of_all = fit_common(said.among(~test), common)
+            maps = [of_all] * n_groups
             for step, departure in enumerate(DEPARTURES):
-                maps = group_maps(said.among(~test), of_all, groups[~test], n_groups, departure)
+                maps = group_maps(said.among(~test), of_all, groups[~test], maps, departure)
                 margins = np.column_stack([judged.margins(each.points) for each in (*maps, of_all)])
                 wrong[step, test] = np.where(margins == 0, 0.5, margins < 0)
                 each_loss = np.column_stack([log_loss(judged, each) for each in maps])
@@ -116,10 +117,12 @@ def cross_predict(
     return _summary(chosen, said.weights, groups, units, n_folds, unit, level), best
 
 
-def group_maps(said: Said, common: Fitted, groups: NDArray[np.intp], n_groups: int, departure: float) -> list[Fitted]:
-    """Return a map for each group, drawn towards that of all."""
+def group_maps(
+    said: Said, common: Fitted, groups: NDArray[np.intp], starts: list[Fitted], departure: float
+) -> list[Fitted]:
+    """Return a map for each group, drawn towards that of all, from starts for each."""
     precision = precision_of(common, departure)
-    return [fit_map(said.among(groups == g), common, common.points, precision) for g in range(n_groups)]
+    return [fit_map(said.among(groups == g), start, common.points, precision) for g, start in enumerate(starts)]
 
 
 def _summary(

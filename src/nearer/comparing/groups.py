@@ -244,7 +244,7 @@ def compare_groups(
     if has_people:
         _refuse_one_each(blocks)
     prediction, departure = cross_predict(said, common, kept.groups, units, unit, level, rng)
-    fitted = group_maps(said, common, kept.groups, len(kept.names), departure)
+    fitted = group_maps(said, common, kept.groups, [common] * len(kept.names), departure)
     test = permutation_test(scored(said, common, blocks), blocks, n_permutations, rng) if has_people else None
     pairs, notes = _pairs(kept, common, blocks, test, n_permutations, level, rng)
     return GroupComparison(
