@@ -8,7 +8,7 @@ import pytest
 
 from nearer import Comparisons
 from nearer.cli.main import main
-from nearer.comparing import compare_groups, moved
+from nearer.comparing import compare_groups, crossing, moved
 from nearer.comparing.crossing import folds_of
 from nearer.comparing.groups import holm
 from nearer.formats import read_answers
@@ -17,9 +17,11 @@ from nearer.lab.benchmarks.groups import TwoGroups
 
 @pytest.fixture(scope="module", autouse=True)
 def few_copies():
-    """Displacements calibrated on one copy of the data."""
+    """Displacements calibrated on one copy of the data, and maps shrunk in one of two ways, by three folds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(moved, "_COPIES", 1)
+        patch.setattr(crossing, "DEPARTURES", (0.2, 0.8))
+        patch.setattr(crossing, "_MOST_FOLDS", 3)
         yield
 
 

@@ -43,7 +43,7 @@ def test_the_corrected_length_of_what_did_not_move_is_small():
 
 def test_a_step_for_each_resample_is_as_good_as_a_fit(monkeypatch):
     one_start(monkeypatch)
-    monkeypatch.setattr(moved, "_COPIES", 2)
+    monkeypatch.setattr(moved, "_COPIES", 1)
     rng = np.random.default_rng(0)
     comparisons, groups, _, _ = TwoGroups(10, sizes=(30, 30), n_answers=100).draw(rng)
     people = np.asarray(comparisons.annotators, dtype=np.intp)
@@ -52,7 +52,7 @@ def test_a_step_for_each_resample_is_as_good_as_a_fit(monkeypatch):
     maps, drawn = resampled_maps(said, common, blocks, rng)
     inside = said.among(groups == 0)
     fitted = []
-    for _ in range(30):
+    for _ in range(20):
         weights = rng.exponential(size=30)
         again = inside.weighted((weights / weights.mean())[people[groups == 0]])
         fitted.append(align(fit_map(again, common, common.points, precision_of(common, 2.0)).points, common.points))
