@@ -9,7 +9,7 @@ HEAVY = ["numba", "matplotlib", "pooch", "torch", "pandas", "polars", "narwhals"
 MODULES = [
     "nearer", "nearer.embedding", "nearer.datasets", "nearer.metrics", "nearer.cli.main", "nearer.plotting",
     "nearer.formats", "nearer.report", "nearer.checking", "nearer.planning", "nearer.storage", "nearer.runs",
-    "nearer.graphs", "nearer.clustering",
+    "nearer.graphs", "nearer.clustering", "nearer.comparing",
 ]  # fmt: skip
 # scikit-learn itself loads pandas where it is installed. Each module is imported in a fork, so by a process that has
 # loaded nothing else of ours.

@@ -5,6 +5,7 @@ for `save_figure`, or `save_paper` where it goes into a paper. Nothing is ever s
 is touched.
 """
 
+from nearer.plotting.arrows import plot_arrows
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
 from nearer.plotting.heatmap import plot_heatmap
 from nearer.plotting.lines import plot_line
@@ -25,6 +26,7 @@ __all__ = [
     "agreement",
     "new_figure",
     "plain",
+    "plot_arrows",
     "plot_dendrogram",
     "plot_errors",
     "plot_heatmap",

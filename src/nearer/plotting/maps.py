@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import FloatArray
-from nearer.plotting.arrows import draw_arrows
+from nearer.plotting.directions import draw_arrows
 from nearer.plotting.framing import SCREEN, framed_axes
 from nearer.plotting.keys import Attribute, Coded, as_colors, as_shapes, draw_keys_beside, matched, words_of
 from nearer.plotting.labels import write_labels

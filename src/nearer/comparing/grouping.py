@@ -1,0 +1,98 @@
+"""Who is in which group: from a column, a dict or an array to a group for each comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.words import counted, listed, name
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.labels import factorize
+from nearer.formats.answers import Answers
+
+_MOST_GROUPS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Comparisons with the group of each, those without one left out.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+    groups : ndarray of int, shape (m,)
+    names : tuple of str
+        Of the groups.
+    notes : tuple of str
+        What was left out.
+    """
+
+    comparisons: Comparisons
+    groups: NDArray[np.intp]
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def grouped(answers: Any, groups: Any) -> Grouped:
+    """Return comparisons with their groups; see `compare_groups` for what is taken."""
+    comparisons = answers.comparisons if isinstance(answers, Answers) else as_comparisons(answers)
+    said = _said(answers, comparisons, groups)
+    known = np.array([text != "" for text in said])
+    notes: tuple[str, ...] = ()
+    if not known.any():
+        raise ValueError("no answer says which group it is of; check the column of groups")
+    if not known.all():
+        notes = (_left_out(comparisons, known),)
+        comparisons, said = comparisons[known], said[known]
+    names, numbers = factorize(said)
+    if len(names) < 2:
+        raise ValueError(f"all answers are of one group, {name(names[0])}; there is nothing to compare")
+    if len(names) > _MOST_GROUPS:
+        raise ValueError(
+            f"there are {len(names)} groups, such as {listed(names.tolist(), 3)}; a column of groups has at most "
+            f"{_MOST_GROUPS} values. Name another column, or put values together first"
+        )
+    return Grouped(comparisons, numbers, tuple(str(each) for each in names), notes)
+
+
+def _said(answers: Any, comparisons: Comparisons, groups: Any) -> NDArray[np.str_]:
+    """Return the group of each comparison as text, "" where there is none."""
+    m = len(comparisons)
+    if isinstance(groups, str):
+        if not isinstance(answers, Answers) or groups not in answers.also:
+            raise ValueError(
+                f"there is no column {name(groups)} with these answers; read it with "
+                f"read_answers(..., also=[{name(groups)}]), or give the group of each comparison"
+            )
+        return np.asarray(answers.also[groups][answers.answer_of])
+    if isinstance(groups, Mapping):
+        if comparisons.annotators is None:
+            raise ValueError("groups are given by person, but the comparisons do not say who answered")
+        by_person = {str(person): group for person, group in groups.items()}
+        return _text([by_person.get(str(person)) for person in comparisons.annotators.tolist()])
+    values = list(groups.tolist() if isinstance(groups, np.ndarray) else groups)
+    if isinstance(answers, Answers) and len(values) == len(answers) != m:
+        return _text(values)[answers.answer_of]
+    if len(values) != m:
+        raise ValueError(f"there are {len(values)} groups for {counted(m, 'comparison')}; give one for each")
+    return _text(values)
+
+
+def _text(values: list[Any]) -> NDArray[np.str_]:
+    missing = [value is None or (isinstance(value, float) and np.isnan(value)) for value in values]
+    return np.array(["" if none else str(value).strip() for value, none in zip(values, missing, strict=True)])
+
+
+def _left_out(comparisons: Comparisons, known: NDArray[np.bool_]) -> str:
+    count = int((~known).sum())
+    verb = "was" if count == 1 else "were"
+    told = f"{counted(count, 'comparison')} {verb} left out, as nothing says which group they are of"
+    if comparisons.annotators is not None:
+        people = np.setdiff1d(comparisons.annotators[~known], comparisons.annotators[known])
+        if len(people):
+            told += f"; with them all of {listed(people.tolist(), 3)}"
+    return told

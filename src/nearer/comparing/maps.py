@@ -1,0 +1,258 @@
+r"""Two maps of the same objects: laid onto each other, and judged by each other's answers.
+
+The second map is moved, turned, mirrored and scaled onto the first (Procrustes). With the covariances C_1 and C_2 of an
+object's place on the two maps, the latter turned and scaled along, and v the vector from one place to the other,
+
+    v^T (C_1 + C_2)^-1 v
+
+follows chi-square with p degrees of freedom where both maps mean one place. It takes the maps as independent: for two
+maps of the same answers it is too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+from scipy.stats import chi2, pearsonr, spearmanr
+
+from nearer.common.arrays import FloatArray
+from nearer.common.parameters import check_level
+from nearer.common.words import counted, figure, interval, listed, name
+from nearer.comparing.groups import holm
+from nearer.data.comparisons import Comparisons
+from nearer.data.units import restricted, units_of
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.held_out import judge, read_judged
+from nearer.evaluation.intervals import Interval, error_interval
+from nearer.evaluation.resampling import squared_distances
+from nearer.formats.answers import matched
+from nearer.geometry import procrustes_error, rotation
+
+_FEWEST = 3  # objects on both maps, of which a shape can be compared
+
+
+class CrossError(NamedTuple):
+    """The error of a map on answers that another map was made of.
+
+    Attributes
+    ----------
+    error, low, high : float
+    n_comparisons : int
+        About objects that are on both maps.
+    """
+
+    error: float
+    low: float
+    high: float
+    n_comparisons: int
+
+
+@dataclass(frozen=True, eq=False)
+class MapComparison:
+    """Two maps, and how alike they are.
+
+    Attributes
+    ----------
+    names : pair of str
+    objects : ndarray of str, shape (n,)
+        On both maps.
+    only_first, only_second : tuple of str
+        Objects on one of them alone.
+    first, second : ndarray, shape (n, p)
+        The maps, the second laid onto the first.
+    procrustes : float
+        The share of the shape that is left unexplained: 0 for maps of one shape.
+    pearson, spearman : float
+        Correlations of the distances between objects.
+    lengths : ndarray, shape (n,)
+        From one place to the other, as shares of the spread of the first map.
+    distances, p_of_objects : ndarray, shape (n,), or None
+        How far apart places are, squared, by both ellipses, and p-values that hold for the family of all objects; None
+        where a map has no ellipses.
+    first_on_second, second_on_first : CrossError or None
+        The error of a map on the other's answers; None where these are not stored.
+    notes : tuple of str
+    """
+
+    names: tuple[str, str]
+    objects: NDArray[np.str_]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    first: FloatArray
+    second: FloatArray
+    procrustes: float
+    pearson: float
+    spearman: float
+    lengths: FloatArray
+    distances: FloatArray | None
+    p_of_objects: FloatArray | None
+    first_on_second: CrossError | None
+    second_on_first: CrossError | None
+    notes: tuple[str, ...] = field(default=())
+
+    def moved(self, alpha: float = 0.05) -> NDArray[np.bool_]:
+        """Return which objects lie elsewhere for sure, (n,); none where ellipses are not known."""
+        return np.zeros(len(self.objects), dtype=bool) if self.p_of_objects is None else self.p_of_objects <= alpha
+
+    def __str__(self) -> str:
+        first, second = (name(each) for each in self.names)
+        lines = [
+            f"{counted(len(self.objects), 'object')} on both maps",
+            f"Procrustes error {figure(self.procrustes)} (0: one shape); distances correlate by {self.pearson:.3f}, "
+            f"their ranks by {self.spearman:.3f}",
+        ]
+        crossed = (second, first, self.first_on_second), (first, second, self.second_on_first)
+        for answers, judge_of, found in crossed:
+            if found is not None:
+                lines.append(
+                    f"the answers of {answers} on the map {judge_of}: error {figure(found.error)} "
+                    f"({interval(found.low, found.high)})"
+                )
+        order = np.argsort(-self.lengths)
+        sure = order[self.moved()[order]]
+        if self.p_of_objects is not None:
+            elsewhere = listed(self.objects[sure].tolist(), 10) if len(sure) else "none"
+            lines.append(f"elsewhere for sure, by the ellipses of both: {elsewhere}")
+        farthest = ", ".join(f"{name(self.objects[k])} {self.lengths[k]:.2f}" for k in order[:3])
+        lines.append(f"farthest apart, in shares of the spread: {farthest}")
+        for which, only in ((first, self.only_first), (second, self.only_second)):
+            if only:
+                lines.append(f"on {which} alone: {listed(only)}")
+        return "\n".join([*lines, *self.notes])
+
+
+class _Map(NamedTuple):
+    """What is known of one map."""
+
+    name: str
+    labels: list[str]
+    points: FloatArray
+    covariances: FloatArray | None
+    model: OrdinalEmbedding
+
+
+def compare_maps(
+    first: Any, second: Any, *, names: tuple[str, str] | None = None, level: float = 0.95
+) -> MapComparison:
+    """Compare two maps of the same objects, or of some of them.
+
+    Parameters
+    ----------
+    first, second : path of a folder that `nearer fit` wrote, or fitted estimator
+        The second is laid onto the first. Objects are matched by their labels as text.
+    names : pair of str, optional
+        What to call them; the names of the folders, or "first" and "second", if left out.
+    level : float, default 0.95
+        Of the intervals.
+
+    Returns
+    -------
+    MapComparison
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import SOE, STE
+    >>> judgments = sample_triplets(make_gaussian(12, 2, random_state=0), 400, random_state=0)
+    >>> found = compare_maps(STE(2).fit(judgments), SOE(2).fit(judgments))
+    >>> found.first.shape, found.procrustes < 0.1, found.spearman > 0.9
+    ((12, 2), True, True)
+    """
+    check_level(level)
+    called = names or ("first", "second")
+    maps = [_read(each, names is not None, title) for each, title in zip((first, second), called, strict=True)]
+    if maps[0].name == maps[1].name:
+        maps = [each._replace(name=title) for each, title in zip(maps, ("first", "second"), strict=True)]
+    one, other = maps
+    shared = [label for label in one.labels if label in set(other.labels)]
+    if len(shared) < _FEWEST:
+        raise ValueError(
+            f"only {counted(len(shared), 'object')} on both maps; two maps are compared by {_FEWEST} or more. "
+            f"Labels are such as {name(one.labels[0])} and {name(other.labels[0])}: do both name things alike?"
+        )
+    rows = [np.array([each.labels.index(label) for label in shared]) for each in maps]
+    points, covariances = _laid_on(maps, rows)
+    spread = float(np.sqrt(np.square(points[0]).sum(axis=1).mean()))
+    apart = points[1] - points[0]
+    distances = None if covariances is None else squared_distances(apart, covariances)
+    p_values = None if distances is None else holm(chi2.sf(distances, apart.shape[1]).tolist())
+    between, opposite = (pdist(each) for each in points)
+    return MapComparison(
+        (one.name, other.name),
+        np.array(shared),
+        tuple(label for label in one.labels if label not in set(shared)),
+        tuple(label for label in other.labels if label not in set(shared)),
+        points[0],
+        points[1],
+        procrustes_error(points[1], points[0]),
+        float(pearsonr(between, opposite).statistic),
+        float(spearmanr(between, opposite).statistic),
+        np.linalg.norm(apart, axis=1) / spread,
+        distances,
+        None if p_values is None else np.array(p_values, dtype=np.float64),
+        _error_on(one, other, level),
+        _error_on(other, one, level),
+        ()
+        if covariances is not None
+        else ("a map has no ellipses, so that nothing says which objects differ for sure",),
+    )
+
+
+def _read(source: Any, called: bool, title: str) -> _Map:
+    if not isinstance(source, str | PathLike):
+        labels = [str(label) for label in source.objects_.tolist()]
+        return _Map(title, labels, np.asarray(source.embedding_), None, source)
+    from nearer.storage import load_model
+    from nearer.study.folder import read_results
+
+    folder = Path(source)
+    results, model = read_results(folder), load_model(folder)
+    covariances = None if results["covariances"] is None else np.array(results["covariances"])
+    return _Map(
+        title if called else folder.resolve().name,
+        [str(label) for label in results["objects"]],
+        np.array(results["embedding"]),
+        covariances,
+        model,
+    )
+
+
+def _laid_on(maps: list[_Map], rows: list[NDArray[np.intp]]) -> tuple[list[FloatArray], FloatArray | None]:
+    """Return the centred places of the shared objects, the second laid onto the first, and the sums of covariances."""
+    p = max(each.points.shape[1] for each in maps)
+    points = [
+        np.pad(each.points[row], ((0, 0), (0, p - each.points.shape[1]))) for each, row in zip(maps, rows, strict=True)
+    ]
+    points = [each - each.mean(axis=0) for each in points]
+    turn, closeness = rotation(points[1], points[0])
+    turn = turn * (float(closeness) / float(np.vdot(points[1], points[1])))
+    points[1] = points[1] @ turn
+    padded = []
+    for each, row in zip(maps, rows, strict=True):
+        if each.covariances is None:
+            return points, None
+        free = p - each.points.shape[1]
+        padded.append(np.pad(each.covariances[row], ((0, 0), (0, free), (0, free))))
+    return points, padded[0] + turn.T @ padded[1] @ turn
+
+
+def _error_on(judge_of: _Map, other: _Map, level: float) -> CrossError | None:
+    """Return the error of one map on the other's answers about objects that it knows."""
+    comparisons = getattr(other.model, "comparisons_", None)
+    if not isinstance(comparisons, Comparisons):
+        return None
+    comparisons = matched(comparisons, judge_of.model.objects_)
+    known = np.isin(comparisons.objects, judge_of.model.objects_)[comparisons.rows].all(axis=1)
+    if not known.any():
+        return None
+    kept, _ = restricted(comparisons[known])
+    judged = read_judged(kept.over(judge_of.model.objects_))
+    wrong = judge(judge_of.model, judged).predictions
+    found: Interval = error_interval(wrong, judged.sample_weight, units_of(judged), level)
+    return CrossError(*found, len(judged))

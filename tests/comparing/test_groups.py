@@ -1,0 +1,208 @@
+"""Groups compared from end to end: what is found, what is left out, what is refused, what is written."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons
+from nearer.cli.main import main
+from nearer.comparing import compare_groups, crossing, moved
+from nearer.comparing.crossing import folds_of
+from nearer.comparing.groups import holm
+from nearer.formats import read_answers
+from nearer.lab.benchmarks.groups import TwoGroups
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_copies():
+    """Displacements calibrated on one copy of the data, and maps shrunk in one of two ways, by three folds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moved, "_COPIES", 1)
+        patch.setattr(crossing, "DEPARTURES", (0.2, 0.8))
+        patch.setattr(crossing, "_MOST_FOLDS", 3)
+        yield
+
+
+STUDY = TwoGroups(9, sizes=(8, 8), n_answers=80, moved_by=0.8)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return STUDY.draw(np.random.default_rng(5))
+
+
+@pytest.fixture(scope="module")
+def found(drawn):
+    with pytest.MonkeyPatch.context() as patch:
+        from helpers.few import one_start
+
+        one_start(patch)
+        comparisons, groups, _, _ = drawn
+        return compare_groups(comparisons, np.array(["a", "b"])[groups], n_components=2, random_state=0)
+
+
+def test_a_difference_is_found_where_it_is(found, drawn):
+    maps, others = drawn[2:]
+    assert found.p < 0.01
+    assert found.n_people == (8, 8)
+    sure = np.flatnonzero(found.pairs[0].moved())
+    assert set(sure) & set(others)
+    apart = found.pairs[0].displacements
+    assert np.argmax(apart.lengths) in others
+    assert apart.lows.shape == apart.highs.shape == (9,)
+    assert (apart.lows <= apart.lengths + 1e-9).all()
+    # The maps of the groups are nearer to their own truth than to the other's.
+    from nearer.metrics import procrustes_error
+
+    for own, other in ((0, 1), (1, 0)):
+        assert procrustes_error(found.maps[own], maps[own]) < procrustes_error(found.maps[own], maps[other])
+
+
+def test_the_own_map_predicts_better(found):
+    errors = found.prediction.errors
+    assert errors.shape == (2, 3)
+    for own, other in ((0, 1), (1, 0)):
+        assert errors[own, own] < errors[own, other]
+        assert found.prediction.lows[own, own] < errors[own, own] < found.prediction.highs[own, own]
+    assert found.prediction.unit == "people"
+
+
+def test_what_was_found_is_told(found):
+    told = str(found)
+    assert "the groups differ: p = 0.0002 (4999 permutations; labels permuted over people)" in told
+    assert "'a' (8 people, 640 comparisons)" in told
+    assert "from 'a' to 'b' moved:" in told
+
+
+def test_names_of_groups_and_order_of_people_change_nothing_but_names(found, drawn, one_start):
+    comparisons = drawn[0]
+    again = compare_groups(
+        comparisons, {person: "first" if person >= 8 else "second" for person in range(16)},
+        n_components=2, random_state=0,
+    )  # fmt: skip
+    assert again.groups == ("first", "second")
+    assert again.test.statistic == pytest.approx(found.test.statistic)
+    np.testing.assert_allclose(again.test.of_objects, found.test.of_objects, rtol=1e-6)
+    vectors, turned = found.pairs[0].displacements.vectors, again.pairs[0].displacements.vectors
+    np.testing.assert_allclose(vectors, -turned, atol=1e-6)
+
+
+def test_who_has_no_group_is_left_out_and_told(drawn, one_start):
+    comparisons, groups, _, _ = drawn
+    named = np.array(["a", "b"])[groups].astype(object)
+    named[np.asarray(comparisons.annotators) == 3] = None
+    kept = compare_groups(comparisons, named, n_components=2, n_permutations=19, random_state=0)
+    assert kept.n_people == (7, 8)
+    assert kept.notes == (
+        "80 comparisons were left out, as nothing says which group they are of; with them all of 3",
+    )  # fmt: skip
+
+
+def test_without_people_there_are_maps_and_no_test(drawn, one_start):
+    comparisons, groups, _, _ = drawn
+    nameless = Comparisons.from_triplets(comparisons.rows, n_objects=9)
+    nothing = compare_groups(nameless, groups, n_components=1, random_state=0)
+    assert nothing.p is None
+    assert nothing.pairs[0].p_of_objects is None
+    assert "no test: nothing says who answered" in str(nothing)
+
+
+def test_three_groups_are_tested_at_once_and_in_pairs(drawn, one_start):
+    comparisons, groups, _, _ = drawn
+    people = np.asarray(comparisons.annotators)
+    three = np.where(people % 2 == 0, groups, 2)  # the third is half of each
+    several = compare_groups(comparisons, three, n_components=2, n_permutations=199, random_state=0)
+    assert [(pair.first, pair.second) for pair in several.pairs] == [("0", "1"), ("0", "2"), ("1", "2")]
+    assert several.pairs[0].p_adjusted >= several.pairs[0].p
+    assert several.maps.shape == (3, 9, 2)
+    assert several.prediction.errors.shape == (3, 4)
+
+
+def test_few_people_are_told_what_p_they_can_reach(one_start):
+    comparisons, groups, _, _ = TwoGroups(6, sizes=(2, 3), n_answers=60).draw(np.random.default_rng(0))
+    few = compare_groups(comparisons, groups, n_components=1, random_state=0)
+    assert few.test.smallest_p == pytest.approx(0.1)
+    assert few.p >= 0.09
+    assert "with so few people no p can be below 0.1" in str(few)
+
+
+@pytest.mark.parametrize(
+    ("groups", "sentence"),
+    [
+        (np.zeros(1280), "one group"),
+        (np.arange(1280), "at most 20 values"),
+        ([1, 2], "2 groups for 1280 comparisons"),
+        ("group", "no column 'group'"),
+        ([""] * 1280, "no answer says"),
+    ],
+)
+def test_what_is_no_group_is_refused(drawn, groups, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        compare_groups(drawn[0], groups)
+
+
+def test_groups_of_one_person_each_are_refused(drawn):
+    pair = np.isin(np.asarray(drawn[0].annotators), [0, 1])
+    people = drawn[0][pair]
+    with pytest.raises(ValueError, match="single person"):
+        compare_groups(people, people.annotators, n_components=1)
+
+
+def test_an_object_that_a_group_never_saw_did_not_move(drawn, one_start):
+    comparisons, groups, _, _ = drawn
+    kept = (groups == 0) | (np.asarray(comparisons.rows) != 4).all(axis=1)
+    known = compare_groups(comparisons[kept], groups[kept], n_components=2, n_permutations=19, random_state=0)
+    assert np.isnan(known.pairs[0].displacements.lengths).tolist() == [k == 4 for k in range(9)]
+    assert not known.pairs[0].moved()[4]
+    assert "nobody in '1' was asked about 4" in known.notes
+
+
+def test_folds_keep_people_whole_and_have_some_of_each_group():
+    units, groups = np.repeat(np.arange(10), 3), np.repeat([0] * 7 + [1] * 3, 3)
+    folds = folds_of(units, groups, np.random.default_rng(0))
+    assert all(len(set(folds[units == unit])) == 1 for unit in range(10))
+    assert all(set(folds[groups == group]) == {0, 1, 2} for group in (0, 1))
+
+
+def test_holm_is_no_less_than_each_and_in_order():
+    assert holm([0.01, 0.2, 0.02]) == pytest.approx([0.03, 0.2, 0.04])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+
+
+@pytest.fixture(scope="module")
+def file(drawn, tmp_path_factory):
+    path = tmp_path_factory.mktemp("groups") / "answers.csv"
+    comparisons, groups, _, _ = drawn
+    with path.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["person", "condition", "anchor", "near", "far"])
+        for row, person, group in zip(comparisons.rows, comparisons.annotators, groups, strict=True):
+            writer.writerow([f"p{person}", ["old", "new/er"][group], *(f"object {k}" for k in row)])
+    return path
+
+
+def test_the_command_writes_tables_maps_and_figures(file, tmp_path, capsys, one_start):
+    out = tmp_path / "out"
+    options = ["--by", "condition", "--dimensions", "2", "--permutations", "199"]
+    assert main(["compare", str(file), *options, "-o", str(out), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    written = json.loads((out / "comparison.json").read_text())
+    assert printed["test"] == written["test"]
+    assert written["test"]["p"] == 1 / 200
+    assert written["groups"] == ["new/er", "old"]
+    names = {"comparison.json", "moved.csv", "map-all.csv", "map-new-er.csv", "map-old.csv", "groups.png", "groups.pdf"}
+    assert {path.name for path in out.iterdir()} == names == set(printed["files"])
+    with (out / "moved.csv").open() as table:
+        rows = list(csv.DictReader(table))
+    assert len(rows) == 9
+    assert {row["object"] for row in rows if row["moved"] == "yes"} == set(written["pairs"][0]["moved"])
+    assert all(float(row["low"]) <= float(row["high"]) for row in rows)
+
+
+def test_python_takes_the_column_of_a_file(file, one_start):
+    answers = read_answers(file, also=["condition"])
+    assert compare_groups(answers, "condition", n_components=1, n_permutations=19).groups == ("new/er", "old")
+    with pytest.raises(ValueError, match="read it with"):
+        compare_groups(answers, "group")
