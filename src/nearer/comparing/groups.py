@@ -260,7 +260,7 @@ def compare_groups(
         has_people and blocks.within,
         pairs,
         prediction,
-        (*kept.notes, *notes),
+        (*kept.notes, *notes, *_small_and_quiet(blocks, fitted)),
     )
 
 
@@ -297,6 +297,16 @@ def _units(comparisons: Comparisons) -> tuple[NDArray[np.intp], str, bool]:
     if comparisons.annotators is None:
         return units_of(comparisons), "trials", False
     return factorize(comparisons.annotators)[1], "people", True
+
+
+def _small_and_quiet(blocks: Blocks, fitted: list[Fitted]) -> list[str]:
+    """Return a warning where a small group is much less noisy than a large one: labels are then not exchangeable."""
+    people = np.bincount(blocks.groups, minlength=blocks.n_groups)
+    lapses = np.array([float(np.mean(each.lapse)) for each in fitted])
+    smaller = 1.5 * people[:, None] < people
+    if not (smaller & (lapses[:, None] + 0.1 < lapses)).any():
+        return []
+    return ["a small group is much less noisy than a large one: p may be too small; compare groups of about one size"]
 
 
 def _refuse_one_each(blocks: Blocks) -> None:
