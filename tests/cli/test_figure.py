@@ -8,10 +8,12 @@ import pytest
 from helpers.report_sample import color_results
 from PIL import Image
 
+from nearer.cli.figure import _arrows
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
 from nearer.storage import save_model
+from nearer.study import read_results
 
 
 def write(folder, n_components=2, **changes):
@@ -91,6 +93,22 @@ def test_attributes_and_pictures_from_files(colors, tmp_path, capsys):
     drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")
     assert drawn.count("<image") == 1
     assert ">black</text>" not in drawn
+
+
+def test_arrows_point_where_attributes_grow(colors, tmp_path, capsys):
+    """An attribute that is the first coordinate has an arrow to the right, and words have none."""
+    results = read_results(colors)
+    rows = [f"{label},{place[0]},x" for label, place in zip(results["objects"], results["embedding"], strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["object,eastward,word", *rows]) + "\n")
+    options = ["--attributes", tmp_path / "a.csv", "--no-labels", "-o", tmp_path / "map.svg"]
+    status, _, err = run(capsys, colors, *options, "--arrows", "eastward")
+    assert status == 0, err
+    assert ">eastward</text>" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    places = {"eastward": [place[0] for place in results["embedding"]]}
+    ((_, direction),) = _arrows(results | {"attributes": places}, ["eastward"])
+    np.testing.assert_allclose(direction, [1, 0], atol=1e-9)
+    status, _, err = run(capsys, colors, *options, "--arrows", "word")
+    assert (status, "there can be no arrow for 'word'" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.comparing import compare_groups, crossing, moved
 from nearer.comparing.crossing import folds_of
-from nearer.comparing.groups import holm
+from nearer.comparing.holm import holm
 from nearer.formats import read_answers
 from nearer.lab.benchmarks.groups import TwoGroups
 

@@ -20,7 +20,8 @@ def outcome(study, seed, n_permutations=199):
     comparisons, groups, _, _ = study.draw(rng)
     blocks = Blocks.of(np.asarray(comparisons.annotators, dtype=np.intp), groups, 2)
     said, common = Said.of(comparisons), common_map(comparisons, 2)
-    return said, common, groups, permutation_test(scored(said, common, blocks), blocks, n_permutations, rng)
+    scores = scored(said, common, blocks)
+    return said, common, groups, permutation_test(scores, blocks, n_permutations, rng), scores, blocks
 
 
 def test_p_is_uniform_where_people_differ_and_groups_do_not(monkeypatch):
@@ -40,9 +41,13 @@ def test_p_is_small_where_objects_moved(monkeypatch):
 
 
 def test_the_statistic_is_what_maps_of_groups_gain(monkeypatch):
-    """T is twice the log-likelihood that maps of the groups gain, less the price of their departures."""
+    """Squares of sums are twice the log-likelihood that maps of the groups gain, less the price of their departures.
+
+    T measures each by what it is expected to be: with the squares s of the blocks of two groups, s1 s2 / (s1 + s2).
+    """
     one_start(monkeypatch)
-    said, common, groups, found = outcome(TwoGroups(8, sizes=(15, 15), n_answers=80, moved_by=0.2), 1, 19)
+    study = TwoGroups(8, sizes=(15, 15), n_answers=80, moved_by=0.2)
+    said, common, groups, found, scores, blocks = outcome(study, 1, 19)
     precision = precision_of(common, _DEPARTURE)
     gained = 0.0
     for group in (0, 1):
@@ -50,7 +55,18 @@ def test_the_statistic_is_what_maps_of_groups_gain(monkeypatch):
         own = fit_map(part, common, common.points, precision)
         gained += part.weights @ (log_loss(part, common) - log_loss(part, own))
         gained -= precision / 2 * np.square(own.points - common.points).sum()
-    assert found.statistic == pytest.approx(2 * gained, rel=0.25)
+    sums = [np.square(scores.whitened[blocks.groups == group].sum(axis=0)).sum() for group in (0, 1)]
+    assert sum(sums) == pytest.approx(2 * gained, rel=0.25)
+    sizes = [np.square(scores.whitened[blocks.groups == group]).sum() for group in (0, 1)]
+    assert found.statistic == pytest.approx(sum(sums) / (sizes[0] * sizes[1] / sum(sizes)))
+
+
+def test_a_small_quiet_group_beside_a_large_noisy_one_is_no_difference(monkeypatch):
+    """Scores of people who hardly lapse are larger than those of others: sums alone reject in half of these studies."""
+    one_start(monkeypatch)
+    study = TwoGroups(8, sizes=(5, 25), n_answers=60, lapses=(0.05, 0.9))
+    p_values = [p_value(study, seed, 99)[0] for seed in range(20)]
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.2
 
 
 def statistic_of_expected_answers(first, second):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from nearer.cli.values import axes_pair, dots, millimetres, pairs, points, word,
 from nearer.common.words import counted, listed, percent
 
 if TYPE_CHECKING:
+    from nearer.common.arrays import FloatArray
     from nearer.plotting.papers import Paper
     from nearer.study.paper_figures import Drawn
 
@@ -67,6 +69,10 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
         metavar="WORD=COLOR,...",
         help="of words, such as brass=#d55e00,strings=black",
     )
+    group.add_argument(
+        "--arrows", type=words, default=(), metavar="ATTRIBUTE,...",
+        help="the directions in which these numbers grow, as long as the map explains them (see `nearer axes`)",
+    )  # fmt: skip
     group.add_argument(
         "--images", type=Path, default=None, metavar="FOLDER", help="pictures named after the objects, in place of dots"
     )
@@ -129,9 +135,27 @@ def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
         labels=() if options.no_labels else options.labels,
         images=options.images,
         ellipses=options.ellipses,
+        arrows=_arrows(results, options.arrows),
     )
     draw = draw_map_for_paper if options.kind == "map" else draw_heatmap_for_paper
     return draw(results, look, paper)
+
+
+def _arrows(results: dict[str, Any], names: Sequence[str]) -> list[tuple[str, FloatArray]]:
+    """Return the directions in which attributes grow on a map, as long as the correlation of both."""
+    import numpy as np
+
+    from nearer.comparing import fit_properties
+    from nearer.study.paper_figures import attribute_of
+
+    points, arrows = np.array(results["embedding"], dtype=np.float64), []
+    for name in names:
+        fits = fit_properties(points, {name: attribute_of(results, name)}, n_permutations=1, random_state=0)
+        if not fits or fits[0].direction is None:
+            why = fits.unfit.get(name, "it has words, which grow in no direction")
+            raise ValueError(f"there can be no arrow for {name!r}: {why}")
+        arrows.append((name, np.sqrt(max(fits[0].r2, 0.0)) * np.array(fits[0].direction)))
+    return arrows
 
 
 def _notes(options: argparse.Namespace, drawn: Drawn) -> list[str]:

@@ -16,6 +16,7 @@ from nearer.common.words import counted, figure, interval, listed, name
 from nearer.comparing.answering import Fitted, Said
 from nearer.comparing.crossing import CrossPrediction, cross_predict, fit_common, group_maps
 from nearer.comparing.grouping import Grouped, grouped
+from nearer.comparing.holm import holm
 from nearer.comparing.moved import Displacements, displacements, inflation, resampled_maps
 from nearer.comparing.permuting import Blocks, Permuted, permutation_test, scored
 from nearer.data.comparisons import Comparisons
@@ -260,7 +261,7 @@ def compare_groups(
         has_people and blocks.within,
         pairs,
         prediction,
-        (*kept.notes, *notes, *_small_and_quiet(blocks, fitted)),
+        (*kept.notes, *notes),
     )
 
 
@@ -299,16 +300,6 @@ def _units(comparisons: Comparisons) -> tuple[NDArray[np.intp], str, bool]:
     return factorize(comparisons.annotators)[1], "people", True
 
 
-def _small_and_quiet(blocks: Blocks, fitted: list[Fitted]) -> list[str]:
-    """Return a warning where a small group is much less noisy than a large one: labels are then not exchangeable."""
-    people = np.bincount(blocks.groups, minlength=blocks.n_groups)
-    lapses = np.array([float(np.mean(each.lapse)) for each in fitted])
-    smaller = 1.5 * people[:, None] < people
-    if not (smaller & (lapses[:, None] + 0.1 < lapses)).any():
-        return []
-    return ["a small group is much less noisy than a large one: p may be too small; compare groups of about one size"]
-
-
 def _refuse_one_each(blocks: Blocks) -> None:
     if len(blocks.groups) == blocks.n_groups:
         raise ValueError(
@@ -341,7 +332,8 @@ def _pairs(
         units = blocks.people[blocks.of_rows[chosen]]
         of_pair = Blocks.of(units, (kept.groups[chosen] == pair[1]).astype(np.intp), 2)
         tests.append(permutation_test(scored(said.among(chosen), common, of_pair), of_pair, n_permutations, rng))
-    adjusted = holm([None if each is None else each.p for each in tests])
+    known_p = [each.p for each in tests if each is not None]
+    adjusted: list[float] | list[None] = holm(known_p) if len(known_p) == len(tests) else [None] * len(tests)
     found = []
     for pair, each, holms in zip(combinations(range(n_groups), 2), tests, adjusted, strict=True):
         known = seen[pair[0]] & seen[pair[1]]
@@ -354,21 +346,3 @@ def _pairs(
         if not known.all()
     ]
     return tuple(found), notes
-
-
-def holm(p_values: list[float | None]) -> list[float | None]:
-    """Return p-values that hold for the family, by Holm's method.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    if any(p is None for p in p_values):
-        return list(p_values)
-    raw = np.array(p_values, dtype=np.float64)
-    order = np.argsort(raw, kind="stable")
-    factors = np.arange(len(raw), 0, -1)
-    adjusted = np.empty(len(raw))
-    adjusted[order] = np.maximum.accumulate(np.minimum(raw[order] * factors, 1.0))
-    return [float(p) for p in adjusted]

@@ -24,7 +24,7 @@ from scipy.stats import chi2, pearsonr, spearmanr
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.words import counted, figure, interval, listed, name
-from nearer.comparing.groups import holm
+from nearer.comparing.holm import holm
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import restricted, units_of
 from nearer.embedding.base import OrdinalEmbedding

@@ -1,22 +1,26 @@
 r"""Does the group matter? A score test over people, whose p-value is that of a permutation.
 
 One map X is fitted to all answers. It does not know who is in which group, and so neither do the scores u_b of the
-blocks b: a person's derivative of the log-likelihood by the map. With U_g the sum over the blocks of group g, f_g the
-group's share of the answers and I the information of all of them, the maps of k groups, each a little off X with
-departures drawn from N(0, tau^2), explain the answers better than X alone by about half of
+blocks b: a person's derivative of the log-likelihood by the map. With U_g the sum over the blocks of group g, the maps
+of the groups, each a little off X with departures drawn from N(0, tau^2), explain the answers better than X alone by
+about half of the sum of U_g^T (f_g I + 1 / tau^2)^-1 U_g, with I the information of all answers and f_g the group's
+share of it: a Laplace approximation of the likelihood ratio. One metric, W = (I / k + 1 / tau^2)^-1 for k groups,
+serves all permutations. Shift and turn change no answer and have no score. Scale and lapse rate are how noisy people
+are, not what they see: each person has a lapse rate of their own, and from U goes what a change of these two would give
+(the efficient score), U - I_n (n^T I n)^-1 n^T U with n the two directions.
 
-    T = sum over g of  U_g^T (f_g I + 1 / tau^2)^-1 U_g,
+People who answer with less noise have larger scores. A small group of such people would have a larger sum than groups
+that are dealt out at random, though all see the same. So each sum is measured by what it is expected to be,
 
-a Laplace approximation of the likelihood ratio. Here (I / k + 1 / tau^2)^-1 / (k f_g) stands in for that inverse, the
-same if groups are of one size: then one matrix serves all permutations. Shift and turn change no answer and have no
-score. Scale and lapse rate are how noisy people are, not what they see: each person has a lapse rate of their own, and
-from U goes what a change of these two would give (the efficient score), U - I_n (n^T I n)^-1 n^T U with n the two
-directions.
+    T = sum over g of  U_g^T W U_g / (s_g (1 - s_g / s)),   s_g = sum over the blocks of g of u_b^T W u_b,
+
+with s the sum over all groups (the variance of a part of a sum that is 0; Chung and Romano 2013).
 
 If groups do not matter, their labels could be on any people. So T is computed for labels dealt out anew, and
 p = (1 + the number of times T is as large) / (1 + the number of permutations) is valid whatever people are like,
-however much they differ and however many answers each gave. Where people are in several groups (conditions), labels
-are dealt out anew among the blocks of each person, who is then their own control.
+however much they differ and however many answers each gave; where groups differ in noise alone it is so in large
+groups. Where people are in several groups (conditions), labels are dealt out anew among the blocks of each person, who
+is then their own control.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ from nearer.comparing.answering import Fitted, Said, fit_map, information, own_l
 from nearer.data.units import numbered
 
 _DEPARTURE = 0.25  # of objects from the map of all, as a share of its spread
+_ALL = 1e-9  # of a whole
 _CHUNK = 500  # permutations at a time
 
 
@@ -114,13 +119,10 @@ class Scored:
         Squares of their sums are T.
     shifts : ndarray, shape (b, n, p)
         What each block adds to the first step from the map of all to that of its group.
-    shares : ndarray, shape (b,)
-        Of the answers.
     """
 
     whitened: FloatArray
     shifts: FloatArray
-    shares: FloatArray
 
 
 def scored(said: Said, fitted: Fitted, blocks: Blocks) -> Scored:
@@ -145,7 +147,7 @@ def scored(said: Said, fitted: Fitted, blocks: Blocks) -> Scored:
     factor = cho_factor(metric, lower=True)
     whitened = np.asarray(np.linalg.solve(np.tril(factor[0]), efficient.T).T)
     shifts = np.asarray(cho_solve(factor, efficient.T).T).reshape(-1, *fitted.points.shape)
-    return Scored(whitened, shifts, weights / weights.sum())
+    return Scored(whitened, shifts)
 
 
 def _centred(values: FloatArray, weights: FloatArray, strata: NDArray[np.intp]) -> FloatArray:
@@ -181,9 +183,9 @@ class Permuted:
 def permutation_test(found: Scored, blocks: Blocks, count: int, rng: np.random.Generator) -> Permuted:
     """Test whether groups matter, for the map as a whole and for each object.
 
-    For an object the statistic is the sum over groups of f_g |shift_g|^2, in units of how much the shifts of blocks
-    vary. The p-value of an object counts how often the largest statistic of all objects is as large (Westfall and
-    Young 1993): the chance that any object is called moved, where none is, stays at the level.
+    For an object the statistic is the same, of the shifts of its blocks in units of how much these vary. The p-value of
+    an object counts how often the largest statistic of all objects is as large (Westfall and Young 1993): the chance
+    that any object is called moved, where none is, stays at the level.
     """
     scales = _standardized(found.shifts)
     whole, objects = _statistics(found, scales, blocks.groups[None], blocks.n_groups)
@@ -214,10 +216,21 @@ def _statistics(
     """Return T, (c,), and the statistics of objects, (c, n), for groups of blocks, (c, b)."""
     b, n, p = standard.shape
     flat = standard.reshape(b, n * p)
+    sizes = np.square(found.whitened).sum(axis=1)
+    sizes_of_objects = np.square(standard).sum(axis=2)
     whole, objects = np.zeros(len(groups)), np.zeros((len(groups), n))
     for group in range(n_groups):
         inside = (groups == group).astype(np.float64)
-        share = np.maximum(inside @ found.shares, 1e-12)
-        whole += np.square(inside @ found.whitened).sum(axis=1) / (n_groups * share)
-        objects += np.square(inside @ flat).reshape(-1, n, p).sum(axis=2) / share[:, None]
+        whole += np.square(inside @ found.whitened).sum(axis=1) / _expected(inside, sizes)
+        of_objects = np.square(inside @ flat).reshape(-1, n, p).sum(axis=2)
+        objects += of_objects / _expected(inside, sizes_of_objects)
     return whole, objects
+
+
+def _expected(inside: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return what the square of a group's sum is expected to be if groups do not matter, for squares of blocks."""
+    total = np.maximum(sizes.sum(axis=0), np.finfo(float).tiny)
+    share = inside @ sizes / total
+    # A group that says nothing, or all there is, cannot be compared with others.
+    expected: FloatArray = np.where(share * (1 - share) > _ALL, total * share * (1 - share), np.inf)
+    return expected

@@ -27,6 +27,7 @@ from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, figure, interval, level_of, listed
+from nearer.comparing.holm import holm
 from nearer.comparing.regressions import Regression, Unfit
 from nearer.geometry.axes import gradient
 
@@ -197,21 +198,6 @@ def fit_properties(
     corrected = holm([fit.p_value for fit in fits])
     done = tuple(PropertyFit(**{**vars(fit), "p_holm": p}) for fit, p in zip(fits, corrected, strict=True))
     return PropertyFits(done, unfit, len(points), n_permutations, level)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values for all tests together (Holm 1979).
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    factors = len(p_values) - np.arange(len(p_values))
-    corrected = np.empty(len(p_values))
-    corrected[order] = np.minimum(np.maximum.accumulate(factors * np.asarray(p_values)[order]), 1.0)
-    return [float(p) for p in corrected]
 
 
 def _fit(name: str, of: Regression, p_value: float, low: float, high: float) -> PropertyFit:

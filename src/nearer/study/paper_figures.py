@@ -37,6 +37,8 @@ class MapLook:
     images : path, optional
         Folder of pictures.
     ellipses : {"filled", "outline", "none", "auto"}
+    arrows : sequence of (str, ndarray of shape (p,))
+        Names of attributes, and the directions in which they grow.
     """
 
     axes: tuple[int, int] = (0, 1)
@@ -46,6 +48,7 @@ class MapLook:
     labels: Sequence[str] | None = None
     images: str | PathLike[str] | None = None
     ellipses: EllipseStyle = "auto"
+    arrows: Sequence[tuple[str, FloatArray]] = ()
 
 
 class Drawn(NamedTuple):
@@ -80,8 +83,8 @@ def draw_map_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) 
     points, objects = np.array(results["embedding"], dtype=np.float64), list(results["objects"])
     names = _names(objects, look.labels)
     coded: dict[str, Any] = {
-        "color_by": _attribute(results, look.color_by),
-        "shape_by": _attribute(results, look.shape_by),
+        "color_by": look.color_by and (look.color_by, attribute_of(results, look.color_by)),
+        "shape_by": look.shape_by and (look.shape_by, attribute_of(results, look.shape_by)),
         "palette": look.palette or None,
         "paper": paper,
     }
@@ -95,6 +98,7 @@ def draw_map_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) 
         )
     ax = plot_map(
         points, names, ellipses=_regions(results, points, look), axes=look.axes, ellipse_style=look.ellipses,
+        arrows=[(name, direction[list(look.axes)]) for name, direction in look.arrows],
         images=None if look.images is None else find_pictures(Path(look.images), objects), **coded,
     )  # fmt: skip
     variances = points.var(axis=0)
@@ -126,14 +130,13 @@ def _missing(names: Sequence[str], written: Sequence[str]) -> list[str]:
     return [name for name in names if name and " ".join(name.split()) not in there]
 
 
-def _attribute(results: Mapping[str, Any], name: str | None) -> tuple[str, list[Any]] | None:
+def attribute_of(results: Mapping[str, Any], name: str) -> list[Any]:
+    """Return an attribute of the objects, one value for each."""
     known = results["attributes"] or {}
-    if name is None:
-        return None
     if name not in known:
         where = f"there are {listed(list(known), 10)}" if known else "give a file of them with --attributes FILE.csv"
         raise ValueError(f"there is no attribute {name!r}; {where}")
-    return name, list(known[name])
+    return list(known[name])
 
 
 def _regions(results: Mapping[str, Any], points: FloatArray, look: MapLook) -> FloatArray | None:

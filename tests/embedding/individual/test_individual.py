@@ -58,6 +58,13 @@ def test_the_axes_of_the_map_are_the_planted_ones(model, differing):
     assert np.sort(correlations.max(axis=0))[0] > 0.97
 
 
+def test_axes_that_people_weigh_cannot_be_turned(model, model_of_alike):
+    quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    with pytest.raises(ValueError, match="cannot be turned"):
+        model.turned(quarter)
+    np.testing.assert_allclose(model_of_alike.turned(quarter).embedding_, model_of_alike.embedding_ @ quarter)
+
+
 def test_three_axes():
     planted = planted_weights(np.random.default_rng(1).normal(scale=0.8, size=(10, 3)), 200, n_objects=12)
     model = IndividualDifferences(3, random_state=0).fit(planted.comparisons)

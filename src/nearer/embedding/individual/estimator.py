@@ -167,6 +167,14 @@ class IndividualDifferences(OrdinalEmbedding):
         same: OrdinalEmbedding = clone(self).set_params(spread=self.spread_)
         return same
 
+    def _turn(self, axes: FloatArray) -> None:
+        if self.axes_identified_:
+            raise ValueError(
+                "people differ in how much the axes of this map count for them, so that it cannot be turned; fit "
+                "another method for a map with free axes"
+            )
+        super()._turn(axes)
+
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
         super().check_consistency()
