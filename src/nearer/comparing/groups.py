@@ -338,7 +338,7 @@ def _pairs(
     for pair, each, holms in zip(combinations(range(n_groups), 2), tests, adjusted, strict=True):
         known = seen[pair[0]] & seen[pair[1]]
         moves = displacements(maps[list(pair)], drawn[:, list(pair)], factor, spread, level, known)
-        p, of_objects = (None, None) if each is None else (each.p, each.p_of_objects)
+        p, of_objects = (None, None) if each is None else (each.p, np.where(known, each.p_of_objects, 1.0))
         found.append(PairOfGroups(kept.names[pair[0]], kept.names[pair[1]], p, holms, of_objects, moves))
     notes = [
         f"nobody in {name(group)} was asked about {listed(kept.comparisons.objects[~known].tolist())}"
