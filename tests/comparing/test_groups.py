@@ -166,6 +166,29 @@ def test_folds_keep_people_whole_and_have_some_of_each_group():
     assert all(set(folds[groups == group]) == {0, 1, 2} for group in (0, 1))
 
 
+def test_maps_are_never_judged_by_the_answers_they_were_fitted_to():
+    units, groups = np.repeat(np.arange(4), 3), np.repeat([0, 0, 0, 1], 3)
+    folds = folds_of(units, groups, np.random.default_rng(0))
+    assert set(folds) == set(folds[groups == 0]) == {0, 1}
+
+
+def test_a_group_of_one_person_has_no_gain_of_its_own(drawn, one_start):
+    comparisons, groups, _, _ = drawn
+    kept = (groups == 0) | (np.asarray(comparisons.annotators) == comparisons.annotators[groups == 1][0])
+    found = compare_groups(comparisons[kept], groups[kept], n_components=2, n_permutations=19, random_state=0)
+    assert found.n_people == (8, 1)
+    assert np.isnan(found.prediction.gains).tolist() == [False, True]
+    assert found.prediction.n_folds == 2
+    assert found.prediction.errors[1, 1] == found.prediction.errors[1, -1]
+    assert "too few people to judge a map of its own" in str(found)
+
+
+def test_numbers_that_are_none_are_no_group(drawn):
+    values = list(np.where(np.arange(len(drawn[0])) % 2, 1.0, np.nan).astype(np.float32))
+    with pytest.raises(ValueError, match=r"all answers are of one group, '1.0'"):
+        compare_groups(drawn[0], values)
+
+
 def test_holm_is_no_less_than_each_and_in_order():
     assert holm([0.01, 0.2, 0.02]) == pytest.approx([0.03, 0.2, 0.04])
     assert holm([0.5, 0.9]) == [1.0, 1.0]

@@ -33,7 +33,8 @@ class CrossPrediction:
     errors, lows, highs : ndarray, shape (k, k + 1)
         A row for the answers of each group; a column for the map of each group, and the last for the map of all.
     gains, gain_lows, gain_highs : ndarray, shape (k,)
-        By how much the error of a group falls when its own map takes the place of that of all, with an interval.
+        By how much the error of a group falls when its own map takes the place of that of all, with an interval; NaN
+        for a group of one person, of whose map no other answers tell.
     n_folds : int
     unit : str
         What folds kept whole.
@@ -62,7 +63,9 @@ def fit_common(said: Said, start: Fitted) -> Fitted:
 
 
 def folds_of(units: NDArray[np.intp], groups: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the fold of each row: units whole, those of a group dealt out in turn; up to five folds.
+    """Return the fold of each row: units whole, those of a group dealt out in turn; two folds, up to five.
+
+    A group of one unit is in one of the folds, which is then predicted without it.
 
     Examples
     --------
@@ -73,7 +76,7 @@ def folds_of(units: NDArray[np.intp], groups: NDArray[np.intp], rng: np.random.G
     """
     kinds = np.unique(groups)
     fewest = min(len(np.unique(units[groups == g])) for g in kinds)
-    n_folds = min(_MOST_FOLDS, fewest)
+    n_folds = min(_MOST_FOLDS, max(fewest, 2))  # with one alone, maps would be judged by nothing but themselves
     fold = np.full(int(units.max()) + 1, -1, dtype=np.intp)
     for g in kinds:
         inside = rng.permutation(np.unique(units[groups == g]))
@@ -141,10 +144,13 @@ def _summary(
         inside = groups == g
         clusters = np.unique(units[inside], return_inverse=True)[1]
         cells.append([error_interval(wrong[inside, k], weights[inside], clusters, level) for k in range(n_groups + 1)])
+        if not clusters.any():
+            gains[g], lows[g], highs[g] = np.nan, np.nan, np.nan
+            continue
         better = wrong[inside, n_groups] - wrong[inside, g]
         gain = float(np.average(better, weights=weights[inside]))
         error = np.sqrt(clustered_variance(better, weights[inside], clusters))
-        reach = float(student.ppf(0.5 + level / 2, max(int(clusters.max()), 1))) * error
+        reach = float(student.ppf(0.5 + level / 2, int(clusters.max()))) * error
         gains[g], lows[g], highs[g] = gain, gain - reach, gain + reach
     table = np.array([[tuple(cell) for cell in row] for row in cells])
     return CrossPrediction(table[..., 0], table[..., 1], table[..., 2], gains, lows, highs, n_folds, unit, level)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nearer.common.words import counted, listed, name
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import factorize
+from nearer.data.labels import factorize, missing
 from nearer.formats.answers import Answers
 
 _MOST_GROUPS = 20
@@ -83,8 +83,9 @@ def _said(answers: Any, comparisons: Comparisons, groups: Any) -> NDArray[np.str
 
 
 def _text(values: list[Any]) -> NDArray[np.str_]:
-    missing = [value is None or (isinstance(value, float) and np.isnan(value)) for value in values]
-    return np.array(["" if none else str(value).strip() for value, none in zip(values, missing, strict=True)])
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = values
+    return np.array(["" if none else str(value).strip() for value, none in zip(values, missing(labels), strict=True)])
 
 
 def _left_out(comparisons: Comparisons, known: NDArray[np.bool_]) -> str:

@@ -142,6 +142,12 @@ class GroupComparison:
             others = ", ".join(
                 f"of {name(other)} {figure(found.errors[g, k])}" for k, other in enumerate(self.groups) if k != g
             )
+            if np.isnan(found.gains[g]):
+                lines.append(
+                    f"  answers of {name(group)}: {others}, of all {figure(found.errors[g, -1])}; "
+                    f"too few {found.unit} to judge a map of its own"
+                )
+                continue
             gain = interval_text(found.gains[g], found.gain_lows[g], found.gain_highs[g])
             lines.append(
                 f"  answers of {name(group)}: own map {figure(found.errors[g, g])} "
