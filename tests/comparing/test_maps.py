@@ -95,3 +95,11 @@ def test_maps_of_other_objects_are_refused(models):
     other = STE(1).fit(Comparisons.from_triplets([("a", "b", "c"), ("c", "b", "a")]))
     with pytest.raises(ValueError, match="only 0 objects on both maps"):
         compare_maps(models[0], other)
+
+
+def test_objects_that_nobody_compared_are_on_no_map(models):
+    weightless = sample_triplets(POINTS, 300, random_state=5)
+    weights = np.where((weightless.rows == 3).any(axis=1), 0.0, 1.0)
+    found = compare_maps(models[0], STE(2).fit(weightless, sample_weight=weights))
+    assert found.objects.tolist() == [str(k) for k in range(10) if k != 3]
+    assert found.only_first == ("3",)

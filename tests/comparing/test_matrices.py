@@ -183,3 +183,32 @@ def test_ties_are_told(rng):
     model = {"groups": (groups[:, None] != groups).astype(float)}
     assert any("tau-a" in note for note in compare_matrices(own, model, **FEW, random_state=0).notes)
     assert compare_matrices(own, model, measure="tau-a", **FEW, random_state=0).notes == ()
+
+
+def test_objects_that_nobody_compared_are_left_out(answers):
+    rows = answers[1]
+    model, n = STE(2, n_objects=18, random_state=0).fit(rows), rows.n_objects
+    lines = np.abs(np.subtract.outer(np.arange(18.0), np.arange(18.0)))
+    found = compare_matrices(model, {"line": lines}, n_resamples=10, n_permutations=19, random_state=0)
+    assert found.n_objects == n < 18
+    assert f"{18 - n} objects that nobody compared left out" in found.notes
+    own = squareform(pdist(model.embedding_[:n]))
+    again = compare_matrices(own, {"line": lines[:n, :n]}, n_resamples=10, n_permutations=19, random_state=0)
+    assert found.models[0].estimate == pytest.approx(again.models[0].estimate)
+
+
+def test_the_mantel_test_is_of_the_pairs_that_all_models_know(rng):
+    own, other, third = (squareform(pdist(rng.normal(size=(8, 2)))) for _ in range(3))
+    third[:2, 2:5] = third[2:5, :2] = np.nan
+    found = compare_matrices(own, {"a": other, "b": third}, n_resamples=10, n_permutations=199, random_state=0)
+    masked = np.where(np.isnan(third), np.nan, other)
+    alone = compare_matrices(own, {"a": masked}, n_resamples=10, n_permutations=199, random_state=0)
+    assert found.models[0].estimate == alone.models[0].estimate
+    assert found.models[0].p_value == alone.models[0].p_value
+
+
+def test_a_model_may_be_named_by_a_number(rng):
+    own = squareform(pdist(rng.normal(size=(6, 2))))
+    found = compare_matrices(own, {3: own > 1}, n_resamples=10, n_permutations=19, random_state=0)
+    assert found.models[0].name == "3"
+    assert "3 predicts many equal distances" in str(found)

@@ -72,6 +72,7 @@ def test_features_only_if_asked_for(read):
         ("x,a,b,d\na,0,1,2\nb,1,0,4\nc,2,4,0\n", "rows and columns name different objects: 'c', 'd'"),
         ("x,a,b,c\na,0,one,2\nb,1,0,4\nc,2,4,0\n", "row 1 of the matrix holds 'one'"),
         ("x,a,b,c\na,0,1,2\nb,1,0\nc,2,4,0\n", "row 2 of the matrix has 2 cells"),
+        ("x,a,b,c\na,0,1\nb,1,0\nc,2,4\n", "row 1 of the matrix has 2 cells where 3 are needed"),
         ("x,a,b,c,c\na,0,1,2,2\nb,1,0,4,4\nc,2,4,0,0\nc,2,4,0,0\n", "names 'c' twice"),
         ("a\nb\n", "has no matrix"),
     ],
@@ -79,6 +80,26 @@ def test_features_only_if_asked_for(read):
 def test_what_stands_for_nothing_is_refused(text, sentence, read):
     with pytest.raises(ValueError, match=sentence):
         read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",1,2,3\n1,0,1,2\n2,1,0,4\n3,2,4,0\n",  # as pandas and R write it
+        "1 2 3\n1 0 1 2\n2 1 0 4\n3 2 4 0\n",
+        "object,1,2,3,\n1,0,1,2,\n2,1,0,4,\n3,2,4,0,\n",
+    ],
+)
+def test_names_may_be_numbers(text, read):
+    found = read(text)
+    assert found.objects == ["1", "2", "3"]
+    np.testing.assert_array_equal(found.matrix, TRUTH)
+
+
+def test_distances_that_look_like_names_are_distances(read):
+    found = read("0,1,2\n0,1,2\n1,0,1\n2,1,0\n")
+    assert found.objects == ["0", "1", "2"]
+    np.testing.assert_array_equal(found.matrix, [[0, 1, 2], [1, 0, 1], [2, 1, 0]])
 
 
 def test_no_object_in_common(read):

@@ -52,9 +52,9 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from nearer.comparing import fit_properties
-    from nearer.data.units import seen_objects, with_positive_weight
     from nearer.storage import load_model
     from nearer.study.attributes import read_attributes
+    from nearer.study.distances import compared_objects
     from nearer.study.placing import results_for
     from nearer.study.turning import turned_results, write_turned
 
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     columns: dict[str, Any] = {}
     if options.attributes is not None:
         columns = dict(read_attributes(options.attributes, results["objects"]))
-    seen = seen_objects(with_positive_weight(model.comparisons_))
+    seen = compared_objects(model)
     lines, figures = [], {}
     if turning:
         axes, note = _rotation(options, results, columns, seen)

@@ -54,9 +54,9 @@ class PairOfGroups:
     displacements: Displacements
 
     def moved(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Return which objects lie elsewhere for sure, (n,)."""
+        """Return which objects lie elsewhere for sure, (n,); none where nobody says who answered."""
         if self.p_of_objects is None:
-            return self.displacements.lows > 0
+            return np.zeros(len(self.displacements.lengths), dtype=bool)
         return self.p_of_objects <= alpha
 
 
@@ -121,7 +121,10 @@ class GroupComparison:
 
     def _test_lines(self) -> list[str]:
         if self.test is None:
-            return ["no test: nothing says who answered, and answers of one person are not independent of each other"]
+            return [
+                "no test, and no object is called moved: nothing says who answered, and answers of one person are not "
+                "independent of each other"
+            ]
         found = "the groups differ" if self.test.p <= 0.05 else "no difference is shown"
         how = "labels permuted within people" if self.within else "labels permuted over people"
         lines = [f"{found}: p = {p_text(self.test.p)} ({self.test.n_permutations} permutations; {how})"]
@@ -158,7 +161,7 @@ class GroupComparison:
 
     def _moved(self) -> list[str]:
         lines = []
-        for pair in self.pairs:
+        for pair in self.pairs if self.test is not None else ():
             sure = np.flatnonzero(pair.moved())
             sure = sure[np.argsort(-pair.displacements.lengths[sure])]
             between = f"from {name(pair.first)} to {name(pair.second)}"

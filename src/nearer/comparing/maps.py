@@ -33,6 +33,7 @@ from nearer.evaluation.intervals import Interval, error_interval
 from nearer.evaluation.resampling import squared_distances
 from nearer.formats.answers import matched
 from nearer.geometry import procrustes_error, rotation
+from nearer.study.distances import compared_objects
 
 _FEWEST = 3  # objects on both maps, of which a shape can be compared
 
@@ -63,7 +64,7 @@ class MapComparison:
     objects : ndarray of str, shape (n,)
         On both maps.
     only_first, only_second : tuple of str
-        Objects on one of them alone.
+        Objects on one of them alone; those that nobody compared are on none.
     first, second : ndarray, shape (n, p)
         The maps, the second laid onto the first.
     procrustes : float
@@ -128,7 +129,7 @@ class MapComparison:
 
 
 class _Map(NamedTuple):
-    """What is known of one map."""
+    """What is known of one map: its objects that somebody compared, and where they lie."""
 
     name: str
     labels: list[str]
@@ -207,19 +208,25 @@ def compare_maps(
 def _read(source: Any, called: bool, title: str) -> _Map:
     if not isinstance(source, str | PathLike):
         labels = [str(label) for label in source.objects_.tolist()]
-        return _Map(title, labels, np.asarray(source.embedding_), None, source)
+        return _among_compared(_Map(title, labels, np.asarray(source.embedding_), None, source))
     from nearer.storage import load_model
     from nearer.study.folder import read_results
 
     folder = Path(source)
     results, model = read_results(folder), load_model(folder)
     covariances = None if results["covariances"] is None else np.array(results["covariances"])
-    return _Map(
-        title if called else folder.resolve().name,
-        [str(label) for label in results["objects"]],
-        np.array(results["embedding"]),
-        covariances,
-        model,
+    called_so = title if called else folder.resolve().name
+    labels = [str(label) for label in results["objects"]]
+    return _among_compared(_Map(called_so, labels, np.array(results["embedding"]), covariances, model))
+
+
+def _among_compared(found: _Map) -> _Map:
+    """Return a map without the objects that nobody compared, whose places mean nothing."""
+    seen = compared_objects(found.model)
+    return found._replace(
+        labels=[label for label, known in zip(found.labels, seen, strict=True) if known],
+        points=found.points[seen],
+        covariances=None if found.covariances is None else found.covariances[seen],
     )
 
 

@@ -42,7 +42,7 @@ from nearer.comparing.measures import FUNCTIONS, MEASURES, Measure, measure_of, 
 from nearer.data.dissimilarities import read_dissimilarities
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.bootstrap import bootstrap
-from nearer.study.distances import distance_matrix
+from nearer.study.distances import compared_objects, distance_matrix
 
 _Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 _FEW_OBJECTS = 10  # of which an interval says little
@@ -108,10 +108,11 @@ def compare_matrices(
     measure_of(measure)
     if not models:
         raise ValueError("there is no model to compare with; give at least one matrix")
-    own = distance_matrix(distances).matrix if isinstance(distances, OrdinalEmbedding) else distances
+    models = {str(key): matrix for key, matrix in models.items()}
+    own, n_unseen = _of_map(distances) if isinstance(distances, OrdinalEmbedding) else (distances, 0)
     matrices = [read_dissimilarities(own)] + [_read(key, matrix) for key, matrix in models.items()]
     known, rows, columns = _shared(matrices, list(models))
-    matrices = [matrix[np.ix_(known, known)] for matrix in matrices]
+    matrices = [matrices[0][np.ix_(known, known)], *_among(matrices[1:], known, (rows, columns))]
     values = [matrix[rows, columns] for matrix in matrices]
     rng = stream(random_state, "split")
     tests = [
@@ -131,7 +132,7 @@ def compare_matrices(
         fits.append(ModelFit(key, float(estimates[k]), low, high, reach[0], reach[1], tests[k].p_value, every, ties))
     ceiling = None if noise is None else noise.over(known).ceiling(matrices[0], (rows, columns), measure)
     differences = _differences(list(models), estimates, drawn, maps, level)
-    notes = _notes(fits, measure, len(known))
+    notes = _notes(fits, measure, len(known), n_unseen)
     return MatrixComparison(tuple(fits), differences, ceiling, measure, len(known), len(rows), level, notes)
 
 
@@ -165,6 +166,22 @@ def people_matrices(model: OrdinalEmbedding, n_resamples: int = 50, *, random_st
         method, comparisons, n_resamples=n_resamples, by="annotators", n_simulations=0, random_state=random_state
     )
     return np.array([cdist(points, points) for points in found.maps])
+
+
+def _of_map(model: OrdinalEmbedding) -> tuple[FloatArray, int]:
+    """Return the distances of a map, NaN to objects that nobody compared, and how many these are."""
+    matrix, unseen = distance_matrix(model).matrix.copy(), ~compared_objects(model)
+    matrix[unseen] = matrix[:, unseen] = np.nan
+    np.fill_diagonal(matrix, 0.0)
+    return matrix, int(unseen.sum())
+
+
+def _among(models: list[FloatArray], known: NDArray[np.intp], pairs: _Pairs) -> list[FloatArray]:
+    """Return the distances of models for the pairs that all know, NaN for others: tests are of the same pairs."""
+    common = np.zeros((len(known), len(known)), dtype=bool)
+    common[pairs] = common[pairs[::-1]] = True
+    np.fill_diagonal(common, True)
+    return [np.where(common, model[np.ix_(known, known)], np.nan) for model in models]
 
 
 def _read(key: str, matrix: ArrayLike) -> FloatArray:
@@ -253,14 +270,17 @@ def _differences(
     return tuple(ModelDifference(**one, p_holm=p) for one, p in zip(found, corrected, strict=True))
 
 
-def _notes(fits: list[ModelFit], measure: Measure, n_objects: int) -> tuple[str, ...]:
+def _notes(fits: list[ModelFit], measure: Measure, n_objects: int, n_unseen: int) -> tuple[str, ...]:
     notes = []
+    if n_unseen:
+        notes.append(f"{counted(n_unseen, 'object')} that nobody compared left out")
     if n_objects < _FEW_OBJECTS:
         notes.append(f"intervals over {n_objects} objects say little")
     ties = [fit.name for fit in fits if fit.ties > _TIES]
     if ties and measure != "tau-a":
+        verb = "predicts" if len(ties) == 1 else "predict"
         notes.append(
-            f"{', '.join(ties)} predicts many equal distances; tau-a sets such a model fairly beside one that orders "
+            f"{', '.join(ties)} {verb} many equal distances; tau-a sets such a model fairly beside one that orders "
             "everything"
         )
     return tuple(notes)

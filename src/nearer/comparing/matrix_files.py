@@ -151,7 +151,10 @@ def _cells(text: str) -> list[list[str]]:
         rows = [
             [cell.replace(",", ".") if _is_number(cell.replace(",", ".")) else cell for cell in row] for row in rows
         ]
-    return [row for row in rows if any(row)]
+    rows = [row for row in rows if any(row)]
+    while rows and all(len(row) > 1 and not row[-1] for row in rows):  # lines that end in a separator
+        rows = [row[:-1] for row in rows]
+    return rows
 
 
 def _is_number(cell: str) -> bool:
@@ -161,12 +164,14 @@ def _is_number(cell: str) -> bool:
         return cell.lower() in _UNKNOWN
 
 
-def _numbers(rows: list[list[str]], path: Path, what: str) -> FloatArray:
-    """Return the numbers of a table, NaN where a cell is not known."""
-    width = len(rows[0])
+def _numbers(rows: list[list[str]], path: Path, what: str, width: int) -> FloatArray:
+    """Return the numbers of a table of so many columns, NaN where a cell is not known."""
     for number, row in enumerate(rows, start=1):
         if len(row) != width:
-            raise ValueError(f"{path}: row {number} of the {what} has {len(row)} cells where the first has {width}")
+            raise ValueError(
+                f"{path}: row {number} of the {what} has {counted(len(row), 'cell')} where {width} are needed; leave "
+                "cells empty that are not known"
+            )
         bad = next((cell for cell in row if not _is_number(cell)), None)
         if bad is not None:
             raise ValueError(f"{path}: row {number} of the {what} holds {name(bad)}, where a number is needed")
@@ -175,20 +180,22 @@ def _numbers(rows: list[list[str]], path: Path, what: str) -> FloatArray:
 
 def _square(rows: list[list[str]], path: Path) -> _Found | None:
     header, below = rows[0], rows[1:]
-    if all(map(_is_number, header[1:])) and len(rows) == len(header) > 2 and _is_number(header[0]):
+    if all(map(_is_number, header)) and len(rows) == len(header) > 2 and header[0]:  # an empty corner has names around
         raise ValueError(
             f"{path} has no names of objects; put them into the first row and the first column, as distances.csv has "
             "them"
         )
     labels = [row[0] for row in below]
     for names in (header[1:], header):
-        if len(names) == len(labels) and set(names) == set(labels):
-            matrix = _numbers([row[1:] for row in below], path, "matrix")
+        # Without a corner, the first column may be distances that look like names: numbers.
+        named = names is not header or any(len(row) == len(names) + 1 for row in below)
+        if named and len(names) == len(labels) and set(names) == set(labels):
+            matrix = _numbers([row[1:] for row in below], path, "matrix", len(names))
             order = [names.index(label) for label in labels]
             return [original(label) for label in labels], matrix[:, order], []
     if len(header) == len(below) and all(all(map(_is_number, row)) and len(row) == len(header) for row in below):
         notes = ["rows have no names and were taken to be in the order of the columns"]
-        return [original(label) for label in header], _numbers(below, path, "matrix"), notes
+        return [original(label) for label in header], _numbers(below, path, "matrix", len(header)), notes
     common = set(header[1:]) & set(labels)
     if len(common) > 1 and 2 * len(common) > len(labels):
         odd = sorted(set(header[1:]) ^ set(labels))
@@ -203,7 +210,7 @@ def _list_of_pairs(rows: list[list[str]], path: Path) -> _Found | None:
     first, second = {row[0] for row in pairs}, {row[1] for row in pairs}
     if not first & second or not all(_is_number(row[2]) for row in pairs):
         return None
-    values = _numbers([[row[2]] for row in pairs], path, "list of pairs").ravel()
+    values = _numbers([[row[2]] for row in pairs], path, "list of pairs", 1).ravel()
     objects = list(dict.fromkeys(label for row in pairs for label in row[:2]))
     at = {label: number for number, label in enumerate(objects)}
     sums, counts = np.zeros((len(objects), len(objects))), np.zeros((len(objects), len(objects)))
@@ -225,7 +232,7 @@ def _of_features(rows: list[list[str]], path: Path, wanted: bool) -> _Found:
             "takes their Euclidean distances"
         )
     labels = [row[0] for row in rows[1:]]
-    table = _numbers([row[1:] for row in rows[1:]], path, "table of features")
+    table = _numbers([row[1:] for row in rows[1:]], path, "table of features", len(rows[0]) - 1)
     unknown: NDArray[np.bool_] = np.any(np.isnan(table), axis=1)
     notes = [f"Euclidean distances of {counted(table.shape[1], 'feature')}"]
     if unknown.any():

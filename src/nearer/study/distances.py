@@ -22,10 +22,13 @@ import io
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from nearer.common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels
+from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.bootstrap import Bootstrap
 from nearer.formats.text import inert
@@ -90,6 +93,21 @@ def distance_matrix(model: OrdinalEmbedding, places: Bootstrap | None = None) ->
     if places is None or len(places.maps) < 2 or len(places.embedding) != len(own):
         return Distances(own, None, model.objects_)
     return Distances(own, np.sqrt(places.inflation) * _moments(places.maps)[1], model.objects_)
+
+
+def compared_objects(model: OrdinalEmbedding) -> NDArray[np.bool_]:
+    """Return which objects of a map somebody compared, (n,): where the others lie means nothing.
+
+    Examples
+    --------
+    >>> from nearer.embedding import STE
+    >>> compared_objects(STE(1, n_objects=4, random_state=0).fit([(0, 1, 2), (2, 1, 0)])).tolist()
+    [True, True, True, False]
+    """
+    comparisons = model.comparisons_
+    if not isinstance(comparisons, Comparisons):
+        return np.ones(len(model.objects_), dtype=bool)
+    return seen_objects(with_positive_weight(comparisons))
 
 
 def _moments(maps: FloatArray) -> tuple[FloatArray, FloatArray]:
