@@ -18,6 +18,6 @@ def run(options: argparse.Namespace) -> int:
 
     found = compare_maps(*options.file, level=options.level)
     files = [] if options.out is None else write_maps(found, options.out)
-    text = str(found) + (f"\n{options.out} has {', '.join(files)}" if files else "")
+    text = str(found) + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
     say(options, text, {"folder": str(options.out) if files else None, "files": files, **figures_of_maps(found)})
     return 0

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MEASURES = ("spearman", "kendall", "tau-a", "pearson")
 #: Of the Mantel test. Kendall's tau takes fifty times as long.
 _PERMUTATIONS = {"spearman": 9999, "pearson": 9999, "kendall": 1999, "tau-a": 1999}
+_PEOPLE_MAPS = 50
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +32,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--features", action="store_true", help="tables of features are compared by their Euclidean distances"
     )
+    group.add_argument("--measure", choices=_MEASURES, default=None, help="for intervals, tests and ceiling (spearman)")
     group.add_argument(
-        "--measure", choices=_MEASURES, default="spearman", help="for intervals, tests and ceiling (spearman)"
-    )
-    group.add_argument(
-        "--people-maps", type=resamples, default=50, metavar="N", help="maps of resampled people, 0 for none (50)"
+        "--people-maps", type=resamples, default=None, metavar="N", help="maps of resampled people, 0 for none (50)"
     )
 
 
@@ -49,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if len(options.file) != 1:
         raise ValueError("--with compares one map with matrices; name one folder that `nearer fit` wrote")
     (folder,) = options.file
+    measure = options.measure or "spearman"
     model = load_model(folder)
     objects = results_for(model, folder)["objects"]
     read = _named([read_matrix(path, features=options.features).over(objects) for path in options.model])
@@ -59,10 +59,11 @@ def run(options: argparse.Namespace) -> int:
     found = compare_matrices(
         model,
         {each.name: each.matrix for each in read},
-        measure=options.measure,
+        measure=measure,
         noise=noise,
         people=people,
-        n_permutations=_PERMUTATIONS[options.measure],
+        n_permutations=options.permutations or _PERMUTATIONS[measure],
+        level=options.level,
         random_state=options.seed,
     )
     figures, files = _figures(found, read, noise, notes), []
@@ -82,6 +83,7 @@ def _resampled(
     from nearer.comparing.matrix_ceiling import FEWEST_PEOPLE, people_of
 
     noise, people, notes = None, None, []
+    wanted = _PEOPLE_MAPS if options.people_maps is None else options.people_maps
     try:
         tell("noise ceiling")
         noise = matrix_noise(model, random_state=options.seed)
@@ -90,14 +92,14 @@ def _resampled(
     except KeyboardInterrupt:
         return None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
     enough = people_of(model.comparisons_) >= FEWEST_PEOPLE
-    if not enough and options.people_maps:
+    if not enough and wanted:
         notes.append(
             f"no interval over people: it takes answers of at least {FEWEST_PEOPLE} people that are told apart"
         )
-    if enough and options.people_maps:
+    if enough and wanted:
         try:
             tell("maps of resampled people")
-            people = people_matrices(model, max(options.people_maps, 10), random_state=options.seed)
+            people = people_matrices(model, max(wanted, 10), random_state=options.seed)
         except KeyboardInterrupt:
             notes.append("no interval over people: the run was stopped before its end")
     return noise, people, notes

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.interrupts import INTERRUPTED
 from nearer.cli.parsing import read_file, say, tell
-from nearer.cli.values import dimensions, natural, words
+from nearer.cli.values import words
 
 if TYPE_CHECKING:
     from nearer.comparing import MethodComparison
     from nearer.data.comparisons import Comparisons
-
-_MOST_FOLDS = 100
-
-
-def _folds(text: str) -> int:
-    """Return a number of folds."""
-    return natural(text, 2, _MOST_FOLDS)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +22,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--methods", type=words, default=None, metavar="A,B,...",
         help="such as DMOE,STE,posterior; the others are set against the first",
     )  # fmt: skip
-    with suppress(argparse.ArgumentError):  # another way may have it already
-        group.add_argument("--dimensions", type=dimensions, default=None, metavar="P", help="of the maps (chosen)")
-    group.add_argument("--folds", type=_folds, default=5, metavar="K", help="parts that are held out in turn (5)")
     group.add_argument(
-        "--hold-out", choices=("trials", "annotators"), default="trials",
+        "--hold-out", choices=("trials", "annotators"), default=None,
         help="what is held out whole: speak of further answers, or of further people (trials)",
     )  # fmt: skip
 
@@ -56,8 +45,9 @@ def run(options: argparse.Namespace) -> int:
         answers.comparisons,
         {name: each.estimator(given or 2) for name, each in settings.items()},
         n_splits=options.folds,
-        by=options.hold_out,
+        by=options.hold_out or "trials",
         dimension=None if given else lambda train: _dimension(train, options.seed),
+        level=options.level,
         random_state=options.seed,
     )
     figures, files = _figures(found), []

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from nearer.cli.values import natural
-
-_MOST_AXES = 20
-
-
-def _axes(text: str) -> int:
-    """Return a number of axes that can be weighed against each other."""
-    return natural(text, 2, _MOST_AXES)
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of this way."""
@@ -21,7 +12,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--people", action="store_true", default=None,
         help="one map with weights of its axes for each person, and whether that predicts better",
     )  # fmt: skip
-    group.add_argument("--axes", type=_axes, default=2, metavar="P", help="of the map that people weigh (2)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,8 +23,14 @@ def run(options: argparse.Namespace) -> int:
     options.file = options.file[0] if len(options.file) == 1 else options.file
     answers = read_file(options)
     tell("fitting a map with weights for each person, and judging it by held-out answers")
-    found = compare_people(answers.comparisons, options.axes, random_state=options.seed)
+    found = compare_people(
+        answers.comparisons,
+        options.dimensions or 2,
+        n_splits=options.folds,
+        level=options.level,
+        random_state=options.seed,
+    )
     files = [] if options.out is None else write_people(found, options.out)
-    text = str(found) + (f"\n{options.out} has {', '.join(files)}" if files else "")
+    text = str(found) + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
     say(options, text, {"folder": str(options.out) if files else None, "files": files, **people_figures(found)})
     return 0
