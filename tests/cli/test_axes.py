@@ -47,7 +47,11 @@ def test_the_table_and_the_figure(study, tmp_path, capsys):
     assert lines[1].startswith("size")
     assert "objects without a value are left out: 'size'" in out
     assert "file is not fitted" in out
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"properties.csv", "properties.png"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "properties.csv",
+        "properties.png",
+        "properties.pdf",
+    }
     with (tmp_path / "out" / "properties.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert (rows[0]["n_objects"], rows[1]["kind"]) == ("11", "words")

@@ -70,7 +70,7 @@ def test_unsure_gains_are_said_to_be_unsure(found):
 def test_the_files_hold_the_weights(found, tmp_path):
     pytest.importorskip("matplotlib")
     names = write_people(found, tmp_path)
-    assert names == ["weights.csv", "embedding.csv", "individual.json", "people.png"]
+    assert names == ["weights.csv", "embedding.csv", "comparison.json", "people.png", "people.pdf"]
     assert all((tmp_path / name).stat().st_size for name in names)
     rows = list(csv.DictReader((tmp_path / "weights.csv").open(newline="")))
     assert len(rows) == 24
@@ -79,7 +79,7 @@ def test_the_files_hold_the_weights(found, tmp_path):
         weight = found.model.weights_[number, int(row["axis"]) - 1]
         assert float(row["weight"]) == weight
         assert float(row["low"]) < weight < float(row["high"])
-    figures = json.loads((tmp_path / "individual.json").read_text())
+    figures = json.loads((tmp_path / "comparison.json").read_text())
     assert figures["differ"] is True
     assert figures["n_kinds"] == 2
     assert len(figures["people"]) == 12

@@ -144,3 +144,12 @@ def test_tables_and_json_have_all_figures():
     assert json.loads(json.dumps(fits.as_dict()))["fits"][1]["categories"]["low"]["n_objects"] == WORDS.count("low")
     assert [fit.p_holm for fit in fits] == [min(1.0, 2 * min(fit.p_value for fit in fits))] * 2
     assert str(fits).splitlines()[2].startswith("height     3 categories  24")
+
+
+def test_a_name_that_is_not_there_says_which_are():
+    places = np.random.default_rng(0).normal(size=(8, 2))
+    fits = fit_properties(places, {"size": np.arange(8), "same": [1] * 8}, n_permutations=9, n_resamples=9)
+    with pytest.raises(KeyError, match="no attribute 'weight'; there are 'size'"):
+        fits["weight"]
+    with pytest.raises(KeyError, match="all the same"):
+        fits["same"]

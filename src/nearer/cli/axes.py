@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ABOUT = """\
 Say what the directions of a map mean. Attributes of the objects are fitted to their places: how much of an attribute
 the map explains, in which direction it grows, and how often chance explains as much. OUT gets the table as
-properties.csv and arrows on the map as properties.png.
+properties.csv and arrows on the map as properties.png and .pdf.
 
 Comparisons leave open how a map is turned. With --rotate-to, --varimax or --align-to, OUT gets a copy of the map that
 is turned, for `nearer report` and the other commands. No distance changes."""
@@ -120,35 +120,21 @@ def _rotation(
 
 def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[str]:
     """Write the table, and the figure where there is one, and return the names of the files."""
-    import csv
-    import io
     import warnings
 
     import numpy as np
 
-    from nearer.formats.text import inert
+    from nearer.comparing.results_files import save_figures, table_of, write_texts
     from nearer.geometry import ellipses_of
-    from nearer.study.folder import write_text
+    from nearer.plotting import plot_properties
 
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = fits.as_table()
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(row | {"name": inert(row["name"])} for row in rows)
-    write_text(folder / "properties.csv", text.getvalue())
+    files = write_texts(folder, {"properties.csv": table_of(fits.as_table())})
     points, ellipses = np.array(results["embedding"]), None
     if points.shape[1] < 2:
-        return ["properties.csv"]
+        return files
     if results["covariances"] is not None:
         ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
-    from nearer.plotting import plot_properties, save_figure
-
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
-            save_figure(plot_properties(points, fits, results["objects"], ellipses=ellipses), folder / "properties.png")
-    except ImportError as error:  # matplotlib is not there
-        warnings.warn(str(error), UserWarning, stacklevel=2)
-        return ["properties.csv"]
-    return ["properties.csv", "properties.png"]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
+        pictures = {"properties": lambda: plot_properties(points, fits, results["objects"], ellipses=ellipses)}
+        return [*files, *save_figures(folder, pictures)]

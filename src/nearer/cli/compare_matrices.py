@@ -13,6 +13,7 @@ from nearer.cli.values import resamples
 if TYPE_CHECKING:
     from nearer.common.arrays import FloatArray
     from nearer.comparing import MatrixComparison, MatrixNoise, NamedMatrix
+    from nearer.comparing.measures import Measure
     from nearer.embedding.base import OrdinalEmbedding
 
 _MEASURES = ("spearman", "kendall", "tau-a", "pearson")
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if len(options.file) != 1:
         raise ValueError("--with compares one map with matrices; name one folder that `nearer fit` wrote")
     (folder,) = options.file
-    measure = options.measure or "spearman"
+    measure: Measure = options.measure or "spearman"
     model = load_model(folder)
     objects = results_for(model, folder)["objects"]
     read = _named([read_matrix(path, features=options.features).over(objects) for path in options.model])

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-import warnings
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray
-from nearer.common.json_files import plain_values
 from nearer.comparing.groups import GroupComparison, PairOfGroups
+from nearer.comparing.results_files import FIGURES, json_text, save_figures, table, write_texts
 from nearer.data.labels import Labels
-from nearer.formats.text import inert
-from nearer.study.folder import write_text
 
 _LONGEST = 40
 
@@ -73,41 +68,24 @@ def _pair(found: GroupComparison, pair: PairOfGroups) -> dict[str, Any]:
 
 def write_comparison(found: GroupComparison, folder: Path) -> list[str]:
     """Write everything into a folder and return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {"comparison.json": json.dumps(plain_values(figures_of(found)), indent=1, allow_nan=False) + "\n"}
-    files["moved.csv"] = _moved_csv(found)
-    for stem, points in zip(_stems(["all", *found.groups]), [found.common, *found.maps], strict=True):
+    files = {FIGURES: json_text(figures_of(found)), "moved.csv": _moved_csv(found)}
+    stems = _stems(["all", *found.groups])
+    for stem, points in zip(stems, [found.common, *found.maps], strict=True):
         files[f"map-{stem}.csv"] = points_csv(found.objects, points)
-    for name, text in files.items():
-        write_text(folder / name, text)
-    return [*files, *_draw(found, folder)]
+    of_group = dict(zip(found.groups, stems[1:], strict=True))
+    pictures = {
+        "groups" if len(found.pairs) == 1 else f"groups-{of_group[pair.first]}-{of_group[pair.second]}": partial(
+            draw_pair, found, pair
+        )
+        for pair in found.pairs
+    }
+    return [*write_texts(folder, files), *save_figures(folder, pictures)]
 
 
 def points_csv(objects: Labels, points: FloatArray) -> str:
     """Return a map as CSV."""
     header = ["object", *(f"x{k + 1}" for k in range(points.shape[1]))]
     return table([header, *([str(label), *row] for label, row in zip(objects.tolist(), points.tolist(), strict=True))])
-
-
-def table(rows: Iterable[list[Any]]) -> str:
-    r"""Return rows as CSV; what is no number is left empty, and text that a spreadsheet would run is made inert.
-
-    Examples
-    --------
-    >>> table([["object", "p"], ["=1", float("nan")]])
-    "object,p\r\n'=1,\r\n"
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    for row in rows:
-        writer.writerow([_cell(cell) for cell in row])
-    return text.getvalue()
-
-
-def _cell(cell: Any) -> str:
-    if isinstance(cell, str):
-        return inert(cell)
-    return "" if cell is None or not np.isfinite(cell) else repr(cell)
 
 
 def _moved_csv(found: GroupComparison) -> str:
@@ -135,27 +113,6 @@ def _stems(names: Iterable[str]) -> list[str]:
             free, number = f"{stem}-{number}", number + 1
         stems.append(free)
     return stems
-
-
-def _draw(found: GroupComparison, folder: Path) -> list[str]:
-    """Draw a figure for each pair of groups; none, and a warning, without matplotlib."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ModuleNotFoundError:
-        what = 'no figures were drawn: they need matplotlib; install it with: pip install "nearer[plot]"'
-        warnings.warn(what, UserWarning, stacklevel=2)
-        return []
-    from nearer.plotting import save_figure
-
-    stems = dict(zip(found.groups, _stems(["all", *found.groups])[1:], strict=True))
-    files = []
-    for pair in found.pairs:
-        stem = "groups" if len(found.pairs) == 1 else f"groups-{stems[pair.first]}-{stems[pair.second]}"
-        ax = draw_pair(found, pair)
-        for ending in ("png", "pdf"):
-            save_figure(ax, folder / f"{stem}.{ending}")
-            files.append(f"{stem}.{ending}")
-    return files
 
 
 def draw_pair(found: GroupComparison, pair: PairOfGroups) -> Any:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from pathlib import Path
 from typing import Any
 
-from nearer.common.json_files import plain_values
-from nearer.comparing.group_files import table
 from nearer.comparing.maps import MapComparison
-from nearer.study.folder import write_text
+from nearer.comparing.results_files import FIGURES, json_text, save_figures, table, write_texts
 
 
 def figures_of_maps(found: MapComparison) -> dict[str, Any]:
@@ -34,27 +30,17 @@ def figures_of_maps(found: MapComparison) -> dict[str, Any]:
 
 def write_maps(found: MapComparison, folder: Path) -> list[str]:
     """Write everything into a folder and return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {
-        "comparison.json": json.dumps(plain_values(figures_of_maps(found)), indent=1, allow_nan=False) + "\n",
-        "moved.csv": _moved_csv(found),
-    }
-    for name, text in files.items():
-        write_text(folder / name, text)
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ModuleNotFoundError:
-        what = 'no figure was drawn: it needs matplotlib; install it with: pip install "nearer[plot]"'
-        warnings.warn(what, UserWarning, stacklevel=2)
-        return list(files)
-    from nearer.plotting import plot_arrows, save_figure
+    files = {FIGURES: json_text(figures_of_maps(found)), "moved.csv": _moved_csv(found)}
+    return [*write_texts(folder, files), *save_figures(folder, {"maps": lambda: draw_maps(found)})]
+
+
+def draw_maps(found: MapComparison) -> Any:
+    """Draw both maps, with arrows from one to the other, and return the Axes."""
+    from nearer.plotting import plot_arrows
 
     sure = None if found.p_of_objects is None else found.moved()
     words = "from one to the other" if sure is None else "elsewhere for sure"
-    ax = plot_arrows(found.first, found.second, found.objects, sure, names=found.names, sure=words)
-    for name in ("maps.png", "maps.pdf"):
-        save_figure(ax, folder / name)
-    return [*files, "maps.png", "maps.pdf"]
+    return plot_arrows(found.first, found.second, found.objects, sure, names=found.names, sure=words)
 
 
 def _moved_csv(found: MapComparison) -> str:

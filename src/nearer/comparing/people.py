@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
-from nearer.common.randomness import RandomState
+from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted, figure, level_of
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
@@ -170,11 +170,13 @@ def compare_people(
     """
     check_level(level)
     judged = read_judged(comparisons)
-    seed = random_state if isinstance(random_state, int | np.integer) else 0
-    weighted = IndividualDifferences(n_components, random_state=int(seed))
+    # All fits begin alike, so that they differ in weights and answers alone.
+    is_seed = isinstance(random_state, int | np.integer)
+    seed = random_state if is_seed else int(stream(random_state, "start").integers(2**31))
+    weighted = IndividualDifferences(n_components, random_state=seed)
     model = weighted.fit(judged)
     assert judged.annotators is not None, "the fit would have refused them"
-    common = IndividualDifferences(n_components, spread=0.0, random_state=int(seed))
+    common = IndividualDifferences(n_components, spread=0.0, random_state=seed)
     folds = list(WholeKFold(n_splits, random_state=random_state).split(judged))
     calls = (delayed(_losses)((common, weighted), judged[train], judged[test]) for train, test in folds)
     found = tqdm(

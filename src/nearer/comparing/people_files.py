@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from pathlib import Path
 from typing import Any
 
-from nearer.common.json_files import plain_values
 from nearer.comparing.people import PeopleComparison
-from nearer.formats.text import inert
-from nearer.study.folder import map_csv, write_text
+from nearer.comparing.results_files import FIGURES, json_text, save_figures, table, write_texts
+from nearer.study.folder import map_csv
 
-WEIGHTS, MAP, FIGURES, PICTURE = "weights.csv", "embedding.csv", "individual.json", "people.png"
+WEIGHTS, MAP, PICTURE = "weights.csv", "embedding.csv", "people"
 
 
 def people_figures(found: PeopleComparison) -> dict[str, Any]:
@@ -45,27 +41,19 @@ def people_figures(found: PeopleComparison) -> dict[str, Any]:
 
 def weights_csv(found: PeopleComparison) -> str:
     """Return the weights as CSV: person, axis, weight and the ends of its interval."""
-    model, text = found.model, io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(["person", "axis", "weight", "low", "high"])
+    model = found.model
+    rows: list[list[Any]] = [["person", "axis", "weight", "low", "high"]]
     ends = model.intervals(found.level)
     for name, weights, intervals in zip(model.people_.tolist(), model.weights_, ends, strict=True):
         for axis, (weight, (low, high)) in enumerate(zip(weights.tolist(), intervals.tolist(), strict=True), start=1):
-            writer.writerow([inert(str(name)), axis, repr(weight), repr(low), repr(high)])
-    return text.getvalue()
+            rows.append([str(name), axis, weight, low, high])
+    return table(rows)
 
 
 def write_people(found: PeopleComparison, folder: Path) -> list[str]:
     """Write tables, figures and a picture into a folder, and return their names; no picture without matplotlib."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / WEIGHTS, weights_csv(found))
-    write_text(folder / MAP, map_csv(found.model))
-    figures = json.dumps(plain_values(people_figures(found)), indent=1, allow_nan=False)
-    write_text(folder / FIGURES, figures + "\n")
-    try:
-        from nearer.plotting import plot_weights, save_figure
+    from nearer.plotting import plot_weights
 
-        save_figure(plot_weights(found.model, level=found.level), folder / PICTURE)
-    except ImportError:
-        return [WEIGHTS, MAP, FIGURES]
-    return [WEIGHTS, MAP, FIGURES, PICTURE]
+    files = {WEIGHTS: weights_csv(found), MAP: map_csv(found.model), FIGURES: json_text(people_figures(found))}
+    pictures = {PICTURE: lambda: plot_weights(found.model, level=found.level)}
+    return [*write_texts(folder, files), *save_figures(folder, pictures)]

@@ -106,7 +106,10 @@ class PropertyFits(Sequence[PropertyFit]):
     def __getitem__(self, index: Any) -> Any:
         """Return a fit by its position or by the name of its attribute."""
         if isinstance(index, str):
-            return next(fit for fit in self.fits if fit.name == index)
+            found = {fit.name: fit for fit in self.fits}
+            if index not in found:
+                raise KeyError(self.unfit.get(index, f"no attribute {index!r}; there are {listed(list(found))}"))
+            return found[index]
         return self.fits[index]
 
     def as_dict(self) -> dict[str, Any]:
