@@ -103,3 +103,8 @@ def test_objects_that_nobody_compared_are_on_no_map(models):
     found = compare_maps(models[0], STE(2).fit(weightless, sample_weight=weights))
     assert found.objects.tolist() == [str(k) for k in range(10) if k != 3]
     assert found.only_first == ("3",)
+
+
+def test_points_are_no_map(models):
+    with pytest.raises(ValueError, match=r"a map is a fitted estimator, or the folder .* got ndarray"):
+        compare_maps(models[0], POINTS)

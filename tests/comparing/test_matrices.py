@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr, t
 
-from nearer.comparing import compare_matrices, matrix_noise, people_matrices
+from nearer.comparing import compare_matrices, matrix_noise, people_matrices, plot_matrices
 from nearer.comparing.matrix_ceiling import MatrixNoise
 from nearer.comparing.measures import MEASURES
 from nearer.datasets import make_gaussian, sample_triplets
@@ -212,3 +212,16 @@ def test_a_model_may_be_named_by_a_number(rng):
     found = compare_matrices(own, {3: own > 1}, n_resamples=10, n_permutations=19, random_state=0)
     assert found.models[0].name == "3"
     assert "3 predicts many equal distances" in str(found)
+
+
+def test_maps_of_people_must_have_all_objects(rng):
+    own = squareform(pdist(rng.normal(size=(6, 2))))
+    larger = np.stack([squareform(pdist(rng.normal(size=(7, 2)))) for _ in range(3)])
+    with pytest.raises(ValueError, match=r"people must have the shape \(k, 6, 6\)"):
+        compare_matrices(own, {"a": own}, people=larger, n_resamples=10, n_permutations=19)
+
+
+def test_no_dot_is_cut_by_the_edge_of_the_figure(rng):
+    own = squareform(pdist(rng.normal(size=(6, 2))))
+    found = compare_matrices(own, {"itself": own}, n_resamples=10, n_permutations=19, random_state=0)
+    assert plot_matrices(found).get_xlim()[1] > 1

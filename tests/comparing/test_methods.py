@@ -9,6 +9,7 @@ from nearer.comparing.methods import paired_difference
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, SOE, STE
+from nearer.formats import read_answers
 from nearer.model_selection import held_out_error
 
 ANSWERS = sample_triplets(make_gaussian(12, 2, random_state=0), 400, random_state=0)
@@ -130,3 +131,13 @@ def test_what_fails_is_named():
         compare_methods(ANSWERS, {"good": STE(1), "bad": STE(1, trace=-1)}, random_state=0)
     with pytest.raises(ValueError, match="two methods"):
         compare_methods(ANSWERS, {"good": STE(1)})
+
+
+def test_answers_of_a_file_are_taken_as_they_were_read(tmp_path):
+    rows = ANSWERS.oriented[:60, [0, 1, 3]]
+    path = tmp_path / "answers.csv"
+    path.write_text("anchor,near,far\n" + "".join(f"o{i},o{j},o{k}\n" for i, j, k in rows))
+    answers, methods = read_answers(path), {"plane": SOE(2, random_state=0), "line": SOE(1, random_state=0)}
+    both = answers, answers.comparisons
+    found, again = (compare_methods(each, methods, n_splits=2, random_state=0) for each in both)
+    assert found.methods[1].error == again.methods[1].error

@@ -39,7 +39,7 @@ class Grouped:
 
 def grouped(answers: Any, groups: Any) -> Grouped:
     """Return comparisons with their groups; see `compare_groups` for what is taken."""
-    comparisons = answers.comparisons if isinstance(answers, Answers) else as_comparisons(answers)
+    comparisons = comparisons_in(answers)
     said = _said(answers, comparisons, groups)
     known = np.array([text != "" for text in said])
     notes: tuple[str, ...] = ()
@@ -57,6 +57,11 @@ def grouped(answers: Any, groups: Any) -> Grouped:
             f"{_MOST_GROUPS} values. Name another column, or put values together first"
         )
     return Grouped(comparisons, numbers, tuple(str(each) for each in names), notes)
+
+
+def comparisons_in(answers: Any) -> Comparisons:
+    """Return the comparisons of answers that were read from a file, or of whatever stands for comparisons."""
+    return answers.comparisons if isinstance(answers, Answers) else as_comparisons(answers)
 
 
 def _said(answers: Any, comparisons: Comparisons, groups: Any) -> NDArray[np.str_]:

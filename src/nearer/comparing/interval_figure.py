@@ -83,7 +83,7 @@ def plot_matrices(found: MatrixComparison, ax: Axes | None = None) -> Axes:
     draw_intervals(rows, [f"{level} interval over objects", f"{level} interval over people"], ax)
     lows = [low for row in rows for low, _ in row.intervals]
     ax.axvline(0, color=INK, linewidth=0.8)
-    ax.set_xlim(min(-0.02, min(lows) - 0.03), 1.0)
+    ax.set_xlim(min(-0.02, min(lows) - 0.03), 1.02)  # or a dot at 1 would be cut in half
     ax.set_xlabel(f"{NAMES[found.measure]} with the map's distances")
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
     return ax

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from scipy.stats import chi2, pearsonr, spearmanr
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
@@ -207,6 +208,11 @@ def compare_maps(
 
 def _read(source: Any, called: bool, title: str) -> _Map:
     if not isinstance(source, str | PathLike):
+        if not isinstance(source, OrdinalEmbedding):
+            raise ValueError(
+                f"a map is a fitted estimator, or the folder that `nearer fit` wrote; got {type(source).__name__}"
+            )
+        check_is_fitted(source)
         labels = [str(label) for label in source.objects_.tolist()]
         return _among_compared(_Map(title, labels, np.asarray(source.embedding_), None, source))
     from nearer.storage import load_model

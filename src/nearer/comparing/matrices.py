@@ -111,7 +111,7 @@ def compare_matrices(
     models = {str(key): matrix for key, matrix in models.items()}
     own, n_unseen = _of_map(distances) if isinstance(distances, OrdinalEmbedding) else (distances, 0)
     matrices = [read_dissimilarities(own)] + [_read(key, matrix) for key, matrix in models.items()]
-    known, rows, columns = _shared(matrices, list(models))
+    n, (known, rows, columns) = len(matrices[0]), _shared(matrices, list(models))
     matrices = [matrices[0][np.ix_(known, known)], *_among(matrices[1:], known, (rows, columns))]
     values = [matrix[rows, columns] for matrix in matrices]
     rng = stream(random_state, "split")
@@ -120,7 +120,7 @@ def compare_matrices(
         for matrix in matrices[1:]
     ]
     drawn = _resampled(matrices, (rows, columns), measure, n_resamples, rng)
-    maps = None if people is None else _of_people(people, known, len(matrices[0]), values[1:], (rows, columns), measure)
+    maps = None if people is None else _of_people(people, known, n, values[1:], (rows, columns), measure)
     estimates = np.array([FUNCTIONS[measure](values[0], other) for other in values[1:]])
     ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     fits = []
@@ -238,8 +238,8 @@ def _of_people(
 ) -> FloatArray:
     """Return the correlations of maps of resampled people with each model, (k, models)."""
     matrices = np.asarray(people, dtype=np.float64)
-    if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or matrices.shape[1] < n or len(matrices) < 2:
-        raise ValueError(f"people must have the shape (k, n, n), k at least 2, got {matrices.shape}")
+    if matrices.ndim != 3 or matrices.shape[1:] != (n, n) or len(matrices) < 2:
+        raise ValueError(f"people must have the shape (k, {n}, {n}), k at least 2, got {matrices.shape}")
     some = matrices[:, known[:, None], known]
     return np.array([[FUNCTIONS[measure](each[pairs], model) for model in models] for each in some])
 

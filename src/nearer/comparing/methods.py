@@ -42,6 +42,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
 from nearer.common.telling import progress_bar
+from nearer.comparing.grouping import comparisons_in
 from nearer.comparing.holm import holm
 from nearer.comparing.matrix_ceiling import FEWEST_PEOPLE, people_of
 from nearer.comparing.method_results import MethodComparison, MethodScore
@@ -79,7 +80,7 @@ def compare_methods(
 
     Parameters
     ----------
-    comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
+    comparisons : Answers, Comparisons or array-like, shape (m, 3) or (m, 4)
     methods : mapping from str to estimator
         At least two; the others are set against the first. Copies of them are fitted.
     n_splits, by
@@ -116,7 +117,7 @@ def compare_methods(
     check_level(level)
     if len(methods) < 2:
         raise ValueError(f"it takes two methods to compare, got {', '.join(methods) or 'none'}")
-    judged = read_judged(comparisons)
+    judged = read_judged(comparisons_in(comparisons))
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     tallies, n_done = _judge(judged, methods, folds, dimension)
     fold_of = np.full(len(judged), -1)

@@ -23,6 +23,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted, figure, level_of
+from nearer.comparing.grouping import comparisons_in
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.embedding import IndividualDifferences
@@ -143,7 +144,7 @@ def compare_people(
 
     Parameters
     ----------
-    comparisons : Comparisons
+    comparisons : Answers, or Comparisons
         With annotators, two or more.
     n_components : int >= 2, default 2
         Axes of the map.
@@ -169,7 +170,7 @@ def compare_people(
     False
     """
     check_level(level)
-    judged = read_judged(comparisons)
+    judged = read_judged(comparisons_in(comparisons))
     # All fits begin alike, so that they differ in weights and answers alone.
     is_seed = isinstance(random_state, int | np.integer)
     seed = random_state if is_seed else int(stream(random_state, "start").integers(2**31))
