@@ -20,8 +20,8 @@ def test_the_interval_of_a_length_holds_it(length):
     seen = np.linalg.norm(rng.normal(size=(2000, 2)) + np.array([length, 0]), axis=1)
     lows, highs = length_intervals(seen, np.full(2000, 2.0), 2, 0.9)
     inside = (lows <= length) & (length <= highs)
-    # Where nothing moved the low end is 0 with the interval at one side: 5% miss less.
-    assert inside.mean() == pytest.approx(0.95 if length == 0 else 0.9, abs=0.03)
+    # Where little moved, the high end is never below it: 5% miss less.
+    assert inside.mean() == pytest.approx(0.9 if length > 2 else 0.95, abs=0.03)
 
 
 def test_very_long_and_noiseless_lengths_have_intervals():
@@ -62,3 +62,15 @@ def test_a_step_for_each_resample_is_as_good_as_a_fit(monkeypatch):
     assert np.median(by_steps / by_fits) == pytest.approx(1.0, abs=0.35)
     assert np.corrcoef(by_steps.ravel(), by_fits.ravel())[0, 1] > 0.5
     assert 1 <= inflation(said, common, blocks, rng) < 4
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_maps_that_happen_to_agree_do_not_make_an_interval_of_nothing(p):
+    rng = np.random.default_rng(0)
+    for truth in (0.0, 1.0):
+        seen = np.zeros((2000, p))
+        seen[:, 0] = truth
+        seen += rng.normal(size=seen.shape)
+        lows, highs = length_intervals(np.linalg.norm(seen, axis=1), np.full(2000, float(p)), p, 0.95)
+        assert (highs > 0.5).all()
+        assert np.mean((lows <= truth) & (truth <= highs)) > 0.93

@@ -15,7 +15,8 @@ large as the displacements that are seen there, where none is true.
 The length of a displacement is never 0: noise alone makes it positive. With S the covariance of the displacement v
 over the resamples, |v|^2 - tr S is an unbiased estimate of the squared length; its root, or 0, is the *corrected*
 length. The interval of the length comes from |v|^2 / s^2, s^2 = tr S / p, as a noncentral chi-square of p degrees of
-freedom: its low end is 0 where the object may not have moved at all.
+freedom: its low end is 0 where the object may not have moved at all. For the high end |v|^2 / s^2 counts as p at least,
+what noise alone gives on average: where two maps happen to agree, the interval would end at 0.
 
 Displacements are relative to the other objects: comparisons do not say which of them stay where they are.
 """
@@ -155,11 +156,11 @@ def length_intervals(
     deviations = np.sqrt(noise / n_components)
     squared = (lengths / np.where(deviations > 0, deviations, np.nan)) ** 2
 
-    def end(tail: float) -> FloatArray:
+    def end(tail: float, squared: FloatArray) -> FloatArray:
         possible = chndtr(squared, n_components, 0.0) > tail
         near = np.where(possible & (squared < _FAR), squared, 100.0)
         away = np.sqrt(chndtrinc(near, n_components, tail)) * deviations
         away = np.where(squared < _FAR, away, lengths - ndtri(tail) * deviations)
         return np.where(np.isnan(squared), lengths, np.where(possible, away, 0.0))
 
-    return end(0.5 + level / 2), end(0.5 - level / 2)
+    return end(0.5 + level / 2, squared), end(0.5 - level / 2, np.maximum(squared, n_components))

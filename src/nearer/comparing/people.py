@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import stdtrit
-from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.common.words import counted, figure, level_of
 from nearer.comparing.grouping import comparisons_in
 from nearer.data.comparisons import Comparisons
@@ -180,12 +180,13 @@ def compare_people(
     common = IndividualDifferences(n_components, spread=0.0, random_state=seed)
     folds = list(WholeKFold(n_splits, random_state=random_state).split(judged))
     calls = (delayed(_losses)((common, weighted), judged[train], judged[test]) for train, test in folds)
-    found = tqdm(
-        Parallel(n_jobs=n_jobs, return_as="generator")(calls),
-        total=len(folds), desc="held-out answers", unit="fold", delay=1, leave=False, disable=None,
-    )  # fmt: skip
+    found = []
+    with progress_bar("held-out answers", len(folds)) as bar:
+        for losses_of_fold in Parallel(n_jobs=n_jobs, return_as="generator")(calls):
+            found.append(losses_of_fold)
+            bar.update()
     order = np.argsort(np.concatenate([test for _, test in folds]))
-    losses = np.concatenate(list(found), axis=2)[:, :, order]
+    losses = np.concatenate(found, axis=2)[:, :, order]
     _, person = factorize(judged.annotators)
     error, bits = (_gain(losses[0, kind], losses[1, kind], judged.sample_weight, person, level) for kind in (0, 1))
     return PeopleComparison(model, error, bits, len(folds), level)
