@@ -69,3 +69,24 @@ def test_the_level_and_the_permutations_of_a_model(answers, tmp_path, capsys, on
     found = json.loads(capsys.readouterr().out)
     assert found["level"] == 0.5
     assert round(20 * found["models"][0]["p_value"], 9).is_integer()
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("map", "holds a map; choose another folder for the comparison with --out"),
+        ("data", "is the folder of the answers"),
+        ("file", "choose another folder with --out"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_fitted(
+    place, sentence, answers, tmp_path, monkeypatch, capsys
+):
+    for folder in ("map", "data"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "map" / "results.json").write_text("{}")
+    (tmp_path / "data" / "answers.csv").write_bytes(answers.read_bytes())
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(comparing, "compare_people", lambda *_, **__: pytest.fail("was fitted"))
+    assert main(["compare", str(tmp_path / "data"), "--people", "-o", str(tmp_path / place)]) == 2
+    assert sentence in capsys.readouterr().err

@@ -93,11 +93,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _settle(options: argparse.Namespace, way: str) -> None:
-    """Refuse options that a comparison would not look at, and fill in what was left out."""
+    """Refuse options that a comparison would not look at, fill in what was left out, and make the folder."""
     known = {name for taken in _TAKES.values() for name in taken} | set(_READING)
     taken = {*_TAKES[way], *(_READING if way in ("--by", "--people", "--methods") else ())}
     for name in sorted(known - taken):
         if getattr(options, name) not in (None, False, []):
             raise ValueError(f"--{name.replace('_', '-')} does nothing for {way}; leave it out")
+    if options.out is not None:
+        _begin(options.file, options.out)
     options.level = _LEVEL if options.level is None else options.level
     options.folds = _FOLDS if options.folds is None else options.folds
+
+
+def _begin(files: list[Path], folder: Path) -> None:
+    """Make the folder before there is anything to lose; refuse one that holds a map, or the answers."""
+    from nearer.study.folder import refuse_input
+
+    refuse_input(files, folder)
+    if (folder / _MAP_FILE).exists():
+        raise ValueError(f"{folder} holds a map; choose another folder for the comparison with --out")
+    folder.mkdir(parents=True, exist_ok=True)
