@@ -15,7 +15,7 @@ from nearer import Comparisons
 from nearer.comparing import compare_groups
 from nearer.datasets import draw_questions, load_example, simulate_answers
 from nearer.datasets.lab_files import lab_positions
-from nearer.plotting import plot_arrows, save_figure
+from nearer.plotting import new_figure, plot_arrows, save_figure
 
 names = load_example().objects
 parts = []
@@ -30,5 +30,6 @@ found = compare_groups(judgments, groups, n_components=2, random_state=0)
 print(found)
 
 novices, experts = (found.maps[found.groups.index(group)] for group in ("novice", "expert"))
-ax = plot_arrows(novices, experts, found.objects, found.pairs[0].moved(), names=("novices", "experts"))
+ax = new_figure(6.4, 5.6, constrained=False).add_axes((0.02, 0.08, 0.96, 0.9))
+plot_arrows(novices, experts, found.objects, found.pairs[0].moved(), ax, names=("novices", "experts"))
 save_figure(ax, "two_groups.png")
