@@ -119,7 +119,7 @@ def plot_map(
         write_labels(
             ax, np.vstack([points, tips]), [*names, *(way.name for way in ways)],
             np.vstack([radii, np.ones((len(tips), 2))]), shafts,
-            colors=[INK] * n + [way.color for way in ways],
+            colors=[INK] * n + [way.color for way in ways], n_last=len(ways),
         )  # fmt: skip
     return ax
 
