@@ -17,8 +17,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.cli.parsing import read_file, say, tell
     from nearer.comparing import compare_groups
-    from nearer.comparing.group_files import figures_of, write_comparison
-    from nearer.comparing.groups import N_PERMUTATIONS
+    from nearer.comparing.groups.comparison import N_PERMUTATIONS
+    from nearer.comparing.groups.files import figures_of, write_comparison
 
     options.file = options.file[0] if len(options.file) == 1 else options.file
     answers = read_file(options, also=[options.by])

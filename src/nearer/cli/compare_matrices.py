@@ -13,7 +13,7 @@ from nearer.cli.values import resamples
 if TYPE_CHECKING:
     from nearer.common.arrays import FloatArray
     from nearer.comparing import MatrixComparison, MatrixNoise, NamedMatrix
-    from nearer.comparing.measures import Measure
+    from nearer.comparing.matrices.measures import Measure
     from nearer.embedding.base import OrdinalEmbedding
 
 _MEASURES = ("spearman", "kendall", "tau-a", "pearson")
@@ -81,7 +81,7 @@ def _resampled(
 ) -> tuple[MatrixNoise | None, FloatArray | None, list[str]]:
     """Return what tells of noise and of people, as far as there is any, and why not; Ctrl-C goes on without."""
     from nearer.comparing import matrix_noise, people_matrices
-    from nearer.comparing.matrix_ceiling import FEWEST_PEOPLE, people_of
+    from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of
 
     noise, people, notes = None, None, []
     wanted = _PEOPLE_MAPS if options.people_maps is None else options.people_maps

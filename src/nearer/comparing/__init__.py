@@ -1,19 +1,19 @@
 """What is compared once there is a map: groups of people, single people, two maps, models, methods, attributes."""
 
-from nearer.comparing.crossing import CrossPrediction
-from nearer.comparing.groups import GroupComparison, PairOfGroups, compare_groups
+from nearer.comparing.groups.comparison import GroupComparison, PairOfGroups, compare_groups
+from nearer.comparing.groups.crossing import CrossPrediction
+from nearer.comparing.groups.moved import Displacements
+from nearer.comparing.groups.permuting import Permuted
 from nearer.comparing.interval_figure import plot_matrices, plot_methods
-from nearer.comparing.mantel import MantelTest, mantel
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
-from nearer.comparing.matrices import compare_matrices, people_matrices
-from nearer.comparing.matrix_ceiling import MatrixNoise, NoiseCeilingOfMatrix, matrix_noise
-from nearer.comparing.matrix_files import NamedMatrix, read_matrix
-from nearer.comparing.matrix_results import MatrixComparison, ModelDifference, ModelFit
+from nearer.comparing.matrices.ceiling import MatrixNoise, NoiseCeilingOfMatrix, matrix_noise
+from nearer.comparing.matrices.comparison import compare_matrices, people_matrices
+from nearer.comparing.matrices.files import NamedMatrix, read_matrix
+from nearer.comparing.matrices.mantel import MantelTest, mantel
+from nearer.comparing.matrices.results import MatrixComparison, ModelDifference, ModelFit
 from nearer.comparing.method_results import MethodComparison, MethodScore
 from nearer.comparing.methods import compare_methods
-from nearer.comparing.moved import Displacements
 from nearer.comparing.people import Gain, PeopleComparison, compare_people
-from nearer.comparing.permuting import Permuted
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.study.distances import Distances, distance_matrix
 

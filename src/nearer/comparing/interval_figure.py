@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nearer.common.words import level_of
-from nearer.comparing.matrix_results import MatrixComparison
-from nearer.comparing.measures import NAMES
+from nearer.comparing.matrices.measures import NAMES
+from nearer.comparing.matrices.results import MatrixComparison
 from nearer.comparing.method_results import MethodComparison
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 

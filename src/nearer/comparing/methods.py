@@ -42,9 +42,9 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
 from nearer.common.telling import progress_bar
-from nearer.comparing.grouping import comparisons_in
+from nearer.comparing.groups.grouping import comparisons_in
 from nearer.comparing.holm import holm
-from nearer.comparing.matrix_ceiling import FEWEST_PEOPLE, people_of
+from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of
 from nearer.comparing.method_results import MethodComparison, MethodScore
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, kept_whole, units_of

@@ -23,7 +23,7 @@ from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, figure, level_of
-from nearer.comparing.grouping import comparisons_in
+from nearer.comparing.groups.grouping import comparisons_in
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.embedding import IndividualDifferences

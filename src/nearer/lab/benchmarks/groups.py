@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
-from nearer.comparing.answering import Said
-from nearer.comparing.groups import common_map
-from nearer.comparing.permuting import Blocks, permutation_test, scored
+from nearer.comparing.groups.answering import Said
+from nearer.comparing.groups.comparison import common_map
+from nearer.comparing.groups.permuting import Blocks, permutation_test, scored
 from nearer.data.comparisons import Comparisons
 from nearer.evaluation.intervals import wilson
 

@@ -5,11 +5,11 @@ import pytest
 from helpers.few import one_start
 
 from nearer.comparing import moved
-from nearer.comparing.answering import Said, fit_map
-from nearer.comparing.crossing import precision_of
-from nearer.comparing.groups import common_map
-from nearer.comparing.moved import displacements, inflation, length_intervals, resampled_maps
-from nearer.comparing.permuting import Blocks
+from nearer.comparing.groups.answering import Said, fit_map
+from nearer.comparing.groups.comparison import common_map
+from nearer.comparing.groups.crossing import precision_of
+from nearer.comparing.groups.moved import displacements, inflation, length_intervals, resampled_maps
+from nearer.comparing.groups.permuting import Blocks
 from nearer.geometry import align
 from nearer.lab.benchmarks.groups import TwoGroups
 

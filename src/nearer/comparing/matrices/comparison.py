@@ -1,9 +1,9 @@
 r"""A map and models: how well matrices of distances explain the distances between objects (RSA).
 
 With D the distances of a map, M those of a model, and a measure r of how alike they are over all pairs of objects
-(`nearer.comparing.measures`), three questions are asked:
+(`nearer.comparing.matrices.measures`), three questions are asked:
 
-- **Does the model explain anything?** The Mantel test (`nearer.comparing.mantel`).
+- **Does the model explain anything?** The Mantel test (`nearer.comparing.matrices.mantel`).
 - **How well, and would that hold for other objects?** Objects are drawn n times with replacement; pairs of an object
   with itself are dropped, as their distance is 0 by definition; r is taken over the remaining pairs. The interval is
   that of the percentiles over such draws.
@@ -12,7 +12,7 @@ With D the distances of a map, M those of a model, and a measure r of how alike 
 
 Two models are compared by the difference of their r over the same draws. p is twice the smaller share of differences on
 one side of 0, with 1 added above and below the line; those of all pairs of models are corrected together (Holm 1979).
-The ceiling says how well any model could do (`nearer.comparing.matrix_ceiling`).
+The ceiling says how well any model could do (`nearer.comparing.matrices.ceiling`).
 
 All models are judged by the same pairs: those that every model and the map know.
 """
@@ -35,10 +35,10 @@ from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, name
 from nearer.comparing.holm import holm
-from nearer.comparing.mantel import FEWEST_OBJECTS, mantel
-from nearer.comparing.matrix_ceiling import MatrixNoise, people_of
-from nearer.comparing.matrix_results import MatrixComparison, ModelDifference, ModelFit
-from nearer.comparing.measures import FUNCTIONS, MEASURES, Measure, measure_of, tied
+from nearer.comparing.matrices.ceiling import MatrixNoise, people_of
+from nearer.comparing.matrices.mantel import FEWEST_OBJECTS, mantel
+from nearer.comparing.matrices.measures import FUNCTIONS, MEASURES, Measure, measure_of, tied
+from nearer.comparing.matrices.results import MatrixComparison, ModelDifference, ModelFit
 from nearer.data.dissimilarities import read_dissimilarities
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.bootstrap import bootstrap

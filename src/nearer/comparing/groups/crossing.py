@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 from nearer.common.arrays import FloatArray
 from nearer.common.telling import progress_bar
-from nearer.comparing.answering import Fitted, Said, fit_map, log_loss
+from nearer.comparing.groups.answering import Fitted, Said, fit_map, log_loss
 from nearer.evaluation.intervals import Interval, clustered_variance, error_interval
 
 DEPARTURES = (0.1, 0.2, 0.4, 0.8)  # tau, as a share of the spread of the map of all

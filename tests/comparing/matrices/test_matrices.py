@@ -8,8 +8,8 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr, t
 
 from nearer.comparing import compare_matrices, matrix_noise, people_matrices, plot_matrices
-from nearer.comparing.matrix_ceiling import MatrixNoise
-from nearer.comparing.measures import MEASURES
+from nearer.comparing.matrices.ceiling import MatrixNoise
+from nearer.comparing.matrices.measures import MEASURES
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE
 

@@ -40,7 +40,7 @@ from scipy.spatial.distance import cdist
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
-from nearer.comparing.measures import FUNCTIONS, Measure
+from nearer.comparing.matrices.measures import FUNCTIONS, Measure
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import Judgments
 from nearer.data.labels import factorize

@@ -13,12 +13,12 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted, figure, interval, listed, name
-from nearer.comparing.answering import Fitted, Said
-from nearer.comparing.crossing import CrossPrediction, cross_predict, fit_common, group_maps
-from nearer.comparing.grouping import Grouped, grouped
+from nearer.comparing.groups.answering import Fitted, Said
+from nearer.comparing.groups.crossing import CrossPrediction, cross_predict, fit_common, group_maps
+from nearer.comparing.groups.grouping import Grouped, grouped
+from nearer.comparing.groups.moved import Displacements, displacements, inflation, resampled_maps
+from nearer.comparing.groups.permuting import Blocks, Permuted, permutation_test, scored
 from nearer.comparing.holm import holm
-from nearer.comparing.moved import Displacements, displacements, inflation, resampled_maps
-from nearer.comparing.permuting import Blocks, Permuted, permutation_test, scored
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.units import restricted, seen_objects, units_of, with_positive_weight

@@ -6,7 +6,7 @@ from helpers.drawn_rows import random_quadruplets
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, logit
 
-from nearer.comparing.answering import Fitted, Said, chances, fit_map, information, log_loss, scores
+from nearer.comparing.groups.answering import Fitted, Said, chances, fit_map, information, log_loss, scores
 
 
 @pytest.fixture(scope="module", params=["triplets", "quadruplets"])

@@ -22,7 +22,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
-from nearer.comparing.measures import NAMES, Measure, measure_of, unit_length
+from nearer.comparing.matrices.measures import NAMES, Measure, measure_of, unit_length
 from nearer.data.dissimilarities import read_dissimilarities
 
 FEWEST_OBJECTS = 4  # whose places can be exchanged in 24 ways

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nearer.common.words import level_of
-from nearer.comparing.matrix_ceiling import NoiseCeilingOfMatrix
-from nearer.comparing.measures import NAMES, Measure
+from nearer.comparing.matrices.ceiling import NoiseCeilingOfMatrix
+from nearer.comparing.matrices.measures import NAMES, Measure
 
 
 @dataclass(frozen=True)

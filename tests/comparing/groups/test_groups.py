@@ -9,7 +9,7 @@ import pytest
 from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.comparing import compare_groups, crossing, moved
-from nearer.comparing.crossing import folds_of
+from nearer.comparing.groups.crossing import folds_of
 from nearer.comparing.holm import holm
 from nearer.formats import read_answers
 from nearer.lab.benchmarks.groups import TwoGroups

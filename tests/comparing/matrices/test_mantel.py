@@ -9,7 +9,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from nearer.comparing import mantel
 from nearer.comparing.holm import holm
-from nearer.comparing.measures import FUNCTIONS, MEASURES, tau_a
+from nearer.comparing.matrices.measures import FUNCTIONS, MEASURES, tau_a
 
 RNG = np.random.default_rng(0)
 

@@ -34,9 +34,9 @@ from scipy.stats import chi2
 
 from nearer.common.arrays import FloatArray
 from nearer.common.telling import progress_bar
-from nearer.comparing.answering import Fitted, Said, chances, fit_map, information, own_lapses, scores
-from nearer.comparing.crossing import precision_of
-from nearer.comparing.permuting import Blocks
+from nearer.comparing.groups.answering import Fitted, Said, chances, fit_map, information, own_lapses, scores
+from nearer.comparing.groups.crossing import precision_of
+from nearer.comparing.groups.permuting import Blocks
 from nearer.evaluation.resampling import mean_squares, squared_distances
 from nearer.geometry import align
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from nearer.common.arrays import FloatArray
-from nearer.comparing.answering import Fitted, Said, fit_map, information, own_lapses, scores
+from nearer.comparing.groups.answering import Fitted, Said, fit_map, information, own_lapses, scores
 from nearer.data.units import numbered
 
 _DEPARTURE = 0.25  # of objects from the map of all, as a share of its spread
