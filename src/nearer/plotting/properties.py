@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 _LONGEST = 0.85  # of the way from the middle of the map to the outermost objects
+_DOT_PIXELS = 9  # from the middle of a dot to a label above or below it
 _SURE = 0.05
 _PALE = "#6f6f6f"  # FAINT is too pale to read
 
@@ -110,26 +111,33 @@ def _named(ax: Axes, fit: Any, tip: NDArray[Any], others: Sequence[Text]) -> Tex
 def _make_room(
     ax: Axes, points: NDArray[Any], objects: Sequence[Text], names: Sequence[Text], ways: Sequence[NDArray[Any]]
 ) -> None:
-    """Put labels of objects that an arrow or its name lies on to the other side of their dots, or leave them out."""
+    """Put labels of objects that an arrow or its name lies on elsewhere around their dots.
+
+    Where there is no room a label stays on an arrow, which is drawn below it; on a name or another label it is left out.
+    """
     boxes = [text.get_window_extent() for text in names]
     dots = ax.transData.transform(points)
     along = ax.transData.transform(np.vstack(ways)) if ways else np.empty((0, 2))
 
-    def free(text: Text) -> bool:
+    def free(text: Text, marks: NDArray[Any]) -> bool:
         box = text.get_window_extent()
         others = [other.get_window_extent() for other in objects if other is not text and other.figure is not None]
-        return not any(map(box.overlaps, [*boxes, *others])) and not _inside(box, np.vstack([along, dots]))
+        return not any(map(box.overlaps, [*boxes, *others])) and not _inside(box, marks)
 
     for text in objects:
         box = text.get_window_extent()
         if not any(map(box.overlaps, boxes)) and not _inside(box, along):
             continue
         at = np.array(text.get_position())
-        dot = points[np.linalg.norm(points - at, axis=1).argmin()]
-        for side in ((-1, -1), (-1, 1), (1, -1)):
-            x, y = dot + (at - dot) * side
-            text.set_position((float(x), float(y)))
-            if free(text):
+        nearest = np.linalg.norm(points - at, axis=1).argmin()
+        around = [points[nearest] + (at - points[nearest]) * side for side in ((-1, -1), (-1, 1), (1, -1))]
+        middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+        for up in (1, -1):
+            away = dots[nearest] + (0, up * (box.height / 2 + _DOT_PIXELS)) - middle
+            around.append(ax.transData.inverted().transform(ax.transData.transform(at) + away))
+        for place, marks in [(each, np.vstack([along, dots])) for each in around] + [(at, dots)]:
+            text.set_position((float(place[0]), float(place[1])))
+            if free(text, marks):
                 break
         else:
             text.remove()
