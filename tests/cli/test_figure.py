@@ -105,8 +105,9 @@ def test_arrows_point_where_attributes_grow(colors, tmp_path, capsys):
     assert status == 0, err
     assert ">eastward</text>" in (tmp_path / "map.svg").read_text(encoding="utf-8")
     places = {"eastward": [place[0] for place in results["embedding"]]}
-    ((_, direction),) = _arrows(results | {"attributes": places}, ["eastward"])
-    np.testing.assert_allclose(direction, [1, 0], atol=1e-9)
+    (arrow,) = _arrows(results | {"attributes": places}, ["eastward"], (0, 1))
+    np.testing.assert_allclose(arrow.direction, [1, 0], atol=1e-9)
+    assert arrow.sure
     status, _, err = run(capsys, colors, *options, "--arrows", "word")
     assert (status, "there can be no arrow for 'word'" in err) == (2, True)
 

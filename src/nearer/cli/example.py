@@ -50,13 +50,15 @@ def _steps(folder: Path) -> list[str]:
 def _steps_of_lab(folder: Path) -> list[str]:
     from nearer.datasets.lab_files import GUESSING, TEST
 
-    data, attributes, results, groups = _quoted(folder, "data", "attributes.csv", "map", "groups")
+    names = ("data", "attributes.csv", "map", "groups", "figure.pdf")
+    data, attributes, results, groups, figure = _quoted(folder, *names)
     rows = "--keep block=main --catch catch"
     people = f"--exclude person={','.join([TEST, *GUESSING])}"
     return [
         f"nearer check {data} {rows}",
         f"nearer fit {data} {rows} {people} -o {results}",
         f"nearer compare {data} {rows} {people} --by group -o {groups}",
+        f"nearer figure {results} --attributes {attributes} --color-by family --arrows size_cm -o {figure}",
         f"nearer report {results} --attributes {attributes}",
     ]
 

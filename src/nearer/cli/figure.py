@@ -13,7 +13,7 @@ from nearer.cli.values import axes_pair, dots, millimetres, pairs, points, word,
 from nearer.common.words import counted, listed, percent
 
 if TYPE_CHECKING:
-    from nearer.common.arrays import FloatArray
+    from nearer.plotting.directions import Arrow
     from nearer.plotting.papers import Paper
     from nearer.study.paper_figures import Drawn
 
@@ -127,35 +127,37 @@ def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
         return Drawn(plot_shepard(load_model(options.folder), paper=paper), [], 0.0)
     if options.attributes is not None:
         results["attributes"] = read_attributes(options.attributes, results["objects"])
+    axes = options.axes[0] - 1, options.axes[1] - 1
     look = MapLook(
-        axes=(options.axes[0] - 1, options.axes[1] - 1),
+        axes=axes,
         color_by=options.color_by,
         shape_by=options.shape_by,
         palette=options.colors,
         labels=() if options.no_labels else options.labels,
         images=options.images,
         ellipses=options.ellipses,
-        arrows=_arrows(results, options.arrows),
+        arrows=_arrows(results, options.arrows, axes),
     )
     draw = draw_map_for_paper if options.kind == "map" else draw_heatmap_for_paper
     return draw(results, look, paper)
 
 
-def _arrows(results: dict[str, Any], names: Sequence[str]) -> list[tuple[str, FloatArray]]:
-    """Return the directions in which attributes grow on a map, as long as the correlation of both."""
+def _arrows(results: dict[str, Any], names: Sequence[str], axes: tuple[int, int]) -> list[Arrow]:
+    """Return the directions in which attributes grow on a map."""
     import numpy as np
 
     from nearer.comparing import fit_properties
+    from nearer.plotting.directions import arrows_of
     from nearer.study.paper_figures import attribute_of
 
-    points, arrows = np.array(results["embedding"], dtype=np.float64), []
+    columns = {name: attribute_of(results, name) for name in names}
+    fits = fit_properties(np.array(results["embedding"], dtype=np.float64), columns, n_permutations=999, random_state=0)
+    still = {fit.name for fit in fits if fit.direction is None}
     for name in names:
-        fits = fit_properties(points, {name: attribute_of(results, name)}, n_permutations=1, random_state=0)
-        if not fits or fits[0].direction is None:
+        if name in still or name in fits.unfit:
             why = fits.unfit.get(name, "it has words, which grow in no direction")
             raise ValueError(f"there can be no arrow for {name!r}: {why}")
-        arrows.append((name, np.sqrt(max(fits[0].r2, 0.0)) * np.array(fits[0].direction)))
-    return arrows
+    return arrows_of(fits, axes)
 
 
 def _notes(options: argparse.Namespace, drawn: Drawn) -> list[str]:

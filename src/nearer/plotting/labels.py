@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
+_MOST = 600  # labels that look for a place
+
 
 def write_labels(
     ax: Axes,
@@ -24,6 +26,7 @@ def write_labels(
     taken: FloatArray,
     *,
     colors: Sequence[str] | None = None,
+    n_last: int = 0,
 ) -> None:
     """Write labels beside their marks, or away from them with a line; those that find no place are left out.
 
@@ -43,6 +46,8 @@ def write_labels(
         Further boxes in points, from the lower left corner of the figure, that no label may lie on.
     colors : sequence of str, optional
         Of the labels.
+    n_last : int
+        How many labels, at the end, are not among those that are left out where marks are too many.
     """
     from matplotlib.backends import backend_agg
 
@@ -50,6 +55,7 @@ def write_labels(
     places = np.asarray(ax.transData.transform(anchors)) / scale
     frame = ax.get_window_extent().get_points().ravel() / scale
     texts: list[Text] = []
+    labels = _in_the_open(labels, places, n_last)
     for label, color in zip(labels, colors or [INK] * len(labels), strict=True):
         # Labels are no formulas, whatever signs are in them; and they are inside the axes and need no further room.
         text = ax.text(0, 0, label, color=color, ha="center", va="center", parse_math=False, in_layout=False)
@@ -71,6 +77,21 @@ def write_labels(
     drawn = np.isfinite(lines[:, 0])
     if drawn.any():
         _draw_lines(ax, lines[drawn], radii[drawn], scale)
+
+
+def _in_the_open(labels: Sequence[str], places: FloatArray, n_last: int) -> Sequence[str]:
+    """Return labels, of which only those of marks with the most room around them are kept if there are too many.
+
+    No more than a few hundred find a place, whoever tries.
+    """
+    from scipy.spatial import KDTree
+
+    if len(labels) <= _MOST:
+        return labels
+    room = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
+    room[len(room) - n_last :] = np.inf
+    kept = set(np.argsort(-room, kind="stable")[:_MOST].tolist())
+    return [label if number in kept else "" for number, label in enumerate(labels)]
 
 
 def _draw_lines(ax: Axes, lines: FloatArray, radii: FloatArray, scale: float) -> None:

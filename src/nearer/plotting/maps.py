@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.common.arrays import FloatArray
-from nearer.plotting.directions import draw_arrows
+from nearer.plotting.directions import Arrow, draw_arrows
 from nearer.plotting.framing import SCREEN, framed_axes
 from nearer.plotting.keys import Attribute, Coded, as_colors, as_shapes, draw_keys_beside, matched, words_of
 from nearer.plotting.labels import write_labels
 from nearer.plotting.papers import Paper
 from nearer.plotting.pictures import draw_pictures, picture_side
-from nearer.plotting.style import ACCENT, INK, SECOND
+from nearer.plotting.style import INK, SECOND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_map(
     palette: Mapping[str, str] | None = None,
     images: Mapping[int, Any] | None = None,
     ellipse_style: EllipseStyle = "filled",
-    arrows: Sequence[tuple[str, ArrayLike]] = (),
+    arrows: Sequence[tuple[str, ArrayLike] | tuple[str, ArrayLike, bool]] = (),
     paper: Paper | None = None,
 ) -> Axes:
     """Draw a map: one dot for each object, with its name where there is room for it.
@@ -73,7 +73,8 @@ def plot_map(
     ellipse_style : {"filled", "outline", "none", "auto"}
         ``"auto"`` draws outlines where ellipses are many, or cover much of the map.
     arrows : sequence of pairs of a name and a direction of shape (2,)
-        Drawn from the centre of the map; the longest goes to its edge, the others in proportion.
+        Drawn from the centre of the map; the longest goes to its edge, the others in proportion. A third value of
+        False makes an arrow dashed and pale.
     paper : Paper, optional
         Size in millimetres and font of a figure for a paper.
 
@@ -97,8 +98,8 @@ def plot_map(
     names = [""] * n if labels is None else [" ".join(str(label).split()) for label in labels]
     regions = None if ellipses is None or ellipse_style == "none" else _checked_ellipses(ellipses, n)
     area = _area(n, colors is not None, color or shape, paper) if area is None else area
-    sheet = paper or SCREEN
-    with sheet.text([*names, *(name for name, _ in arrows), *words_of(color, shape)]):
+    sheet, ways = paper or SCREEN, [Arrow(*arrow) for arrow in arrows]
+    with sheet.text([*names, *(way.name for way in ways), *words_of(color, shape)]):
         if ax is None:
             high = _shape_of(points, regions, 0.5 if paper is None else _FLATTEST)
             ax = framed_axes(sheet, high, color, shape, float(np.sqrt(area)))
@@ -114,12 +115,11 @@ def plot_map(
         if images:
             radii = _draw_images(ax, points, images, color, radii)
         ax.apply_aspect()  # fixes the scales that everything below is measured in
-        ways = [(name, np.asarray(way, dtype=np.float64)) for name, way in arrows]
         tips, shafts = draw_arrows(ax, points, ways)
         write_labels(
-            ax, np.vstack([points, tips]), [*names, *(name for name, _ in ways)],
+            ax, np.vstack([points, tips]), [*names, *(way.name for way in ways)],
             np.vstack([radii, np.ones((len(tips), 2))]), shafts,
-            colors=[INK] * n + [ACCENT] * len(tips),
+            colors=[INK] * n + [way.color for way in ways], n_last=len(ways),
         )  # fmt: skip
     return ax
 

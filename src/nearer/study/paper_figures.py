@@ -13,6 +13,7 @@ import numpy as np
 from nearer.common.arrays import FloatArray
 from nearer.common.words import listed
 from nearer.geometry import ellipses_of
+from nearer.plotting.directions import Arrow
 from nearer.plotting.maps import EllipseStyle
 from nearer.plotting.papers import Paper
 from nearer.study.pictures import find_pictures
@@ -37,8 +38,8 @@ class MapLook:
     images : path, optional
         Folder of pictures.
     ellipses : {"filled", "outline", "none", "auto"}
-    arrows : sequence of (str, ndarray of shape (p,))
-        Names of attributes, and the directions in which they grow.
+    arrows : sequence of Arrow
+        The directions in which attributes grow along the axes that are drawn.
     """
 
     axes: tuple[int, int] = (0, 1)
@@ -48,7 +49,7 @@ class MapLook:
     labels: Sequence[str] | None = None
     images: str | PathLike[str] | None = None
     ellipses: EllipseStyle = "auto"
-    arrows: Sequence[tuple[str, FloatArray]] = ()
+    arrows: Sequence[Arrow] = ()
 
 
 class Drawn(NamedTuple):
@@ -98,7 +99,7 @@ def draw_map_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) 
         )
     ax = plot_map(
         points, names, ellipses=_regions(results, points, look), axes=look.axes, ellipse_style=look.ellipses,
-        arrows=[(name, direction[list(look.axes)]) for name, direction in look.arrows],
+        arrows=look.arrows,
         images=None if look.images is None else find_pictures(Path(look.images), objects), **coded,
     )  # fmt: skip
     variances = points.var(axis=0)

@@ -20,6 +20,7 @@ from nearer.common.words import counted, listed
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.storage import save_model
 from nearer.study.attributes import read_attributes
+from nearer.study.distances import DISTANCES, SPREAD
 from nearer.study.figures import FIGURES, draw_placed
 from nearer.study.folder import FILES, LOG, RESULTS, read_results, write_map, write_text
 
@@ -77,7 +78,7 @@ def write_turned(
         (folder / name).unlink(missing_ok=True)
     save_model(new, folder)
     write_map(new, turned, folder)
-    for name in FIGURES:  # of what does not depend on the axes; the map is drawn anew
+    for name in (*FIGURES, DISTANCES, SPREAD):  # what does not depend on the axes; the map is drawn anew
         if name != "map.png" and (source / name).is_file():
             shutil.copyfile(source / name, folder / name)
     log = (source / LOG).read_text(encoding="utf-8") if (source / LOG).is_file() else ""
