@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -20,6 +21,7 @@ from nearer.common.words import counted, listed
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
 _BESIDE = ("readme", "license", "licence", "codebook", "changelog", "notes")
+_LISTED = 5
 _RESULTS = "results.json"  # of a map
 
 
@@ -116,8 +118,26 @@ def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> Fil
         title = folder or _stem(said[0])
     was = "was" if len(passed) == 1 else "were"
     what = f"{counted(len(passed), 'file')} that {'is' if len(passed) == 1 else 'are'} no table, or empty, {was} passed"
-    note = f"{source}: {what} over: {listed([path.name for path in passed], 5)}"
+    note = f"{source}: {what} over: {_told(passed)}"
     return FileList(paths, source, title, (note,) if passed else ())
+
+
+def _told(passed: list[Path]) -> str:
+    """Return the names of a few files; of many, the names of those that could be answers and how many others there are.
+
+    Examples
+    --------
+    >>> _told([Path(name) for name in ("a.log", "a.psydat", "b.csv", "b.log", "b.psydat", "c.log")])
+    "'b.csv'; 3 .log, 2 .psydat"
+    """
+    if len(passed) <= _LISTED:
+        return listed([path.name for path in passed], _LISTED)
+    tables = [path.name for path in passed if path.suffix.lower() in _ENDINGS]
+    others = Counter(path.suffix.lower() or path.name for path in passed if path.suffix.lower() not in _ENDINGS)
+    counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_LISTED))
+    if len(others) > _LISTED:
+        counts += ", ..."
+    return "; ".join(filter(None, [listed(tables, _LISTED), counts]))
 
 
 def _below(path: Path) -> list[Path] | None:
