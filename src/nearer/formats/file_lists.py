@@ -21,6 +21,7 @@ from nearer.common.words import counted, listed
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
 _BESIDE = ("readme", "license", "licence", "codebook", "changelog", "notes")
+_SAY_NOTHING = ("data", "raw", "csv", "answers", "files", "results")
 _LISTED = 5
 _RESULTS = "results.json"  # of a map
 
@@ -115,11 +116,22 @@ def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> Fil
         source, title = paths[0].name or str(paths[0]), paths[0].stem
     else:
         source = f"{len(paths)} files in {folder}" if folder else f"{len(paths)} files"
-        title = folder or _stem(said[0])
+        title = _titled(next(iter(parents))) if folder else _stem(said[0])
     was = "was" if len(passed) == 1 else "were"
     what = f"{counted(len(passed), 'file')} that {'is' if len(passed) == 1 else 'are'} no table, or empty, {was} passed"
     note = f"{source}: {what} over: {_told(passed)}"
     return FileList(paths, source, title, (note,) if passed else ())
+
+
+def _titled(folder: Path) -> str:
+    """Return what the answers of a folder are called: "data" says nothing, the folder around it more.
+
+    Examples
+    --------
+    >>> _titled(Path("/labs/instruments/data")), _titled(Path("/labs/instruments"))
+    ('instruments', 'instruments')
+    """
+    return (folder.parent.name if folder.name.lower() in _SAY_NOTHING else "") or folder.name
 
 
 def _told(passed: list[Path]) -> str:
