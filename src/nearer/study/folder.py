@@ -14,6 +14,7 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.common.json_files import read_json
+from nearer.common.words import counted
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.bootstrap import Bootstrap
 from nearer.formats.text import inert
@@ -149,7 +150,10 @@ def log_text(results: Mapping[str, Any]) -> str:
             f"by: {lot.get('command', 'not known')}"
             for lot in results["source"].get("lots") or ()
         ),
-        *(f"left out: {out['n_rows']} rows where {out['where']}" for out in results["source"].get("left_out") or ()),
+        *(
+            f"left out: {counted(out['n_rows'], 'row')} where {out['where']}"
+            for out in results["source"].get("left_out") or ()
+        ),
         f"seed: {results['seed']}",
         "versions: " + ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
         f"run: {json.dumps(settings['run'])}",
