@@ -49,7 +49,7 @@ def test_a_folder_is_fitted_and_told(data, tmp_path, capsys):
     assert "each file is a person by name" in err
     assert "README.md" in err
     results = json.loads((tmp_path / "map" / "results.json").read_text())
-    assert results["title"] == "data"
+    assert results["title"] == data.parent.name  # "data" would say nothing
     assert results["source"]["file"] == "4 files in data"
     assert results["source"]["n_files"] == 4
     assert len(results["source"]["sha256"]) == 64

@@ -44,7 +44,7 @@ def test_people_who_do_not_differ_lose_nothing():
     found = compare_people(alike, n_splits=2, random_state=0)
     assert not found.differ
     assert found.error.gain > -0.02
-    assert "Nothing says that these 10 people differ" in str(found)
+    assert "Nothing says that these 10 people weigh the axes differently" in str(found)
     assert "The axes are not identified" in str(found)
     assert "One kind of people." in str(found)
 

@@ -36,3 +36,14 @@ def test_of_two_loops_the_caller_says_which():
         read_answers(table([practice]))
     answers = read_answers(table([practice]), columns={"answer": "key_resp.keys"})
     assert answers.seconds.tolist() == [0.5, 1.5, 2.5]  # with the keys come their times
+
+
+def test_rows_of_practice_are_passed_over_once_the_answers_are_named(tmp_path):
+    file = tmp_path / "p.csv"
+    file.write_text(
+        "anchor,left,right,practice.thisN,trials.thisN,prac.keys,main.keys,main.rt,participant\n"
+        "cat,dog,car,0,,right,,,p1\ncat,dog,car,,0,,left,0.9,p1\ncar,bus,cat,,1,,left,0.8,p1\ndog,car,cat,,2,,right,1,p1\n"
+    )
+    with pytest.warns(UserWarning, match="1 row has no response and was passed over"):
+        answers = read_answers(file, columns={"answer": "main.keys"})
+    assert answers.lines.tolist() == [3, 4, 5]

@@ -104,7 +104,7 @@ def test_rules_go_by_the_name_of_the_file(folder):
     assert [left.n_rows for left in answers.left_out] == [6, 10]
     odd = [row[3] for person in (1, 3, 4, 5, 6) for row in rows_of(person)][2:6]
     assert answers.also["odd"][:4].tolist() == odd
-    with pytest.raises(ValueError, match="6 files in data has no column 'group'"):
+    with pytest.raises(ValueError, match="6 files in data: there is no column 'group'"):
         quietly(folder, keep={"group": "A"})
 
 

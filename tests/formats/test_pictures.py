@@ -1,5 +1,7 @@
 """A picture in HTML is the object that its address names in another column."""
 
+import json
+
 import pytest
 
 from nearer.formats import read_answers
@@ -49,3 +51,14 @@ def test_lists_hold_the_objects_too(tmp_path):
 )
 def test_words_two_pictures_and_none_have_no_address(text):
     assert address(text) is None
+
+
+def test_buttons_of_jspsych_that_are_all_html_are_called_by_their_addresses():
+    choices = [json.dumps([f'<img src="img/{each}.jpg" class="x">' for each in row]) for row in ("abc", "bcd", "cda")]
+    table = {
+        "trial_type": ["html-button-response"] * 3, "trial_index": [1, 2, 3], "time_elapsed": [10, 20, 30],
+        "rt": [900, 800, 700], "response": [0, 1, 2], "choices": choices,
+    }  # fmt: skip
+    answers = read_answers(table, kind="odd-one-out")
+    assert answers.comparisons.objects.tolist() == [f"img/{each}.jpg" for each in "abcd"]
+    assert answers.places.tolist() == [0, 1, 2]

@@ -229,3 +229,14 @@ def test_real_data(name):
         if "trial" in data:
             n_trials = len(np.unique(np.stack([data["trial"], data["worker"]]), axis=1).T)
             assert answers.comparisons.weights.sum() == pytest.approx(n_trials)
+
+
+@pytest.mark.parametrize("end", ["END OF FILE\n", "END OF FILE,,,,,,\r\n", '"END OF FILE"'])
+def test_the_last_line_of_gorilla_is_no_row(tmp_path, end):
+    file = tmp_path / "gorilla.csv"
+    file.write_text(
+        "Event Index,Participant Private ID,Trial Number,Zone Type,Response,anchor,left,right\n"
+        "1,5,1,response_button_image,b,a,b,c\n2,5,2,response_button_image,c,b,c,a\n" + end,
+        newline="",
+    )
+    assert len(read_answers(file)) == 2

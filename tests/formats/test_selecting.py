@@ -49,6 +49,21 @@ def test_rules(rule, kept):
     assert lines(where=rule) == kept
 
 
+def test_numbers_with_decimal_commas_are_numbers_to_rules_as_they_are_to_times():
+    excel = {**TABLE, "rt": ["0,5", "0,1", "2,0", "0,7", "0,9", ""]}
+    answers = read_answers(excel, where="rt > 0.5")
+    assert answers.lines.tolist() == [3, 4, 5]
+    assert answers.seconds.tolist() == [2.0, 0.7, 0.9]
+    with pytest.raises(ValueError, match="'0,5' is no number, which has a point before decimals"):
+        read_answers(excel, where="rt > 0,5")
+
+
+def test_an_empty_cell_is_not_said_to_be_below_a_number():
+    assert [str(left) for left in read_answers(TABLE, where="rt >= 0.1").left_out] == [
+        "1 row left out where rt is not at least 0.1"
+    ]
+
+
 def test_a_column_may_be_named_by_its_role():
     assert lines(exclude={"person": "p1"}) == lines(exclude={"annotator": "p1"}) == [3, 4, 5, 6]
     odd = {("who" if name == "Participant ID" else name): column for name, column in TABLE.items()}
@@ -78,6 +93,7 @@ def test_rows_that_are_left_out_need_not_be_readable():
     [
         ({"keep": {"conditon": "A"}}, "no column 'conditon'; perhaps 'condition' is meant"),
         ({"keep": {"condition": "C"}}, "no row is left: 6 rows left out where condition is not 'C'"),
+        ({"keep": {"condition": "C"}}, "no row has 'C' in column 'condition'; there are 'A', 'B'"),
         ({"keep": {"condition": []}}, "no value of 'condition'"),
         ({"where": "rt"}, "'rt' is no rule; write a column"),
         ({"where": "rt > fast"}, "'fast' is no number"),

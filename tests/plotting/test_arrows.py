@@ -6,6 +6,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
 
 from nearer.plotting import PALETTE, new_figure, plot_arrows
+from nearer.plotting.style import INK
 
 FIRST = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SECOND = FIRST + np.array([[0.5, 0.0], [0.0, 0.1], [0.0, 0.0], [np.nan, 0.0]])
@@ -45,3 +46,9 @@ def test_maps_on_a_line_get_a_height_for_each_object():
 def test_maps_of_other_shapes_are_refused(second, labels):
     with pytest.raises(ValueError, match=r"give|must"):
         plot_arrows(FIRST, second, labels)
+
+
+def test_where_nothing_moved_the_legend_says_so_and_labels_can_be_read():
+    ax = plot_arrows(FIRST, SECOND, list("abcd"), [False] * 4, sure="moved (p < 0.05)")
+    assert [text.get_text() for text in ax.get_legend().get_texts()][2:] == ["none moved (p < 0.05)"]
+    assert {to_hex(text.get_color()) for text in ax.texts} == {INK}

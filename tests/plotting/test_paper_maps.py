@@ -1,6 +1,7 @@
 """Maps for papers: labels, keys, pictures, arrows, and what cannot be drawn."""
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.offsetbox import AnnotationBbox
 from matplotlib.patches import FancyArrowPatch
 
+from nearer import report
 from nearer.plotting import Paper, new_figure, plot_line, plot_map
 from nearer.plotting.keys import COLORS, OTHER, as_colors, as_shapes
 
@@ -56,6 +58,13 @@ def test_words_get_colours_and_a_key_of_them():
     assert [text.get_text() for text in legend.get_texts()] == ["brass", "strings", "wind"]
     handles = {handle.get_label(): handle.get_color() for handle in legend.legend_handles}
     assert handles == {"brass": COLORS[0], "strings": COLORS[1], "wind": "red"}
+
+
+def test_words_have_the_colours_of_the_page():
+    coded = as_colors("family", ["wind", "strings", "brass", "strings"])
+    assert coded.marks == [COLORS[2], COLORS[0], COLORS[1], COLORS[0]]  # the most frequent first, then by name
+    script = Path(report.__file__).parent / "assets" / "scripts" / "colours.js"
+    assert ", ".join(f'"{color}"' for color in COLORS[:7]) in script.read_text(encoding="utf-8")
 
 
 def test_shapes_and_colours_of_one_attribute_share_a_key():

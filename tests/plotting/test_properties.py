@@ -67,3 +67,11 @@ def test_it_draws_on_axes_that_are_given_and_without_arrows_it_is_a_map():
     assert plot_properties(MAP, [FITS["kind"]], ax=ax) is ax
     assert len(ax.texts) == 0
     assert len(ax.collections) == 1
+
+
+def test_objects_on_an_arrow_keep_their_names():
+    places = np.column_stack([np.arange(-4.0, 5.0), np.zeros(9)])
+    places[[0, 8], 1] = -3, 3
+    fits = fit_properties(places, {"size": places[:, 0]}, n_permutations=19, random_state=0)
+    ax = plot_properties(places, fits, list("abcdefghi"))
+    assert set("abcdefghi") <= {text.get_text() for text in ax.texts}

@@ -12,9 +12,11 @@ from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, MVTE, BestOf, PosteriorEmbedding
+from nearer.formats import read_answers
+from nearer.formats.answers import LeftOut
 from nearer.metrics import procrustes_error
 from nearer.storage import load_model
-from nearer.study.adding import moved, turned_onto
+from nearer.study.adding import Earlier, joined, moved, turned_onto
 
 QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]
 POINTS = make_gaussian(12, 2, random_state=5)
@@ -97,6 +99,17 @@ def test_results_say_that_answers_came_in_two_lots(study, larger, capsys):
     page = (larger / "report.html").read_text()
     assert "The answers came in 2 lots of 200 and 150 answers" in page
     assert page.index("nearer fit") < page.index("nearer add")
+
+
+def test_rules_of_the_first_map_that_are_not_said_again_are_told(study, larger):
+    new = read_answers(study / "more.csv")
+    rules = [{"n_rows": 3, "where": where} for where in ("block is not 'main'", "person is 'TEST'")]
+    model, results = load_model(study / "map"), json.loads((study / "map" / "results.json").read_text())
+    results["source"]["left_out"] = rules
+    (note,) = joined(Earlier(model, results, study / "map"), new)[1]
+    assert "was made without rows where block is not 'main'; nothing of the kind was left out of more.csv" in note
+    again = replace(new, left_out=(LeftOut(0, "block is not 'main'"),))
+    assert joined(Earlier(model, results, study / "map"), again)[1] == ()
 
 
 def test_what_has_changed_is_told(study, tmp_path, capsys):

@@ -165,10 +165,8 @@ def rule(text: str) -> str:
 
     try:
         rules_of(text)
-    except ValueError:
-        raise ArgumentTypeError(
-            f"a column, one of = != < <= > >= and a value are needed, such as 'rt > 0.2', not {name(text)}"
-        ) from None
+    except ValueError as error:
+        raise ArgumentTypeError(f"a rule is needed: {error}") from None
     return text
 
 

@@ -103,7 +103,10 @@ class PeopleComparison:
                 f"{people} seem to differ in what they go by, but weights of their own do not surely predict their "
                 "held-out answers better; more answers of each would tell."
             )
-        return f"Nothing says that these {people} differ in what they go by: one map for all predicts as well."
+        return (
+            f"Nothing says that these {people} weigh the axes differently: one map for all predicts as well. Whether "
+            "groups see objects in other places is another question, for --by."
+        )
 
     def _axes(self) -> list[str]:
         if not self.model.axes_identified_:

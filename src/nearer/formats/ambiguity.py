@@ -90,7 +90,7 @@ def twins(names: Sequence[str]) -> str:
     Examples
     --------
     >>> twins(["anchor", "q1.keys", "q2.keys"])
-    ". Columns 'q1.keys' and 'q2.keys' can each be the answer; say which with --columns answer=q1.keys"
+    ". Columns 'q1.keys' and 'q2.keys' can each be the answer; say which with --columns answer=NAME"
     """
     ends: dict[str, list[str]] = {}
     for name in names:
@@ -100,7 +100,7 @@ def twins(names: Sequence[str]) -> str:
     if alike is None:
         return ""
     listed = " and ".join(map(repr, alike[:4]))
-    return f". Columns {listed} can each be the answer; say which with --columns answer={alike[0]}"
+    return f". Columns {listed} can each be the answer; say which with --columns answer=NAME"
 
 
 def settled(

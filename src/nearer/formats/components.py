@@ -3,7 +3,8 @@
 Every component of an experiment writes columns of its own: ``key_resp.keys`` and ``key_resp.rt``, ``start.keys`` and
 ``start.rt``. Trials are rows of a loop, with its count in a column such as ``trials.thisN``; keys that start the
 experiment or leave a page are pressed outside of loops. If one component alone was answered within loops, it holds the
-answers and their times. If several were, as with practice trials, the caller says which.
+answers and their times. If several were, as with practice trials, the caller says which, and rows without an answer of
+that one are those of the others.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ def with_component(reading: Reading, table: Table) -> Reading:
     given = [reading.columns[role] for role in ("answer", "chosen", "odd", "central") if reading.columns.get(role)]
     answers = [name for name in table.names if name.endswith(_ANSWERS)]
     if given:
+        others = [name for name in answers if name not in given]
         answers = [name for name in answers if name in given]
+        if len(answers) == 1 and others:  # rows that another component answers, such as practice
+            reading = replace(reading, answered_only=True)
     elif len(answers) > 1:
         loops = [name for name in table.names if name.endswith(_LOOP)]
         loaded = table.load([*answers, *loops])

@@ -34,6 +34,7 @@ Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[BadRow], int]
 _PIECE = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 _DELIMITERS = (",", ";", "\t", "|")
+_END, _LONGEST_END = re.compile(rb'(?<=\n)"?END OF FILE"?[,;\t\s"]*\Z'), 2000
 _BLOCK_ROWS = 50_000
 
 
@@ -212,6 +213,19 @@ def without_preamble(data: bytes, source: str, notes: list[str]) -> bytes:
         what = "1 line of comments was" if n_comments == 1 else f"{n_comments} lines of comments were"
         notes.append(f"{source}: {what} passed over")
     return b"\n" * len(lines) + rest if lines else data
+
+
+def without_end(data: bytes) -> bytes:
+    r"""Return text without the last line of an export of Gorilla, which says that it is the last.
+
+    Examples
+    --------
+    >>> without_end(b"anchor,near,far\ncat,dog,car\nEND OF FILE\n")
+    b'anchor,near,far\ncat,dog,car\n'
+    """
+    tail = data[-_LONGEST_END:]
+    n_cut = len(tail) - len(_END.sub(b"", tail))
+    return data[: len(data) - n_cut] if n_cut else data
 
 
 def _rows(data: bytes, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:

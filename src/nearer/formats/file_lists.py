@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -20,6 +21,8 @@ from nearer.common.words import counted, listed
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
 _BESIDE = ("readme", "license", "licence", "codebook", "changelog", "notes")
+_SAY_NOTHING = ("data", "raw", "csv", "answers", "files", "results")
+_LISTED = 5
 _RESULTS = "results.json"  # of a map
 
 
@@ -113,11 +116,40 @@ def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> Fil
         source, title = paths[0].name or str(paths[0]), paths[0].stem
     else:
         source = f"{len(paths)} files in {folder}" if folder else f"{len(paths)} files"
-        title = folder or _stem(said[0])
+        title = _titled(next(iter(parents))) if folder else _stem(said[0])
     was = "was" if len(passed) == 1 else "were"
     what = f"{counted(len(passed), 'file')} that {'is' if len(passed) == 1 else 'are'} no table, or empty, {was} passed"
-    note = f"{source}: {what} over: {listed([path.name for path in passed], 5)}"
+    note = f"{source}: {what} over: {_told(passed)}"
     return FileList(paths, source, title, (note,) if passed else ())
+
+
+def _titled(folder: Path) -> str:
+    """Return what the answers of a folder are called: "data" says nothing, the folder around it more.
+
+    Examples
+    --------
+    >>> _titled(Path("/labs/instruments/data")), _titled(Path("/labs/instruments"))
+    ('instruments', 'instruments')
+    """
+    return (folder.parent.name if folder.name.lower() in _SAY_NOTHING else "") or folder.name
+
+
+def _told(passed: list[Path]) -> str:
+    """Return the names of a few files; of many, the names of those that could be answers and how many others there are.
+
+    Examples
+    --------
+    >>> _told([Path(name) for name in ("a.log", "a.psydat", "b.csv", "b.log", "b.psydat", "c.log")])
+    "'b.csv'; 3 .log, 2 .psydat"
+    """
+    if len(passed) <= _LISTED:
+        return listed([path.name for path in passed], _LISTED)
+    tables = [path.name for path in passed if path.suffix.lower() in _ENDINGS]
+    others = Counter(path.suffix.lower() or path.name for path in passed if path.suffix.lower() not in _ENDINGS)
+    counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_LISTED))
+    if len(others) > _LISTED:
+        counts += ", ..."
+    return "; ".join(filter(None, [listed(tables, _LISTED), counts]))
 
 
 def _below(path: Path) -> list[Path] | None:

@@ -57,6 +57,18 @@ def _parsed(value: Any, thousands: str, decimal: str) -> float:
         return math.inf
 
 
+def plain_numbers(column: Column) -> NDArray[np.float64]:
+    """Return the numbers of a column, (n,): NaN where there is none, infinity for what is no number.
+
+    Examples
+    --------
+    >>> plain_numbers(Column(np.array([0, 1, -1, 2], np.int32), ["0,5", "1,25", "late"]))
+    array([0.5 , 1.25,  nan,  inf])
+    """
+    commas = _commas([value for value in column.values if isinstance(value, str)])
+    return np.asarray(column.mapped(lambda value: _parsed(value, *commas), math.nan, np.float64))
+
+
 def read_numbers(
     column: Column, what: str, faults: Faults, source: str, notes: list[str], must: bool = False
 ) -> NDArray[np.float64] | None:
@@ -73,8 +85,7 @@ def read_numbers(
     must : bool
         Whether a row without a number is bad.
     """
-    commas = _commas([value for value in column.values if isinstance(value, str)])
-    numbers = np.asarray(column.mapped(lambda value: _parsed(value, *commas), math.nan, np.float64))
+    numbers = plain_numbers(column)
     if not np.isfinite(numbers).any():
         if np.isinf(numbers).any():
             notes.append(f"{source}: the column of the {what} holds no numbers and was not used")

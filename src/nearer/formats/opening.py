@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from nearer.formats.delimited import delimited_table, without_preamble
+from nearer.formats.delimited import delimited_table, without_end, without_preamble
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.json_records import json_table
 from nearer.formats.numpy_files import columns_of, is_matrix, is_npz, read_arrays
@@ -53,7 +53,7 @@ def open_table(source: Any, kind: str | None, notes: list[str]) -> Opened:
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
         table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays))
         return Opened(table, _distinct(labels, name, notes), own)
-    data = without_preamble(as_utf8(data, name, notes), name, notes)
+    data = without_end(without_preamble(as_utf8(data, name, notes), name, notes))
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
     if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):

@@ -2,7 +2,8 @@
 
 Experiments in a browser often show the anchor as ``<img src='cat.png'>`` and list the options as ``cat.png``. They are
 the same objects, and are called by the address, if at least one address is the name of an object elsewhere in the
-table. Where all objects are HTML they stay as they are written.
+table. Where all objects are HTML they stay as they are written, unless jsPsych wrote them: its buttons are HTML, of
+which all but the address is how they look.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
+
+from nearer.formats.answers import Answers
 from nearer.formats.layouts import ANSWERS, LISTS, TWO, Found
 from nearer.formats.lists import split_column
 from nearer.formats.table import Loaded, merged
@@ -55,3 +59,11 @@ def with_addresses(loaded: Loaded, found: Found) -> Loaded:
         if shown
     }
     return replace(loaded, columns=loaded.columns | renamed)
+
+
+def called_by_address(answers: Answers) -> Answers:
+    """Return answers in which pictures are called by their addresses, if all objects are pictures, each another."""
+    labels = [address(str(label)) for label in answers.comparisons.objects]
+    if None in labels or len(set(labels)) < len(labels):
+        return answers
+    return replace(answers, comparisons=replace(answers.comparisons, objects=np.array(labels)))

@@ -24,7 +24,7 @@ from nearer.formats.layouts import TWO, Found
 from nearer.formats.many import Asked as AskedOfFiles
 from nearer.formats.many import join_files, kept_apart
 from nearer.formats.opening import Opened, open_table
-from nearer.formats.pictures import with_addresses
+from nearer.formats.pictures import called_by_address, with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.selecting import Rule, column_of, rules_from, selected
@@ -265,7 +265,8 @@ def _read_once(
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
         notes += told(table, found, asked.objects.labels, candidates)
     answers = assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
-    return with_columns(answers, table.names, found, loaded.columns)
+    answers = with_columns(answers, table.names, found, loaded.columns)
+    return called_by_address(answers) if preset == "jspsych" and not own else answers
 
 
 def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool, list[str]]:

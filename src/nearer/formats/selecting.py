@@ -21,6 +21,7 @@ from nearer.common.words import counted, listed
 from nearer.data.frame_columns import plain
 from nearer.formats.answers import Answers, LeftOut
 from nearer.formats.column_names import SYNONYMS, by_plain
+from nearer.formats.numbers import plain_numbers
 from nearer.formats.table import Column, Loaded, Table, encode
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
@@ -28,7 +29,10 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _RULE = re.compile(r"""\s*(?P<name>"[^"]*"|'[^']*'|[^<>=!"']+?)\s*(?P<sign><=|>=|==|!=|=|<|>)\s*(?P<value>.*?)\s*""")
 _AND = re.compile(r"\s+and\s+|\s*&&\s*")
-_SAID = {"==": "is not", "!=": "is", "<=": "is above", ">=": "is below", "<": "is not below", ">": "is not above"}
+_SAID = {
+    "==": "is not", "!=": "is",
+    "<=": "is not at most", ">=": "is not at least", "<": "is not below", ">": "is not above",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,15 @@ class Rule:
 
     def holds(self, column: Column) -> NDArray[np.bool_]:
         """Return for each cell whether it is as it should be; an empty one is not, unless nothing is excluded by it."""
+        if self.sign in _ORDER:
+            numbers = plain_numbers(column)
+            held: NDArray[np.bool_] = np.isfinite(numbers) & _ORDER[self.sign](numbers, float(self.values[0]))
+            return held
         missing = self.sign == "!="
         result: NDArray[np.bool_] = column.mapped(self._holds, missing, np.bool_)
         return result
 
     def _holds(self, cell: Any) -> bool:
-        if self.sign in _ORDER:
-            number = _number(cell)
-            return number is not None and bool(_ORDER[self.sign](number, float(self.values[0])))
         return any(_same(cell, value) for value in self.values) == (self.sign == "==")
 
     @property
@@ -109,7 +114,8 @@ def rules_of(text: str) -> tuple[Rule, ...]:
         sign = "==" if found["sign"] == "=" else found["sign"]
         value = found["value"].strip("\"'")
         if sign in _ORDER and _number(value) is None:
-            raise ValueError(f"{part[:60]!r}: {value[:40]!r} is no number that a column could be {sign}")
+            point = ", which has a point before decimals" if _number(value.replace(",", ".")) is not None else ""
+            raise ValueError(f"{part[:60]!r}: {value[:40]!r} is no number{point}; such as 'rt {sign} 0.2'")
         rules.append(Rule(found["name"].strip("\"'"), sign, (value,)))
     return tuple(rules)
 
@@ -167,7 +173,7 @@ def selected(
         kept &= holds
     if not kept.any():
         said = "; ".join(map(str, out))
-        raise ValueError(f"{table.source}: no row is left: {said}")
+        raise ValueError(". ".join([f"{table.source}: no row is left: {said}", *notes]))
 
     def load(wanted: Sequence[str]) -> Loaded:
         whole = table.load(wanted)
@@ -215,13 +221,14 @@ def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str
                 return spelled[spelling]
     alike = get_close_matches(said, table.names, n=1)
     perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
-    raise ValueError(f"{table.source} has no column {said[:60]!r}{perhaps}; it has {listed(table.names, 12)}")
+    raise ValueError(f"{table.source}: there is no column {said[:60]!r}{perhaps}; there are {listed(table.names, 12)}")
 
 
 def _absent(rule: Rule, column: Column, source: str) -> list[str]:
     """Return a note about values that no row has: perhaps they are spelled otherwise."""
     if rule.sign in _ORDER:
-        unread = sum(_number(value) is None for value in column.values)
+        distinct = Column(np.arange(len(column.values), dtype=np.int32), column.values)
+        unread = int(np.isinf(plain_numbers(distinct)).sum())
         what = counted(unread, "value that is no number", "values that are no numbers")
         return [f"{source}: column {rule.column!r} holds {what}; rows with them are left out"] if unread else []
     values = [str(value) for value in column.values]
@@ -229,6 +236,6 @@ def _absent(rule: Rule, column: Column, source: str) -> list[str]:
     notes = []
     for said in missing[:5]:
         alike = get_close_matches(said, values, n=1)
-        perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
+        perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {listed(values, 5)}"
         notes.append(f"{source}: no row has {said!r} in column {rule.column!r}{perhaps}")
     return notes

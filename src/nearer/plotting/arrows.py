@@ -112,7 +112,7 @@ def _draw(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[np.boo
         if text.get_text() == "":
             text.remove()
         else:
-            text.set_color(FAINT if text.get_text() in pale else INK)
+            text.set_color(FAINT if text.get_text() in pale and chosen.any() else INK)
     _write_missing(ax, starts, ends, chosen, texts)
     # Those in colour lie above the others.
     for index in np.argsort(chosen, kind="stable"):
@@ -152,7 +152,7 @@ def _legend(ax: Axes, names: tuple[str, str], sure: str, chosen: NDArray[np.bool
     if chosen.any():
         handles.append(line(ACCENT, "", sure))
     if not chosen.all():
-        handles.append(line(_PALE, "", "others"))
+        handles.append(line(_PALE, "", "others" if chosen.any() else f"none {sure}"))
     ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=len(handles), frameon=False, fontsize=9,
         handlelength=1.4, borderaxespad=0.2,

@@ -75,7 +75,8 @@ def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | Non
     free = iter(color for color in COLORS if color not in chosen.values())
     counts = Counter(text for text in texts if text is not None)
     room = len(COLORS) - len([color for color in chosen.values() if color in COLORS])
-    plain = [word for word, _ in counts.most_common() if word not in chosen]
+    # The most frequent first, as on the page of a report, so that a word has one colour in both.
+    plain = [word for word in sorted(counts, key=lambda word: (-counts[word], word)) if word not in chosen]
     if len(plain) > room:
         kept, rest = plain[: room - 1], plain[room - 1 :]
         warn_caller(
@@ -84,7 +85,7 @@ def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | Non
         )
     else:
         kept, rest = plain, []
-    colors = chosen | {word: next(free) for word in sorted(kept)} | dict.fromkeys(rest, FAINT)
+    colors = chosen | {word: next(free) for word in kept} | dict.fromkeys(rest, FAINT)
     words = {word: colors[word] for word in sorted(counts) if word not in rest} | ({OTHER: FAINT} if rest else {})
     if None in texts:
         words[NOT_KNOWN] = UNKNOWN

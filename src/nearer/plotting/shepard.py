@@ -176,7 +176,7 @@ def plot_shepard(
     return ax
 
 
-_TITLES = {"ratio": "longer distance, in shorter ones", "difference": "difference of the distances"}
+_TITLES = {"ratio": "longer distance / shorter distance", "difference": "difference of the distances"}
 
 
 def _judged(model: Any, comparisons: Any) -> Comparisons:

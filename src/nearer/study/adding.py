@@ -97,6 +97,7 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
             f"{earlier.folder} does not know who answered, so that nobody is told apart in {new.source} either"
         )
         added = replace(added, annotators=None)
+    notes += _without_rules(earlier, new)
     before, after = _numbered(old), new.trial_of
     numbers = np.concatenate([before, after + before.max() + 1])
     trials = numbers if old.trials is not None or added.trials is not None else None
@@ -113,6 +114,20 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
             "twice, these count double now"
         )
     return _answers(earlier, new, comparisons, numbers), tuple(notes)
+
+
+def _without_rules(earlier: Earlier, new: Answers) -> list[str]:
+    """Return a note on rules that left rows out of the earlier answers and were not said again; people are others."""
+    people = tuple(f"{column} is " for column in ("person", *new.columns.get("annotator", ())))
+    said = {left.where for left in new.left_out}
+    rules = [each["where"] for each in (earlier.results["source"] or {}).get("left_out") or []]
+    missing = [rule for rule in dict.fromkeys(rules) if rule not in said and not rule.startswith(people)]
+    if not missing:
+        return []
+    return [
+        f"{earlier.folder} was made without rows where {', '.join(missing[:5])}; nothing of the kind was left out of "
+        f"{new.source}. If it has such rows, say the same --keep, --exclude, --where or --catch again"
+    ]
 
 
 def _known(added: Comparisons, old: Comparisons) -> tuple[float, float]:

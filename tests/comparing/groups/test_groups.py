@@ -8,8 +8,10 @@ import pytest
 
 from nearer import Comparisons
 from nearer.cli.main import main
-from nearer.comparing import compare_groups, crossing, moved
+from nearer.comparing import compare_groups
+from nearer.comparing.groups import crossing, moved
 from nearer.comparing.groups.crossing import folds_of
+from nearer.comparing.groups.grouping import grouped
 from nearer.comparing.holm import holm
 from nearer.formats import read_answers
 from nearer.lab.benchmarks.groups import TwoGroups
@@ -98,6 +100,22 @@ def test_who_has_no_group_is_left_out_and_told(drawn, one_start):
     assert kept.notes == (
         "80 comparisons were left out, as nothing says which group they are of; with them all of 3",
     )  # fmt: skip
+
+
+def test_slips_in_the_column_of_groups_are_told():
+    people = np.repeat(["ann", "bob", "cid"], 20)
+    said = np.repeat(["old", "old", "young"], 20).astype(object)
+    triplets = Comparisons.from_triplets(np.tile([0, 1, 2], (60, 1)), annotators=people)
+    assert grouped(triplets, said).notes == ()
+    said[20] = "young"
+    (note,) = grouped(triplets, said).notes
+    assert note.startswith(
+        "1 person has nearly all comparisons in one group and a few in another, such as 'bob': 19 of"
+    )
+    said[20:30] = "young"  # half of each: a condition, and no slip
+    assert grouped(triplets, said).notes == ()
+    said[:20] = "Young "
+    assert grouped(triplets, said).notes == ("are 'Young' and 'young' one group? Spell them alike",)
 
 
 def test_without_people_there_are_maps_and_no_test(drawn, one_start):

@@ -123,4 +123,5 @@ def draw_pair(found: GroupComparison, pair: PairOfGroups) -> Any:
     unknown = ~np.isfinite(pair.displacements.lengths)
     first[unknown] = np.nan
     labels = [str(label) for label in found.objects.tolist()]
-    return plot_arrows(first, second, labels, pair.moved(), names=(pair.first, pair.second))
+    sure = "moved for sure" if pair.p_of_objects is None else "moved (p \u2264 0.05)"
+    return plot_arrows(first, second, labels, pair.moved(), names=(pair.first, pair.second), sure=sure)

@@ -15,6 +15,7 @@ from nearer.data.labels import factorize, missing
 from nearer.formats.answers import Answers
 
 _MOST_GROUPS = 20
+_NEARLY_ALL = 0.9  # of a person's comparisons
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +57,42 @@ def grouped(answers: Any, groups: Any) -> Grouped:
             f"there are {len(names)} groups, such as {listed(names.tolist(), 3)}; a column of groups has at most "
             f"{_MOST_GROUPS} values. Name another column, or put values together first"
         )
+    notes += (*_alike([str(each) for each in names]), *_astray(comparisons, numbers, names))
     return Grouped(comparisons, numbers, tuple(str(each) for each in names), notes)
 
 
 def comparisons_in(answers: Any) -> Comparisons:
     """Return the comparisons of answers that were read from a file, or of whatever stands for comparisons."""
     return answers.comparisons if isinstance(answers, Answers) else as_comparisons(answers)
+
+
+def _alike(names: list[str]) -> list[str]:
+    """Return a note on groups whose names differ in capitals and spaces alone."""
+    spelled: dict[str, list[str]] = {}
+    for each in names:
+        spelled.setdefault("".join(each.lower().split()), []).append(each)
+    return [f"are {' and '.join(map(name, same))} one group? Spell them alike" for same in spelled.values() if same[1:]]
+
+
+def _astray(comparisons: Comparisons, groups: NDArray[np.intp], names: Any) -> list[str]:
+    """Return a note on people of one group with a few answers of another: that is most often a slip in the file."""
+    if comparisons.annotators is None:
+        return []
+    people, person = factorize(comparisons.annotators)
+    counts = np.zeros((len(people), len(names)), dtype=int)
+    np.add.at(counts, (person, groups), 1)
+    total = counts.sum(axis=1)
+    slips = np.flatnonzero((counts.max(axis=1) < total) & (counts.max(axis=1) >= _NEARLY_ALL * total))
+    if len(slips) == 0:
+        return []
+    first = counts[slips[0]]
+    order = np.argsort(-first, kind="stable")[:2]
+    such = " and ".join(f"{first[each]} of {name(names[each])}" for each in order)
+    return [
+        f"{counted(len(slips), 'person has', 'people have')} nearly all comparisons in one group and a few in another, "
+        f"such as {name(people[slips[0]])}: {such}. If each person is of one group, correct the column: as it is, "
+        "labels are permuted within people, who are compared with themselves"
+    ]
 
 
 def _said(answers: Any, comparisons: Comparisons, groups: Any) -> NDArray[np.str_]:
