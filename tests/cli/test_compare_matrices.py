@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from nearer.cli import compare_matrices, compare_methods
 from nearer.cli.main import main
-from nearer.comparing import matrices
+from nearer.comparing.matrices import comparison as matrices
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.few import one_start
 
-from nearer.comparing import moved
+from nearer.comparing.groups import moved
 from nearer.comparing.groups.answering import Said, fit_map
 from nearer.comparing.groups.comparison import common_map
 from nearer.comparing.groups.crossing import precision_of
