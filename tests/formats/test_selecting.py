@@ -177,3 +177,9 @@ def test_further_columns_come_with_the_answers(tmp_path):
     assert answers[1:].also["group"].tolist() == [""]
     with pytest.raises(ValueError, match="no column 'grop'; perhaps 'group' is meant"):
         read_answers(table, also=["grop"])
+
+
+def test_values_are_numbers_with_decimal_commas_too():
+    table = {"anchor": ["oak", "elm"], "near": ["elm", "fir"], "far": ["fir", "oak"], "dose": ["0,5", "1,5"]}
+    assert read_answers(table, keep={"dose": "0.5"}).lines.tolist() == [1]
+    assert read_answers(table, exclude={"dose": 0.5}).lines.tolist() == [2]

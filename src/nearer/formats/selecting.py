@@ -90,7 +90,7 @@ def _number(cell: Any) -> float | None:
 def _same(cell: Any, value: str) -> bool:
     if str(cell) == value:
         return True
-    number = _number(cell)
+    number = _number(cell.replace(",", ".") if isinstance(cell, str) and cell.count(",") == 1 else cell)
     return number is not None and number == _number(value)
 
 

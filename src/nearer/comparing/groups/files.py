@@ -79,7 +79,15 @@ def write_comparison(found: GroupComparison, folder: Path) -> list[str]:
         )
         for pair in found.pairs
     }
+    _remove_former(folder)
     return [*write_texts(folder, files), *save_figures(folder, pictures)]
+
+
+def _remove_former(folder: Path) -> None:
+    """Remove the maps and figures of an earlier comparison, whose groups may have had other names."""
+    if (folder / FIGURES).is_file():
+        for former in (*folder.glob("map-*.csv"), *folder.glob("groups*.png"), *folder.glob("groups*.pdf")):
+            former.unlink()
 
 
 def points_csv(objects: Labels, points: FloatArray) -> str:
