@@ -61,5 +61,5 @@ def test_a_messy_folder_and_what_to_do_with_it(tmp_path, capsys):
     assert (status, err) == (0, "")
     found = json.loads(out)
     assert len(list((tmp_path / "data").iterdir())) == 43
-    assert [shlex.split(step)[1] for step in found["next"]] == ["check", "fit", "compare", "report"]
+    assert [shlex.split(step)[1] for step in found["next"]] == ["check", "fit", "compare", "figure", "report"]
     assert run(["example", tmp_path, "--lab"], capsys)[0] == 2
