@@ -23,6 +23,7 @@ LAYERS = (
     ("clustering",),
     ("storage",),
     ("evaluation",),
+    ("active",),
     ("datasets",),
     ("plotting",),
     ("checking",),

@@ -1,0 +1,5 @@
+"""Which question to ask next, so that the fewest answers make the map."""
+
+from nearer.active.questions import Asked, Questions
+
+__all__ = ["Asked", "Questions"]

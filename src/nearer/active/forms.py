@@ -1,0 +1,118 @@
+"""Ways to ask: how many objects a question shows, and which comparisons follow from each possible answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.arrays import FloatArray
+from nearer.posterior.model import Draws
+
+_GRID = re.compile(r"(\d+)\s*of\s*(\d+)")
+_MOST_ANSWERS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A way to ask.
+
+    Attributes
+    ----------
+    name : str
+    width : int
+        Objects in a question. If ``headed`` the first is the one that others are compared with.
+    headed : bool
+    said : ndarray of int, shape (o, r, 4)
+        For each of o answers the r comparisons that follow from it: near pair and far pair, as places in the question.
+    chosen : tuple of tuples of int
+        For each answer which places are named by it.
+
+    Examples
+    --------
+    >>> triplet = form_of("triplet")
+    >>> triplet.said.tolist(), triplet.chosen
+    ([[[0, 1, 0, 2]], [[0, 2, 0, 1]]], ((1,), (2,)))
+    >>> form_of("2 of 8").said.shape
+    (28, 12, 4)
+    """
+
+    name: str
+    width: int
+    headed: bool
+    said: NDArray[np.intp]
+    chosen: tuple[tuple[int, ...], ...]
+
+    @property
+    def n_answers(self) -> int:
+        """The number of possible answers."""
+        return len(self.said)
+
+    def keys(self, questions: NDArray[np.integer]) -> list[tuple[int, ...]]:
+        """Return what makes each question, (k, width), the same as another: the order of the options does not."""
+        inner = np.sort(questions[:, int(self.headed) :], axis=1)
+        whole = np.column_stack([questions[:, :1], inner]) if self.headed else inner
+        return [tuple(row) for row in whole.tolist()]
+
+    def comparisons(self, question: NDArray[np.integer], answer: int) -> NDArray[np.intp]:
+        """Return what an answer says, (r, 4): near pair and far pair of objects."""
+        said: NDArray[np.intp] = np.asarray(question, dtype=np.intp)[self.said[answer]]
+        return said
+
+    def chances(self, draws: Draws, questions: NDArray[np.integer]) -> FloatArray:
+        """Return the chance of each answer to each question in each draw, (k, q, o).
+
+        The comparisons of an answer weigh as much as one together, as they do when the posterior learns from them.
+        """
+        result = np.empty((len(draws), len(questions), self.n_answers))
+        near = questions[:, self.said[..., 0]], questions[:, self.said[..., 1]]  # (q, o, r) each
+        far = questions[:, self.said[..., 2]], questions[:, self.said[..., 3]]
+        for number, (points, slope, offset, lapse) in enumerate(zip(*draws, strict=True)):
+            squares = (points**2).sum(axis=1)
+            logs = np.log(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0) + offset)
+            odds = slope * (logs[far] - logs[near])
+            held = lapse / 2 + (1 - lapse) / (1 + np.exp(-odds))
+            if self.n_answers == 2:
+                result[number] = held[..., 0]
+                continue
+            likely = np.exp(np.log(held).mean(axis=2))
+            result[number] = likely / likely.sum(axis=1, keepdims=True)
+        return result
+
+
+def form_of(kind: str) -> Form:
+    """Return the way to ask of a name.
+
+    Parameters
+    ----------
+    kind : {"triplet", "odd-one-out", "most-central"}, or "k of m"
+        "2 of 8": the two of eight objects shown that are nearest to another.
+    """
+    if kind == "triplet":
+        return Form(kind, 3, True, np.array([[[0, 1, 0, 2]], [[0, 2, 0, 1]]]), ((1,), (2,)))
+    others = ((0, 1, 2), (1, 0, 2), (2, 0, 1))
+    if kind == "odd-one-out":
+        said = [[[a, b, a, odd], [a, b, b, odd]] for odd, a, b in others]
+        return Form(kind, 3, False, np.array(said), ((0,), (1,), (2,)))
+    if kind == "most-central":
+        said = [[[centre, a, a, b], [centre, b, a, b]] for centre, a, b in others]
+        return Form(kind, 3, False, np.array(said), ((0,), (1,), (2,)))
+    found = _GRID.fullmatch(kind)
+    if found and 0 < int(found[1]) < int(found[2]) <= 20:
+        return _grid(int(found[1]), int(found[2]))
+    raise ValueError(
+        f"kind={kind!r}: it must be 'triplet', 'odd-one-out', 'most-central', or such as '2 of 8' for a grid"
+    )
+
+
+def _grid(n_chosen: int, n_shown: int) -> Form:
+    """Return the form of grids: some of the objects shown are nearer to the first than all others of them."""
+    shown = range(1, n_shown + 1)
+    chosen = tuple(combinations(shown, n_chosen))
+    if len(chosen) > _MOST_ANSWERS:
+        raise ValueError(f"'{n_chosen} of {n_shown}' has {len(chosen)} answers; at most {_MOST_ANSWERS} can be weighed")
+    said = [[[0, near, 0, far] for near in some for far in shown if far not in some] for some in chosen]
+    return Form(f"{n_chosen} of {n_shown}", n_shown + 1, True, np.array(said), chosen)
