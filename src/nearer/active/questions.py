@@ -285,9 +285,7 @@ class Questions:
             **state["settings"],
             allowed=None if state["allowed"] is None else labels[state["allowed"]],
             apart=[labels[group].tolist() for group in state["apart"]],
-            focus=state["focus"]
-            if state["focus"] is None or isinstance(state["focus"], str)
-            else labels[state["focus"]],
+            focus=focus if focus is None or isinstance(focus, str) else labels[focus],
         )
         found._seed = state["seed"]
         found._rng.bit_generator.state = state["generator"]

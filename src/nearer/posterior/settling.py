@@ -106,7 +106,7 @@ class _Run:
         self.vote_error = float("nan")
         self.questions, self.pairs = self._questions()
 
-    def result(self, starts: Sequence[FloatArray], pace: Pace | None) -> Sampled:
+    def result(self, starts: Sequence[FloatArray], pace: Pace | None = None) -> Sampled:
         most = self.settings.n_chains * (self.settings.n_warmup + self.settings.n_steps)
         interrupted = False
         # disable=None: a bar on a terminal, silence in a log file. A second passes before it shows.
