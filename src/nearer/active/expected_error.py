@@ -1,19 +1,18 @@
-r"""The error of a map by its own posterior: now, and once answers to come have made it more precise.
+r"""The error of a map by its own posterior: now, and once answers to come are known.
 
 *Now.* Each draw k from the posterior is the truth in its turn. Of a comparison t it says the sign of the log-odds
-:math:`g_{kt}` and the chance :math:`p_{kt}`, and the map says what the mean chance says. The share of draws that
-say something else is the chance that the map errs about the truth. On a new answer the map errs more often,
+:math:`g_{kt}` and the chance :math:`p_{kt}` that it holds, and the map says what the mean chance says. The share of
+draws that say something else is the chance that the map errs about the truth. On a new answer the map errs more often,
 
 .. math:: \min(\bar p_t, 1 - \bar p_t) = \underbrace{E_k \min(p_{kt}, 1 - p_{kt})}_\text{floor}
           + \underbrace{E_k \, |2 p_{kt} - 1| \, [k \text{ says something else}]}_\text{excess}
 
 where the floor is the noise of people, which stays whatever they are asked, and the excess what is still to be learned.
 
-*Then.* The log-odds are taken to be normal, of mean m and variance v. Answers that leave a variance of r v will have
-moved the mean to :math:`m' \sim N(m, (1 - r) v)`, with the truth around it, :math:`g \sim N(m', r v)`. That gives the
-chance to err, and the excess, as integrals over m'. Both are taken relative to what they are for r = 1, and multiply
-what the draws say of now. This is preposterior analysis (Raiffa and Schlaifer, 1961) in its normal approximation: no
-posterior of answers to come has to be drawn.
+*Then.* With the mean m of the log-odds over draws, the truth is imagined at m + d, and the map after the answers
+says m + a (`nearer.active.precision`); d is made as large as draws vary. Errors then are taken relative to those now,
+when the map says m, and multiply what the draws say of now. This is preposterior analysis (Raiffa and Schlaifer, 1961)
+in a normal approximation: no posterior of answers to come has to be drawn.
 """
 
 from __future__ import annotations
@@ -21,44 +20,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from numpy.typing import NDArray
+from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 
-_NODES = np.linspace(-4, 4, 41)  # evenly: the chance to err has a kink, where m' changes its sign
-_WEIGHTS = np.exp(-(_NODES**2) / 2) / np.exp(-(_NODES**2) / 2).sum()
-_QUANTILES = (np.arange(8) + 0.5) / 8  # of the normal distribution beyond a point
-
-
-class Beliefs(NamedTuple):
-    """What draws say about comparisons.
-
-    Attributes
-    ----------
-    odds : ndarray, shape (k, t)
-        Log-odds that each comparison holds, in each draw, lapses aside.
-    lapses : ndarray, shape (k,)
-    """
-
-    odds: FloatArray
-    lapses: FloatArray
-
-    @property
-    def chances(self) -> FloatArray:
-        """The chance of each answer in each draw, (k, t)."""
-        chances: FloatArray = self.lapses[:, None] / 2 + (1 - self.lapses[:, None]) * expit(self.odds)
-        return chances
-
 
 class Errors(NamedTuple):
-    """Errors of a map with each draw as the truth, (k,) each.
+    """Errors of a map, each of k truths in its turn, (k,) each.
 
     Attributes
     ----------
     truth : ndarray
         Share of comparisons about which the map errs.
     floor : ndarray
-        Share of answers that are wrong themselves.
+        Share of new answers that are wrong themselves.
     excess : ndarray
         By how much the error on new answers is above that.
     """
@@ -68,57 +44,68 @@ class Errors(NamedTuple):
     excess: FloatArray
 
 
-def errors_now(beliefs: Beliefs) -> Errors:
-    """Return the errors of the map that predicts by the mean chance.
+def errors_of(said: NDArray[np.bool_], odds: FloatArray, lapses: FloatArray) -> Errors:
+    """Return the errors of what is said to hold.
+
+    Parameters
+    ----------
+    said : ndarray of bool, shape (t,) or (k, t)
+    odds : ndarray, shape (k, t)
+        Log-odds that comparisons hold, by each truth, lapses aside.
+    lapses : ndarray, shape (k,)
 
     Examples
     --------
-    >>> beliefs = Beliefs(np.array([[2.0, 1.0], [2.0, 1.0], [2.0, -1.0]]), np.zeros(3))
-    >>> errors_now(beliefs).truth.tolist()
-    [0.0, 0.0, 0.5]
+    >>> odds = np.array([[2.0, 1.0], [2.0, -1.0]])
+    >>> errors = errors_of(np.array([True, True]), odds, np.zeros(2))
+    >>> errors.truth.tolist(), errors.excess.round(3).tolist()
+    ([0.0, 0.5], [0.0, 0.231])
     """
-    chances = beliefs.chances
-    said = chances.mean(axis=0) > 0.5
-    wrong = (beliefs.odds > 0) != said
-    surely = np.abs(2 * chances - 1)
-    return Errors(wrong.mean(axis=1), np.minimum(chances, 1 - chances).mean(axis=1), (wrong * surely).mean(axis=1))
+    chances = chances_of_odds(odds, lapses)
+    wrong = (odds > 0) != said
+    floor = np.minimum(chances, 1 - chances).mean(axis=1)
+    return Errors(wrong.mean(axis=1), floor, (wrong * np.abs(2 * chances - 1)).mean(axis=1))
 
 
-class Shrinkage(NamedTuple):
-    """What the error about the truth, and the excess on new answers, will be as a share of what they are."""
+def chances_of_odds(odds: FloatArray, lapses: FloatArray) -> FloatArray:
+    """Return the chance of each answer, (k, t)."""
+    chances: FloatArray = lapses[:, None] / 2 + (1 - lapses[:, None]) * expit(odds)
+    return chances
+
+
+class Fall(NamedTuple):
+    """How errors fall, as shares of the error now: the expected one, and that of each truth, (k,)."""
 
     truth: float
     excess: float
+    truths: FloatArray
+    excesses: FloatArray
 
 
-def shrinkage(beliefs: Beliefs, ratios: FloatArray) -> Shrinkage:
-    """Return how far errors will fall once the variances of the log-odds are ``ratios``, (t,), of what they are.
+def fall(odds: FloatArray, lapse: float, away: FloatArray, learned: FloatArray) -> Fall:
+    """Return how far errors will fall.
+
+    Parameters
+    ----------
+    odds : ndarray, shape (j, t)
+        Log-odds of comparisons by draws.
+    lapse : float
+    away, learned : ndarray, shape (k, t)
+        How far truths may lie from what is known, and what of it will be learned.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> beliefs = Beliefs(rng.normal(size=50) + rng.normal(size=(200, 50)), np.zeros(200))
-    >>> shrinkage(beliefs, np.ones(50))
-    Shrinkage(truth=1.0, excess=1.0)
-    >>> half = shrinkage(beliefs, np.full(50, 0.5))
-    >>> 0.5 < half.truth < 0.9 and half.excess < half.truth
-    True
+    >>> odds, away = rng.normal(size=50) + rng.normal(size=(200, 50)), rng.normal(size=(500, 50))
+    >>> fall(odds, 0.0, away, np.zeros((500, 50))).truth, fall(odds, 0.0, away, away).truth
+    (0.0, 1.0)
     """
-    means, deviations = beliefs.odds.mean(axis=0), beliefs.odds.std(axis=0)
-    known = deviations > 0
-    means, deviations, left = means[known], deviations[known], np.clip(ratios[known], 1e-9, 1.0)
-    now, then = (_normal_errors(means, deviations, share) for share in (np.ones_like(left), left))
-    truth, excess = (float(after / before) if before > 0 else 1.0 for before, after in zip(now, then, strict=True))
-    return Shrinkage(truth, excess)
-
-
-def _normal_errors(means: FloatArray, deviations: FloatArray, left: FloatArray) -> tuple[float, float]:
-    """Return the mean chance to err, and the mean excess, once a share of the variance is left."""
-    moved = means[:, None] + (deviations * np.sqrt(1 - left))[:, None] * _NODES  # (t, nodes)
-    spread = (deviations * np.sqrt(left))[:, None]
-    away = np.abs(moved) / spread
-    wrong = ndtr(-away)
-    # How far the truth lies on the other side: quantiles of the normal distribution beyond `away`.
-    beyond = -ndtri(wrong[..., None] * (1 - _QUANTILES)) - away[..., None]
-    surely = np.tanh(np.maximum(np.nan_to_num(beyond, posinf=0.0), 0.0) * spread[..., None] / 2).mean(axis=-1)
-    return float((wrong @ _WEIGHTS).mean()), float(((wrong * surely) @ _WEIGHTS).mean())
+    mean, lapses = odds.mean(axis=0), np.full(len(away), lapse)
+    scale = odds.std(axis=0) / np.maximum(np.sqrt((away**2).mean(axis=0)), np.finfo(np.float64).tiny)
+    truths = mean + scale * away
+    now, then = (errors_of(said > 0, truths, lapses) for said in (mean, mean + scale * learned))
+    falls = []
+    for before, after in ((now.truth, then.truth), (now.excess, then.excess)):
+        usual = float(before.mean())
+        falls.append((before - after) / usual if usual > 0 else np.zeros(len(away)))
+    return Fall(float(falls[0].mean()), float(falls[1].mean()), *falls)

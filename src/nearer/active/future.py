@@ -11,6 +11,7 @@ from nearer.active.information import Batch
 from nearer.active.pools import Pool
 from nearer.active.precision import Told, Truth
 from nearer.common.arrays import FloatArray
+from nearer.posterior.answers import DEPENDENCE
 from nearer.posterior.model import Draws
 
 Choose: TypeAlias = Literal["information", "random"]
@@ -62,9 +63,7 @@ class Future:
         drawn = self.pool.draw(max(n_answers - n_chosen, 1), self.rng)
         if n_chosen == 0:
             return ToCome(drawn, np.full(len(drawn), n_answers / len(drawn)))
-        candidates = self.pool.draw(_CANDIDATES, self.rng)
-        _, first = np.unique(np.array(self.pool.form.keys(candidates)), axis=0, return_index=True)
-        candidates = candidates[first]
+        candidates = self.pool.all_or_some(_CANDIDATES, self.rng)
         batch = Batch(self.pool.form.chances(self.draws, candidates))
         picked = [batch.pick() for _ in range(min(n_chosen, _PICKED, len(candidates)))]
         chosen = candidates[[number for number in picked if number is not None]]
@@ -72,10 +71,10 @@ class Future:
         return ToCome(np.concatenate([chosen, drawn]), times)
 
     def told(self, to_come: ToCome, number: int) -> Told:
-        """Return what people would say if a draw were the truth; the comparisons of an answer weigh 1 together."""
+        """Return what people would say if a draw were the truth, with the weights that the posterior gives it."""
         said = self._said(to_come.questions, self.pool.form.chances(self.draws.only(number), to_come.questions)[0])
         per = said.shape[1]
-        return Told(said.reshape(-1, 4), np.repeat(to_come.times / per, per))
+        return Told(said.reshape(-1, 4), np.repeat(to_come.times * per**-DEPENDENCE, per))
 
     def tested(self, k: int) -> NDArray[np.intp]:
         """Return k comparisons that answers to random questions would make, (k, 4), one of each answer."""

@@ -1,4 +1,4 @@
-r"""How precisely answers fix a map, and how much more precisely once there are more.
+r"""How precisely answers fix a map, and what answers to come would add.
 
 Where a map x is the true one, a comparison of weight w holds with the chance p(g) of `nearer.posterior.model`, with
 log-odds :math:`g = \beta \log \frac{\alpha + d^2_\text{far}}{\alpha + d^2_\text{near}}`. Its answer carries the Fisher
@@ -7,17 +7,15 @@ information
 .. math:: w \, \frac{p'(g)^2}{p (1 - p)} \, \nabla g \, \nabla g^T
 
 about the coordinates. The sum over all answers, and the precision of the prior (a normal cloud with the spreads that
-the map has), is the precision H of the posterior in its normal approximation; its inverse C is the covariance of the
-coordinates. More answers add to H, and C becomes C'. So
+the map has), is the precision H of the posterior in its normal approximation. The truth then lies
+:math:`d \sim N(0, H^{-1})` away from what is known. Answers to come with information :math:`M = U^T U` tell U d up to
+standard normal noise, and what is learned from them is
 
-- the log-odds of any comparison, now of variance :math:`v = \nabla g^T C \nabla g`, will have that of
-  :math:`v' = \nabla g^T C' \nabla g`;
-- the half axes of an object's ellipse will be :math:`(\mathrm{tr}\, C'_{ii} / \mathrm{tr}\, C_{ii})^{1/2}` of what they
-  are. Before that, what a similarity does is taken out of C: a shift, a turn or another size of the whole map is no
-  error of a place.
+.. math:: a = (H + M)^{-1} U^T (U d + \varepsilon), \qquad \varepsilon \sim N(0, I).
 
-Only ratios are used, and draws say how large things are now: the approximation overstates variances of what is hardly
-known, but v and v' alike.
+It has the covariance :math:`H^{-1} - (H + M)^{-1}`; d - a is left, with :math:`(H + M)^{-1}`, and is independent of it.
+Both are drawn here: as changes of the log-odds of comparisons, and as distances of the places of objects once a
+similarity, which is no error of a place, has been taken out.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.sparse import csr_array
 from scipy.special import expit
 
@@ -46,85 +44,114 @@ class Truth(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Comparisons as rows of near and far pairs, (m, 4), and their weights, (m,)."""
+    """Comparisons as rows of near and far pairs, (m, 4), and their weights, (m,). Which way they go plays no part."""
 
     rows: NDArray[np.integer]
     weights: FloatArray
 
 
-class Sharper(NamedTuple):
-    """What more answers do, as ratios of then to now.
+class Imagined(NamedTuple):
+    """How far the truth may lie from what is known, k times, and what of that answers to come would tell.
 
     Attributes
     ----------
-    variances : ndarray, shape (t,)
-        Of the log-odds of comparisons.
-    half_axes : ndarray, shape (n,)
-        Of the ellipses of the objects.
+    away, learned : ndarray, shape (k, t)
+        In the log-odds of comparisons.
+    squares_now, squares_then : ndarray, shape (n,)
+        Mean squared distances of the places of objects from the truth, before and after.
     """
 
-    variances: FloatArray
-    half_axes: FloatArray
+    away: FloatArray
+    learned: FloatArray
+    squares_now: FloatArray
+    squares_then: FloatArray
 
 
-def sharpened(truth: Truth, told: Told, more: Told, tested: NDArray[np.integer], n_axes: int | None = None) -> Sharper:
-    """Return what answers will add to others, if a map is the true one.
+def imagine(
+    truth: Truth,
+    told: Told,
+    to_come: Told,
+    tested: NDArray[np.integer],
+    k: int,
+    rng: np.random.Generator,
+    n_axes: int | None = None,
+) -> Imagined:
+    """Draw what may be the case, k times, if a map is about right.
 
     Parameters
     ----------
     truth : Truth
-    told, more : Told
-        The answers that are there, and those to come; which way each goes plays no part.
+    told, to_come : Told
+        The answers that are there, and those that would follow.
     tested : ndarray of int, shape (t, 4)
         Comparisons whose log-odds are looked at.
+    k : int
+    rng : Generator
     n_axes : int, optional
-        The first so many axes are those of the ellipses; all if left out.
+        Distances are along the first so many axes; all if left out.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = np.array([rng.permutation(6)[:3] for _ in range(400)])[:, [0, 1, 0, 2]]
     >>> told = Told(rows, np.ones(400))
-    >>> twice = sharpened(Truth(rng.normal(size=(6, 2)), 5.0, 0.1, 0.0), told, told, rows[:50])
-    >>> bool(abs(twice.variances.mean() - 0.5) < 0.05)
+    >>> truth = Truth(rng.normal(size=(6, 2)), 5.0, 0.1, 0.0)
+    >>> twice = imagine(truth, told, told, rows[:50], 2000, rng)
+    >>> left = (twice.away - twice.learned).var() / twice.away.var()
+    >>> bool(0.45 < left < 0.55)
     True
     """
-    n, p = truth.points.shape
-    _, slopes = log_odds(truth, tested)
-    before = _prior_precision(truth.points) + _information(truth, told)
-    after = before + _information(truth, more)
-    loose = _similarities(truth.points)
-    variances, squares = [], []
-    for precision in (before, after):
-        covariance = cho_solve(cho_factor(precision), np.eye(n * p))
-        variances.append(np.asarray(slopes.multiply(slopes @ covariance).sum(axis=1)).ravel())
-        squares.append(_squares_of_places(covariance, loose).reshape(n, p)[:, :n_axes].sum(axis=1))
-    return Sharper(variances[1] / variances[0], np.sqrt(squares[1] / squares[0]))
+    size = truth.points.size
+    new = _telling(truth, to_come)
+    before = _prior_precision(truth.points) + _product(_telling(truth, told))
+    factor = cho_factor(before, lower=True)
+    away = solve_triangular(factor[0], rng.standard_normal((size, k)), lower=True, trans="T")
+    heard = new.T @ (new @ away + rng.standard_normal((new.shape[0], k)))
+    learned = cho_solve(cho_factor(before + _product(new), lower=True), heard)
+    slopes = derivatives(truth, tested)
+    now, then = (_squares(each, truth.points, n_axes) for each in (away, away - learned))
+    return Imagined((slopes @ away).T, (slopes @ learned).T, now, then)
 
 
-def log_odds(truth: Truth, rows: NDArray[np.integer]) -> tuple[FloatArray, csr_array]:
-    """Return the log-odds that comparisons hold, (m,), and their derivatives by all coordinates, (m, n p)."""
-    points, (m, p) = truth.points, (len(rows), truth.points.shape[1])
-    near, far = points[rows[:, 0]] - points[rows[:, 1]], points[rows[:, 2]] - points[rows[:, 3]]
-    near_square, far_square = (truth.offset + (away**2).sum(axis=1) for away in (near, far))
+def log_odds(truth: Truth, rows: NDArray[np.integer]) -> FloatArray:
+    """Return the log-odds that comparisons hold, lapses aside, (m,)."""
+    _, _, near, far = _sides(truth, rows)
+    odds: FloatArray = truth.slope * np.log(far / near)
+    return odds
+
+
+def derivatives(truth: Truth, rows: NDArray[np.integer]) -> csr_array:
+    """Return the derivatives of log-odds by all coordinates, (m, n p)."""
+    m, p = len(rows), truth.points.shape[1]
+    near, far, near_square, far_square = _sides(truth, rows)
     by_near, by_far = -near / near_square[:, None], far / far_square[:, None]
     values = 2 * truth.slope * np.stack([by_near, -by_near, by_far, -by_far], axis=1)
     columns = rows[:, :, None] * p + np.arange(p)
     places = np.repeat(np.arange(m), 4 * p), columns.ravel()
-    slopes = csr_array((values.ravel(), places), shape=(m, points.size))  # an anchor comes twice: its entries add up
-    return truth.slope * np.log(far_square / near_square), slopes
+    return csr_array((values.ravel(), places), shape=(m, truth.points.size))  # an anchor comes twice: entries add up
 
 
-def _information(truth: Truth, told: Told) -> FloatArray:
-    """Return the Fisher information of answers about the coordinates, (n p, n p)."""
-    odds, slopes = log_odds(truth, told.rows)
-    right = expit(odds)
+def _sides(truth: Truth, rows: NDArray[np.integer]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the differences of the near and of the far pairs, (m, p), and alpha + d2 of both, (m,)."""
+    points = truth.points
+    near, far = points[rows[:, 0]] - points[rows[:, 1]], points[rows[:, 2]] - points[rows[:, 3]]
+    near_square, far_square = (truth.offset + (away**2).sum(axis=1) for away in (near, far))
+    return near, far, near_square, far_square
+
+
+def _telling(truth: Truth, told: Told) -> csr_array:
+    """Return U of answers, (m, n p): what they tell up to standard normal noise."""
+    right = expit(log_odds(truth, told.rows))
     chance = truth.lapse / 2 + (1 - truth.lapse) * right
     rate = (1 - truth.lapse) * right * (1 - right)
-    weights = told.weights * rate**2 / np.maximum(chance * (1 - chance), np.finfo(np.float64).tiny)
-    weighted = csr_array(slopes.multiply(weights[:, None]))
-    result: FloatArray = (slopes.T @ weighted).toarray()
-    return result
+    known = rate / np.sqrt(np.maximum(chance * (1 - chance), np.finfo(np.float64).tiny))
+    return csr_array(derivatives(truth, told.rows).multiply((np.sqrt(told.weights) * known)[:, None]))
+
+
+def _product(telling: csr_array) -> FloatArray:
+    """Return the information of answers about the coordinates, (n p, n p)."""
+    information: FloatArray = (telling.T @ telling).toarray()
+    return information
 
 
 def _prior_precision(points: FloatArray) -> FloatArray:
@@ -133,17 +160,16 @@ def _prior_precision(points: FloatArray) -> FloatArray:
     return np.diag(np.tile(1 / np.maximum(spreads, _LEAST_VARIANCE * spreads.sum()), len(points)))
 
 
-def _squares_of_places(covariance: FloatArray, loose: FloatArray) -> FloatArray:
-    """Return the variances of coordinates, (n p,), once similarities, an orthonormal basis, are taken out."""
-    shared = covariance @ loose
-    inner = loose.T @ shared
-    taken = 2 * (loose * shared).sum(axis=1) - (loose @ inner * loose).sum(axis=1)
-    squares: FloatArray = np.maximum(np.diagonal(covariance) - taken, np.finfo(np.float64).tiny)
+def _squares(away: FloatArray, points: FloatArray, n_axes: int | None) -> FloatArray:
+    """Return the mean squared distances of places, (n,), of changes (n p, k), similarities taken out."""
+    loose = _similarities(points)
+    held = away - loose @ (loose.T @ away)
+    squares: FloatArray = (held**2).mean(axis=1).reshape(points.shape)[:, :n_axes].sum(axis=1)
     return squares
 
 
 def _similarities(points: FloatArray) -> FloatArray:
-    """Return an orthonormal basis, (n p, k), of what shifts, turns and another size do to coordinates."""
+    """Return an orthonormal basis, (n p, j), of what shifts, turns and another size do to coordinates."""
     n, p = points.shape
     centred = points - points.mean(axis=0)
     moves = [np.tile(axis, (n, 1)) for axis in np.eye(p)] + [centred]
