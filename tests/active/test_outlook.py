@@ -11,6 +11,7 @@ from nearer.active import Outlook, outlook
 from nearer.active.expected_error import errors_of, fall
 from nearer.active.forms import form_of
 from nearer.active.future import Future
+from nearer.active.honest import HonestError
 from nearer.active.pools import Pool
 from nearer.active.precision import Told, Truth, derivatives, imagine, log_odds
 from nearer.datasets import make_gaussian, sample_triplets
@@ -185,6 +186,25 @@ def test_recommendations_and_their_reasons():
     assert an_outlook(worth=0.02).recommendation == "stop"
     assert "ellipses" not in str(an_outlook(ellipse_now=None, ellipse_then=None))
     assert an_outlook().as_dict()["recommendation"] == "go on"
+
+
+def test_the_recommendation_does_not_depend_on_how_far_one_looks():
+    """What is above the floor falls like one over the answers; sizes that lie on that curve say the same."""
+    near, far = (
+        an_outlook(n_answers_more=more, floor=0.1, error_now=0.14, error_then=0.1 + 0.04 * 600 / (600 + more))
+        for more in (30, 6000)
+    )
+    assert near.gain < 0.005 < far.gain
+    assert near.gain_of_a_fifth == pytest.approx(0.04 * (1 - 1 / 1.2))
+    assert far.gain_of_a_fifth == pytest.approx(near.gain_of_a_fifth)
+    assert near.recommendation == far.recommendation == "go on"
+
+
+def test_an_honest_error_that_does_not_fit_is_told():
+    fits, worse = (HonestError.of(np.repeat([1.0, 0.0], sizes)) for sizes in ((12, 88), (40, 60)))
+    assert an_outlook(honest=fits).warning is None
+    assert "erred more than the posterior expects, 0.40" in str(an_outlook(honest=worse))
+    assert an_outlook(honest=worse).as_dict()["honest"]["error"] == 0.4
 
 
 @pytest.mark.parametrize(

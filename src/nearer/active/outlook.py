@@ -21,6 +21,7 @@ from tqdm import tqdm
 from nearer.active.expected_error import Errors, Fall, chances_of_odds, errors_of, fall
 from nearer.active.forms import form_of
 from nearer.active.future import Choose, Future
+from nearer.active.honest import HonestError
 from nearer.active.pools import Pool
 from nearer.active.precision import Told, imagine, log_odds
 from nearer.common.parameters import check_integer, check_number
@@ -41,7 +42,7 @@ _DRAWS = 200  # that say what is known
 _TRUTHS = 8  # draws around which the truth is imagined; fewer where a map has many coordinates
 _IMAGINED = 400  # times in all
 _MUCH_WORK = 3e9
-_WORTH = 0.005
+_WORTH, _FIFTH_MORE = 0.005, 1.2
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,19 @@ class Outlook:
     ellipse_now, ellipse_then : float or None
         Typical half axis of the 95% ellipses, as a share of the typical distance between two objects.
     worth : float
-        The gain in error below which answers are not worth the asking.
+        The gain in error below which a fifth more answers are not worth the asking.
     chosen : bool
         Whether the next questions are chosen by what they tell, or drawn at random.
+    honest : HonestError or None
+        The error that random questions had.
 
     Examples
     --------
     >>> outlook = Outlook(600, 300, 0.123, 0.112, 0.11, 0.14, 0.004, 0.019, 0.1, 0.05, 0.03, 0.2, 0.17)
     >>> print(outlook)
     300 more answers would move the error on new answers from 0.123 to 0.112 (by 0.004 to 0.019 in 8 of 10 cases; \
-noise leaves 0.100 to any map), and the size of the ellipses from 20% of a typical distance to 17%. Go on: the gain of \
-0.011 is worth the asking (0.005 or more).
+noise leaves 0.100 to any map), and the size of the ellipses from 20% of a typical distance to 17%. Go on: a fifth \
+more answers gain 0.006, which is worth the asking (0.005 or more).
     """
 
     n_answers_now: int
@@ -92,6 +95,7 @@ noise leaves 0.100 to any map), and the size of the ellipses from 20% of a typic
     ellipse_then: float | None
     worth: float = _WORTH
     chosen: bool = True
+    honest: HonestError | None = None
 
     @property
     def gain(self) -> float:
@@ -99,24 +103,45 @@ noise leaves 0.100 to any map), and the size of the ellipses from 20% of a typic
         return self.error_now - self.error_then
 
     @property
+    def gain_of_a_fifth(self) -> float:
+        """By how much it would fall with a fifth more answers: what is above the floor goes with a power of them."""
+        now, then = self.error_now - self.floor, self.error_then - self.floor
+        if then <= 0:
+            return now
+        return now * float(
+            1 - (then / now) ** (np.log(_FIFTH_MORE) / np.log1p(self.n_answers_more / self.n_answers_now))
+        )
+
+    @property
     def recommendation(self) -> Literal["stop", "go on"]:
-        """Whether to ask on."""
-        return "go on" if self.gain >= self.worth else "stop"
+        """Whether to ask on: whether a fifth more answers would gain what they are worth."""
+        return "go on" if self.gain_of_a_fifth >= self.worth else "stop"
 
     @property
     def reason(self) -> str:
         """Why."""
-        left = self.error_now - self.floor
+        left, gain = self.error_now - self.floor, self.gain_of_a_fifth
         if self.recommendation == "go on":
-            return f"the gain of {figure(self.gain)} is worth the asking ({figure(self.worth)} or more)"
+            return f"a fifth more answers gain {figure(gain)}, which is worth the asking ({figure(self.worth)} or more)"
         if left < self.worth:
             return (
                 f"the error is within {figure(left)} of the noise of people, and no answers can bring it below that; "
-                "answers would make the ellipses smaller, and little else"
+                "they would make the ellipses smaller, and little else"
             )
         return (
-            f"the gain of {figure(self.gain)} is below {figure(self.worth)}; {figure(left)} could be gained at most, "
-            "by answers without end"
+            f"a fifth more answers gain {figure(gain)}, less than {figure(self.worth)}; {figure(left)} could be gained "
+            "at most, by answers without end"
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """What speaks against these figures: an honest error that the posterior does not expect."""
+        if self.honest is None or self.honest.low <= self.error_now <= self.honest.high:
+            return None
+        side = "more" if self.honest > self.error_now else "less"
+        return (
+            f"On random questions the map erred {side} than the posterior expects, {self.honest}: its model does not "
+            "fit well, and the figures may be off"
         )
 
     def __str__(self) -> str:
@@ -131,12 +156,17 @@ noise leaves 0.100 to any map), and the size of the ellipses from 20% of a typic
                 f", and the size of the ellipses from {percent(self.ellipse_now)} of a typical distance to "
                 f"{percent(self.ellipse_then)}"
             )
-        return f"{error}. {self.recommendation.capitalize()}: {self.reason}."
+        said = f"{error}. {self.recommendation.capitalize()}: {self.reason}."
+        return said if self.warning is None else f"{said} {self.warning}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON."""
-        said = {"gain": self.gain, "recommendation": self.recommendation, "reason": self.reason}
-        return {**asdict(self), **said}
+        honest = None
+        if self.honest is not None:
+            honest = {"error": float(self.honest), "low": self.honest.low, "high": self.honest.high}
+        names = "gain", "gain_of_a_fifth", "recommendation", "reason", "warning"
+        said = {name: getattr(self, name) for name in names}
+        return {**asdict(self), "honest": honest, **said}
 
 
 def outlook(
@@ -147,6 +177,7 @@ def outlook(
     choose: Choose = "information",
     pool: Pool | None = None,
     worth: float = _WORTH,
+    honest: HonestError | None = None,
     random_state: RandomState = None,
 ) -> Outlook:
     """Return what the next answers would bring: the error and the ellipses to expect, and whether to go on.
@@ -164,7 +195,10 @@ def outlook(
     pool : Pool, optional
         The questions that may be asked; all triplets if left out.
     worth : float
-        The gain in error below which to stop.
+        The gain in error, by a fifth more answers, below which to stop.
+    honest : HonestError, optional
+        The error on random questions, as `Questions.held_out_error` has it: if it is not the one that the posterior
+        expects, the outlook says so.
     random_state : int, Generator, SeedSequence or None
 
     Examples
@@ -215,6 +249,7 @@ def outlook(
         ellipse_then=None if ellipse is None else ellipse * view.half_axis,
         worth=float(worth),
         chosen=choose == "information",
+        honest=honest,
     )
 
 
