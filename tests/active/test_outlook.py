@@ -184,6 +184,8 @@ def test_recommendations_and_their_reasons():
     assert noise.recommendation == "stop"
     assert "noise of people" in noise.reason
     assert an_outlook(worth=0.02).recommendation == "stop"
+    assert "by 0.004 to 0.019 in 8 of 10 cases" in str(an_outlook())
+    assert "by 0.019 at most in 9 of 10 cases" in str(an_outlook(gain_low=-0.001))
     assert "ellipses" not in str(an_outlook(ellipse_now=None, ellipse_then=None))
     assert an_outlook().as_dict()["recommendation"] == "go on"
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearer.active.information import Batch
 from nearer.active.pools import Pool
-from nearer.active.precision import Told, Truth
+from nearer.active.precision import Told, Truth, log_odds
 from nearer.common.arrays import FloatArray
 from nearer.posterior.answers import DEPENDENCE
 from nearer.posterior.model import Draws
@@ -75,6 +75,10 @@ class Future:
         said = self._said(to_come.questions, self.pool.form.chances(self.draws.only(number), to_come.questions)[0])
         per = said.shape[1]
         return Told(said.reshape(-1, 4), np.repeat(to_come.times * per**-DEPENDENCE, per))
+
+    def odds(self, rows: NDArray[np.integer]) -> FloatArray:
+        """Return the log-odds of comparisons, (m, 4), by each draw, (k, m)."""
+        return np.array([log_odds(self.truth(number), rows) for number in range(len(self.draws))])
 
     def tested(self, k: int) -> NDArray[np.intp]:
         """Return k comparisons that answers to random questions would make, (k, 4), one of each answer."""

@@ -23,7 +23,7 @@ from nearer.active.forms import form_of
 from nearer.active.future import Choose, Future
 from nearer.active.honest import HonestError
 from nearer.active.pools import Pool
-from nearer.active.precision import Told, imagine, log_odds
+from nearer.active.precision import Told, imagine
 from nearer.common.parameters import check_integer, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
@@ -108,9 +108,8 @@ more answers gain 0.006, which is worth the asking (0.005 or more).
         now, then = self.error_now - self.floor, self.error_then - self.floor
         if then <= 0:
             return now
-        return now * float(
-            1 - (then / now) ** (np.log(_FIFTH_MORE) / np.log1p(self.n_answers_more / self.n_answers_now))
-        )
+        power = np.log(then / now) / np.log1p(self.n_answers_more / self.n_answers_now)
+        return now * float(1 - _FIFTH_MORE**power)
 
     @property
     def recommendation(self) -> Literal["stop", "go on"]:
@@ -144,12 +143,17 @@ more answers gain 0.006, which is worth the asking (0.005 or more).
             "fit well, and the figures may be off"
         )
 
+    @property
+    def _spread(self) -> str:
+        if self.gain_low <= 0:
+            return f"by {figure(self.gain_high)} at most in 9 of 10 cases"
+        return f"by {interval(self.gain_low, self.gain_high)} in 8 of 10 cases"
+
     def __str__(self) -> str:
         answers = counted(self.n_answers_more, "more answer")
         error = (
             f"{answers} would move the error on new answers from {figure(self.error_now)} to {figure(self.error_then)} "
-            f"(by {interval(self.gain_low, self.gain_high)} in 8 of 10 cases; noise leaves {figure(self.floor)} to any "
-            "map)"
+            f"({self._spread}; noise leaves {figure(self.floor)} to any map)"
         )
         if self.ellipse_now is not None and self.ellipse_then is not None:
             error += (
@@ -284,7 +288,7 @@ def _view(
         bar.update()
     away, learned, now, then = zip(*imagined, strict=True)
     lapses = future.draws.lapses
-    odds = np.array([log_odds(future.truth(number), tested) for number in range(len(future.draws))])
+    odds = future.odds(tested)
     errors = errors_of(chances_of_odds(odds, lapses).mean(axis=0) > 0.5, odds, lapses)
     falls = fall(odds, float(lapses.mean()), np.concatenate(away), np.concatenate(learned))
     return _View(errors, falls, float(np.median(np.sqrt(np.mean(then, axis=0) / np.mean(now, axis=0)))))
