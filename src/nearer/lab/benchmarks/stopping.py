@@ -24,6 +24,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.datasets import load_colors, make_gaussian, simulate_answers
 from nearer.datasets.synthetic import distinct_rows
 from nearer.embedding import PosteriorEmbedding
+from nearer.posterior import Microcanonical
 from nearer.problems.margins import TIE_TOLERANCE, pair_distances
 
 _TESTED = 60_000
@@ -103,7 +104,8 @@ def looked_ahead(world: World, seed: int, *, chosen: bool, sizes: Sequence[int] 
     choose: Choose = "information" if chosen else "random"
     ask = _chosen if chosen else _drawn
     for size, comparisons in ask(world, points, seed, sorted({size for both in marks for size in both})):
-        models[size] = PosteriorEmbedding(world.n_components, n_threads=1, random_state=seed).fit(comparisons)
+        model = PosteriorEmbedding(world.n_components, solver=Microcanonical.for_judging(), random_state=seed)
+        models[size] = model.fit(comparisons)
         for now in (now for now, then in marks if then == size):
             view = outlook(models[now], comparisons[:now], size - now, choose=choose, random_state=seed)
             (before, wrong_before), (after, wrong_after) = (judge.errors(models[each]) for each in (now, size))
