@@ -117,8 +117,10 @@ def _csv_text(trials: Sequence[Trial], kind: str) -> str:
 
 
 def _key_text(trials: Sequence[Trial], kind: str) -> str:
+    blocks = _blocks(trials)
+
     def further(trial: Trial) -> dict[str, Any]:
-        return {"catch": _right_place(trial, kind, 1), "question": _tag(trial)}
+        return {"catch": _right_place(trial, kind, 1), "question": f"{blocks[trial.participant]}_{trial.number}"}
 
     return _table(trials, kind, further)
 
@@ -160,25 +162,28 @@ def _jspsych_text(trials: Sequence[Trial], kind: str) -> str:
 
 def _qualtrics_text(trials: Sequence[Trial], kind: str) -> str:
     parts = ["[[AdvancedFormat]]"]
-    block: str | None = None
+    blocks = _blocks(trials)
+    begun: set[str] = set()
     for each in trials:
-        name = each.participant or "questions"
-        if name != block:
-            parts.append(f"[[Block:{_plain(name)}]]")
-            block = name
+        block = blocks[each.participant]
+        if block not in begun:
+            parts.append(f"[[Block:{block}]]")
+            begun.add(block)
         choices = "\n".join(_escaped(label) for label in _options(each, kind))
-        head = f"[[Question:MC:SingleAnswer:Horizontal]]\n[[ID:{_tag(each)}]]\n{_question(each, kind)}"
+        head = f"[[Question:MC:SingleAnswer:Horizontal]]\n[[ID:{block}_{each.number}]]\n{_question(each, kind)}"
         parts.append(f"{head}\n\n[[Choices]]\n{choices}\n\n[[PageBreak]]")
     return "\n\n".join(parts) + "\n"
 
 
-def _tag(trial: Trial) -> str:
-    """Return the name of a question in Qualtrics."""
-    return f"{_plain(trial.participant or 'q')}_{trial.number}"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "q"
+def _blocks(trials: Sequence[Trial]) -> dict[str | None, str]:
+    """Return the name of each participant's block in Qualtrics, in letters that the names of questions may have."""
+    blocks: dict[str | None, str] = {}
+    for person in dict.fromkeys(each.participant for each in trials):
+        plain = re.sub(r"[^A-Za-z0-9]+", "_", person or "q").strip("_") or "q"
+        taken = set(blocks.values())
+        numbered = (f"{plain}_{number}" for number in range(2, len(taken) + 3))
+        blocks[person] = plain if plain not in taken else next(each for each in numbered if each not in taken)
+    return blocks
 
 
 _TEXTS = {"csv": _csv_text, "jspsych": _jspsych_text, "qualtrics": _qualtrics_text}
