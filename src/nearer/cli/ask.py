@@ -17,7 +17,7 @@ from nearer.cli.values import (
     question_kind,
     share_or_none,
 )  # fmt: skip
-from nearer.common.words import counted, listed
+from nearer.common.words import counted, figure, interval, listed
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
@@ -191,6 +191,10 @@ def _figures(made: Made, files: list[Path], form: str, options: argparse.Namespa
         "n_questions": options.questions,
         "participants": made.people,
         "purposes": dict(made.purposes),
+        "error": None if made.error is None else float(made.error),
+        "error_low": None if made.error is None else made.error.low,
+        "error_high": None if made.error is None else made.error.high,
+        "n_random_answers": 0 if made.error is None else made.error.n_answers,
         "seed": options.seed,
         "notes": list(made.notes),
     }
@@ -201,10 +205,17 @@ def _told(made: Made, figures: dict[str, Any]) -> list[str]:
     counts = made.purposes
     parts = [f"{counts[purpose]} {word}" for purpose, word in _WORDS.items() if counts[purpose]]
     for_whom = f" for {counted(len(made.people), 'participant')}" if made.people else ""
-    lines = [
+    lines = []
+    if made.error is not None:
+        error = made.error
+        lines.append(
+            f"error so far, on {counted(error.n_answers, 'random question')}: {figure(error)} (95% interval "
+            f"{interval(error.low, error.high)}); chance is 0.5"
+        )
+    lines.append(
         f"{counted(len(made.trials), 'question')}{for_whom} about {counted(figures['n_objects'], 'object')} "
         f"({made.kind}): {', '.join(parts)}"
-    ]
+    )
     if made.new_objects:
         lines.append(f"{counted(len(made.new_objects), 'new object')}: {listed(made.new_objects, 10)}")
     if counts["test"]:

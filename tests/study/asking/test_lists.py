@@ -1,6 +1,7 @@
 """Lists: shares, repeats, catch trials, order, and that nobody gets a question twice."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def test_catch_trials_are_added_evenly_and_their_right_answers_stand_on_both_sid
     for theirs in lists_of(trials).values():
         assert len(theirs) == 24
         at = [number for number, trial in enumerate(theirs) if trial.purpose == "catch"]
-        assert all(5 <= after - before <= 7 for before, after in zip(at[:-1], at[1:], strict=True))
+        assert all(5 <= after - before <= 7 for before, after in pairwise(at))
         assert sum(trial.right[0] == trial.shown[1] for trial in theirs if trial.purpose == "catch") == 2
         others = {same(trial) for trial in theirs if trial.purpose != "catch"}
         assert not others & {same(trial) for trial in theirs if trial.purpose == "catch"}

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from nearer.active import Questions
+from nearer.active.forms import Key
 from nearer.common.words import counted, figure
 from nearer.posterior.model import Draws
 from nearer.study.asking.answered import Answered
-from nearer.study.asking.lists import Catch, Key
+from nearer.study.asking.lists import Catch
 
 SURE = 0.99  # chance of an answer that is obvious to whoever looks
 _CANDIDATES = 5000

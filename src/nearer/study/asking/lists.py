@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.active import Questions
+from nearer.active.forms import Key
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, name
 from nearer.study.asking.answered import Answered
 from nearer.study.asking.sides import Showing, balanced_places
 
 CATCH = "catch"
-Key = tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 
 from nearer.active import Questions
-from nearer.active.forms import form_of
+from nearer.active.forms import Key, form_of
+from nearer.active.honest import HonestError
+from nearer.active.record import PURPOSES
 from nearer.common.randomness import stream
 from nearer.common.words import counted, listed
+from nearer.data.comparisons import Comparisons
 from nearer.data.units import seen_objects
 from nearer.formats.answers import Answers, matched
-from nearer.study.asking.answered import ASKED, Answered, answered_in, kind_asked
+from nearer.study.asking.answered import ASKED, answered_in, kind_asked
 from nearer.study.asking.catch import given_catches, obvious_catches
 from nearer.study.asking.given import names_of, read_allowed, refuse_unknown
 from nearer.study.asking.lists import CATCH, Catch, Trial, Wish, had, make_lists
 
 _MOST_LISTED = 10
+_PURPOSES = {*PURPOSES, CATCH}
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,9 @@ class Known:
     @classmethod
     def read(cls, answers: Answers, purpose: str | None, trial: str | None) -> Known:
         """Return answers without catch trials, by the further columns of purposes and trials, where there are any."""
-        purposes = np.full(len(answers), "other", dtype=object)
+        purposes = np.full(len(answers), "other")
         if purpose is not None:
-            purposes = np.where(answers.also[purpose] == "", "other", answers.also[purpose]).astype(object)
+            purposes = np.array([each if each in _PURPOSES else "other" for each in answers.also[purpose].tolist()])
         numbers = [] if trial is None else [int(each) for each in answers.also[trial].tolist() if each.isdecimal()]
         kept = purposes != CATCH
         if not kept.any():
@@ -105,6 +109,7 @@ class Made:
     questions: Questions
     known: Known | None
     new_objects: tuple[str, ...]
+    error: HonestError | None  # so far, on random questions
     notes: tuple[str, ...]
 
     @property
@@ -148,18 +153,25 @@ def make(asking: Asking, known: Known | None, tell: Callable[[str], None] = lamb
     answered = [] if known is None else answered_in(known.answers, known.purposes)
     if known is not None:
         tell(f"learning from {counted(len(known.answers), 'answer')} about {counted(len(old), 'object')}")
-        _tell(questions, answered)
+        comparisons, purposes = _unweighed(known, notes)
+        questions.tell(comparisons, purposes=purposes)
         questions.update()
     people = _people(asking, known)
     rng = stream(asking.seed, "questions").spawn(1)[0]
     barred = had(questions, answered)
-    catches = _catches(asking, questions, [barred.get(each, set()) for each in people or (None,)], rng)
+    catches = _catches(
+        asking, questions, known is not None, [barred.get(each, set()) for each in people or (None,)], rng
+    )
     first = 1 if known is None else known.last_trial + 1
     wish = Wish(asking.n_questions, people, asking.test_share, asking.repeat_share, catches, first)
     trials = make_lists(questions, wish, answered, rng)
     if asking.repeat_share and not any(each.purpose == "repeat" for each in trials):
         notes.append("there are no repeats: nobody else has been asked anything that could be asked again")
-    return Made(trials, questions, known, tuple(map(str, new)) if old else (), tuple(notes))
+    error = None
+    if known is not None and (known.purposes == "test").any():
+        tell("the error on random questions")
+        error = questions.held_out_error()
+    return Made(trials, questions, known, tuple(map(str, new)) if old else (), error, tuple(notes))
 
 
 def _alike(known: Known, asking: Asking) -> Known:
@@ -171,6 +183,8 @@ def _alike(known: Known, asking: Asking) -> Known:
 
 
 def _questions(asking: Asking, known: Known | None, objects: Sequence[Any], notes: list[str]) -> Questions:
+    if asking.test_share + asking.repeat_share >= 1:
+        raise ValueError("--test-share and --repeat-share must leave room for other questions: below 1 together")
     if not objects:
         raise ValueError("there are no objects to ask about; name them with --objects FILE, or give answers")
     kind = _kind(asking, known, notes)
@@ -206,15 +220,16 @@ def _kind(asking: Asking, known: Known | None, notes: list[str]) -> str:
     return "triplet"
 
 
-def _tell(questions: Questions, answered: Sequence[Answered]) -> None:
-    """Tell answers so far, person by person."""
-    by_person: dict[Any, list[Answered]] = {}
-    for each in answered:
-        if each.named and len(each.shown) == questions.form.width:
-            by_person.setdefault(None if each.person is None else str(each.person), []).append(each)
-    for person, theirs in by_person.items():
-        rows = np.array([each.shown for each in theirs])
-        questions.tell(rows, [each.named for each in theirs], person=person)
+def _unweighed(known: Known, notes: list[str]) -> tuple[Comparisons, np.ndarray]:
+    """Return comparisons without weights, as they are told, and what each was asked for; those of weight 0 are none."""
+    answers = known.answers
+    weights = answers.comparisons.sample_weight
+    totals = np.bincount(answers.answer_of, weights)
+    if not np.allclose(totals, 1):
+        notes.append("weights of answers are not used to choose questions: each answer counts as one")
+    counts = weights > 0
+    told = replace(answers.comparisons, weights=None)[counts]
+    return told, known.purposes[answers.answer_of[counts]]
 
 
 def _people(asking: Asking, known: Known | None) -> tuple[str, ...]:
@@ -231,7 +246,7 @@ def _people(asking: Asking, known: Known | None) -> tuple[str, ...]:
 
 
 def _catches(
-    asking: Asking, questions: Questions, barred: Sequence[set[tuple[int, ...]]], rng: np.random.Generator
+    asking: Asking, questions: Questions, known: bool, barred: Sequence[set[Key]], rng: np.random.Generator
 ) -> list[list[Catch]]:
     """Return the catch trials of each list."""
     if asking.catches is None or asking.catches == 0:
@@ -240,9 +255,9 @@ def _catches(
         rows = answered_in(asking.catches)
         refuse_unknown([each for row in rows for each in row.shown], questions.objects_.tolist(), asking.catches.source)
         return [given_catches(questions, rows)] * len(barred)
-    if not hasattr(questions, "model_"):
+    if not known:
         raise ValueError(
-            "catch trials can be made from answers: without enough of them nobody knows which questions are obvious. "
+            "catch trials can be made from answers: without any nobody knows which questions are obvious. "
             "Write some down with their right answers, and give the file with --catch-trials FILE"
         )
     return obvious_catches(questions, asking.catches, barred, rng)
