@@ -63,8 +63,10 @@ def keys(rows):
 def test_a_study_is_designed_from_names_alone(study, capsys):
     status, out, _ = run(capsys, "--objects", "names.txt", "-n", "60", "-o", "questions.csv")
     assert status == 0
-    assert "60 questions about 8 objects (triplet): 51 to begin with, 6 random, 3 asked again" in out
-    assert "an error over them misleads; 6 of these 60 are random, for an honest error" in out
+    assert "60 questions about 8 objects (triplet)\nof 60 trials: 51 to begin with, 6 random, 3 asked again\n" in out
+    assert (
+        "6 random questions give an honest error: keep the column purpose with the answers\nwritten: questions" in out
+    )
     rows = rows_of("questions.csv")
     times = [sum(name in key for key in keys(rows)) for name in OBJECTS]
     assert max(times) - min(times) <= 8  # of 22.5 each
@@ -81,7 +83,7 @@ def test_the_loop_ask_collect_fit_ask(study, capsys):
     status, out, err = run(capsys, *arguments, "-o", "q2.csv", "--json")
     assert (status, "learning from 90 answers about 8 objects" in err) == (0, True)
     figures = json.loads(out)
-    assert figures["purposes"] == {"information": 51, "test": 6, "repeat": 3, "catch": 6}
+    assert figures["purposes"] == {"start": 0, "information": 51, "test": 6, "repeat": 3, "catch": 6}
     assert (figures["n_random_answers"], figures["n_trials"]) == (9, 66)
     assert figures["error_low"] <= figures["error"] <= figures["error_high"]
     before, after = rows_of("a1.csv"), rows_of("q2.csv")
@@ -90,7 +92,13 @@ def test_the_loop_ask_collect_fit_ask(study, capsys):
         assert len(set(keys(theirs))) == len(theirs)
         assert len({row["trial"] for row in theirs}) == len(theirs)
     answer("q2.csv", "a2.csv")
-    status, out, _ = run(capsys, "a1.csv", "a2.csv", "-n", "10", "--dimensions", "2", "-o", "q3.csv", "--json")
+    arguments = ["a1.csv", "a2.csv", "-n", "10", "--dimensions", "2"]
+    status, out, _ = run(capsys, *arguments, "-o", "q3.csv")
+    assert "error so far, on 15 random questions: 0." in out
+    assert (
+        "chosen questions are harder than random ones, and an error over them misleads; 1 random question gives" in out
+    )
+    status, out, _ = run(capsys, *arguments, "-o", "q3.csv", "--json")
     figures = json.loads(out)
     assert (status, figures["n_answers"], figures["n_random_answers"]) == (0, 150, 15)  # no catch trials among them
     checked = read_answers("a2.csv", catch="catch").catches

@@ -17,11 +17,10 @@ from nearer.cli.values import (
     question_kind,
     share_or_none,
 )  # fmt: skip
-from nearer.common.words import counted, figure, interval, listed
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
-    from nearer.study.asking.making import Known, Made
+    from nearer.study.asking.making import Known
 
 _ABOUT = """\
 Write the next questions of a study: those whose answers tell most about the map, given the answers so far.
@@ -34,14 +33,6 @@ The ending of -o says for what: .csv for anything, .json for jsPsych, .txt for Q
 them gets a list of -n questions, and nobody gets a question twice. A share of the questions is random: chosen ones are
 harder than others, so that only the random ones give an honest error. The column purpose says which they are; keep it
 with the answers, and the next `nearer ask` knows."""
-
-_WORDS = {
-    "start": "to begin with",
-    "information": "chosen",
-    "test": "random",
-    "repeat": "asked again",
-    "catch": "catch",
-}
 
 
 def add(commands: Commands) -> None:
@@ -120,6 +111,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.study.asking.making import make
     from nearer.study.asking.sheets import format_of, write_sheets
+    from nearer.study.asking.telling import figures_of, told
 
     form = format_of(options.out, options.format)
     inputs = [*options.file, *filter(None, [options.objects, options.allowed])]
@@ -130,8 +122,7 @@ def run(options: argparse.Namespace) -> int:
     for note in made.notes:
         sys.stderr.write(f"nearer: {note}\n")
     files = write_sheets(made.trials, made.kind, options.out, form)
-    figures = _figures(made, files, form, options)
-    say(options, "\n".join(_told(made, figures)), figures)
+    say(options, told(made, files), figures_of(made, files) | {"format": form, "seed": options.seed})
     return 0
 
 
@@ -177,53 +168,3 @@ def _asking(options: argparse.Namespace) -> Any:
         options.allowed,
         options.seed,
     )
-
-
-def _figures(made: Made, files: list[Path], form: str, options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "files": [str(path) for path in files],
-        "format": form,
-        "kind": made.kind,
-        "n_objects": len(made.questions.objects_),
-        "new_objects": list(made.new_objects),
-        "n_answers": 0 if made.known is None else len(made.known.answers),
-        "n_trials": len(made.trials),
-        "n_questions": options.questions,
-        "participants": made.people,
-        "purposes": dict(made.purposes),
-        "error": None if made.error is None else float(made.error),
-        "error_low": None if made.error is None else made.error.low,
-        "error_high": None if made.error is None else made.error.high,
-        "n_random_answers": 0 if made.error is None else made.error.n_answers,
-        "seed": options.seed,
-        "notes": list(made.notes),
-    }
-
-
-def _told(made: Made, figures: dict[str, Any]) -> list[str]:
-    """Return what was made, for people."""
-    counts = made.purposes
-    parts = [f"{counts[purpose]} {word}" for purpose, word in _WORDS.items() if counts[purpose]]
-    for_whom = f" for {counted(len(made.people), 'participant')}" if made.people else ""
-    lines = []
-    if made.error is not None:
-        error = made.error
-        lines.append(
-            f"error so far, on {counted(error.n_answers, 'random question')}: {figure(error)} (95% interval "
-            f"{interval(error.low, error.high)}); chance is 0.5"
-        )
-    lines.append(
-        f"{counted(len(made.trials), 'question')}{for_whom} about {counted(figures['n_objects'], 'object')} "
-        f"({made.kind}): {', '.join(parts)}"
-    )
-    if made.new_objects:
-        lines.append(f"{counted(len(made.new_objects), 'new object')}: {listed(made.new_objects, 10)}")
-    if counts["test"]:
-        lines.append(
-            f"chosen questions are harder than random ones: an error over them misleads; {counts['test']} of these "
-            f"{len(made.trials)} are random, for an honest error. Keep the column purpose with the answers"
-        )
-    else:
-        lines.append("none of these questions is random: there will be no honest error (--test-share)")
-    lines.append(f"written: {', '.join(figures['files'])}")
-    return lines
