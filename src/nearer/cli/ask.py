@@ -95,7 +95,8 @@ def _add_pool(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which questions")
     group.add_argument(
         "--focus", type=names_or_file, default=(), metavar="NAMES",
-        help="objects whose distances from each other matter, separated by commas, or a file (all)",
+        help="objects whose distances from each other matter, separated by commas, or a file; or the word neighbours, "
+        "where it matters which of its neighbours are nearer to each object (the whole map)",
     )  # fmt: skip
     group.add_argument(
         "--apart", type=names_or_file, action="append", default=[], metavar="NAMES",

@@ -55,7 +55,7 @@ def obvious_catches(
         left = [at for at in rng.permutation(sure).tolist() if keys[at] not in had]
         if len(left) < n:
             raise ValueError(
-                f"of {counted(len(pool), 'question')} only {len(left)} have an answer that is sure (above {SURE}; the "
+                f"only {len(left)} of {counted(len(pool), 'question')} have an answer that is sure (above {SURE}; the "
                 f"surest has {figure(float(chances.max()))}), and {counted(n, 'catch trial')} cannot be made; ask for "
                 "fewer, or give them in a file, with their right answers"
             )

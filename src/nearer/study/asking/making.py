@@ -25,6 +25,7 @@ from nearer.study.asking.given import names_of, read_allowed, refuse_unknown
 from nearer.study.asking.lists import CATCH, Catch, Trial, Wish, had, make_lists
 
 _MOST_LISTED = 10
+_NEIGHBOURS = "neighbours"  # of each object matter, wherever they are
 _PURPOSES = {*PURPOSES, CATCH}
 
 
@@ -81,7 +82,9 @@ class Asking:
     test_share, repeat_share : float
     catches : int or Answers, optional
         Catch trials of each list: how many, or which, with their right answers.
-    focus, apart : sequence of str, sequence of sequences of str
+    focus : sequence of str
+        Objects whose distances from each other matter; or "neighbours".
+    apart : sequence of sequences of str
     allowed : Path, optional
         File of the only questions that may be asked.
     seed : int
@@ -188,7 +191,11 @@ def _questions(asking: Asking, known: Known | None, objects: Sequence[Any], note
     if not objects:
         raise ValueError("there are no objects to ask about; name them with --objects FILE, or give answers")
     kind = _kind(asking, known, notes)
-    refuse_unknown(asking.focus, objects, "--focus")
+    focus: Any = list(asking.focus) or None
+    if focus == [_NEIGHBOURS] and _NEIGHBOURS not in objects:
+        focus = _NEIGHBOURS
+    else:
+        refuse_unknown(asking.focus, objects, "--focus")
     refuse_unknown([each for group in asking.apart for each in group], objects, "--apart")
     allowed = None
     if asking.allowed is not None:
@@ -200,7 +207,7 @@ def _questions(asking: Asking, known: Known | None, objects: Sequence[Any], note
         kind,
         allowed=allowed,
         apart=asking.apart,
-        focus=list(asking.focus) or None,
+        focus=focus,
         test_share=0,
         repeat_share=0,
         random_state=asking.seed,
