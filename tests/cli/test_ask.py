@@ -199,6 +199,10 @@ def test_bad_input_ends_with_a_sentence_and_without_a_file(arguments, sentence, 
 def test_what_is_read_is_not_written_over(study, capsys):
     status, _, err = run(capsys, "--objects", "names.txt", "-n", "5", "-o", "names.txt", "--format", "csv")
     assert (status, "names.txt would be written over by the questions" in err) == (2, True)
+    (study / "data").mkdir()
+    (study / "data" / "answers.csv").write_text(ANSWERS)
+    status, _, err = run(capsys, "data", "-n", "5", "-o", "data/questions.csv")
+    assert (status, "would be read among the answers in data" in err) == (2, True)
 
 
 def test_catch_trials_from_a_file_go_into_every_list(study, capsys):

@@ -110,19 +110,23 @@ def _add_pool(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.study.asking.making import make
+    from nearer.study.asking.making import judged, make
     from nearer.study.asking.sheets import format_of, write_sheets
     from nearer.study.asking.telling import figures_of, told
 
     form = format_of(options.out, options.format)
     inputs = [*options.file, *filter(None, [options.objects, options.allowed])]
-    if any(path.resolve() == options.out.resolve() for path in inputs):
-        raise ValueError(f"{options.out} would be written over by the questions; choose another file with -o")
+    for path in inputs:
+        if path.resolve() == options.out.resolve():
+            raise ValueError(f"{options.out} would be written over by the questions; choose another file with -o")
+        if path.is_dir() and path.resolve() == options.out.resolve().parent:
+            raise ValueError(f"{options.out} would be read among the answers in {path}; choose another folder with -o")
     known = _known(options) if options.file else None
     made = make(_asking(options), known, tell)
     for note in made.notes:
         sys.stderr.write(f"nearer: {note}\n")
     files = write_sheets(made.trials, made.kind, options.out, form)
+    made = judged(made, tell)  # the questions are there whatever becomes of it
     say(options, told(made, files), figures_of(made, files) | {"format": form, "seed": options.seed})
     return 0
 

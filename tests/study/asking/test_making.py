@@ -8,7 +8,7 @@ from nearer.active import Questions
 from nearer.formats import read_answers
 from nearer.study.asking.answered import answered_in, kind_asked
 from nearer.study.asking.catch import SURE, obvious_catches
-from nearer.study.asking.making import Asking, Known, make
+from nearer.study.asking.making import Asking, Known, judged, make
 
 OBJECTS = [*"abcdef"]
 POINTS = dict(zip(OBJECTS, np.array([[0, 0], [1, 0.1], [0.2, 1], [9, 9], [9.5, 8], [8, 9.3]]), strict=True))
@@ -49,7 +49,8 @@ def test_purposes_and_numbers_of_trials_come_from_the_file_and_catch_trials_do_n
     made = make(Asking(8, n_components=2), known)
     assert [trial.number for trial in made.trials] == [*range(51, 59)]
     assert made.questions.purposes_.tolist() == known.purposes.tolist()
-    assert made.error.n_answers == 4
+    assert made.error is None
+    assert judged(made).error.n_answers == 4
     with pytest.raises(ValueError, match="all answers are to catch trials"):
         Known.read(read_answers(table_of(3, purpose=["catch"] * 3), also=["purpose"]), "purpose", None)
 

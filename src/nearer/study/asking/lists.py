@@ -135,12 +135,12 @@ def make_lists(
     place = {label: at for at, label in enumerate(questions.objects_.tolist())}
     done = had(questions, answered)
     lists = [_List(person, barred=set(done.get(person, ()))) for person in wish.people or (None,)]
-    _refuse_too_many(questions, wish, lists)
+    refuse_too_many(questions, wish.n_questions, wish.people, done)
     for one, catches in zip(lists, wish.catches, strict=False):
         for catch in catches:
             question = np.array(catch.shown, dtype=np.intp)
             one.add(_Row(question, questions.form.keys(question[None])[0], CATCH, catch.right))
-    n_tests = _spread(wish.n_questions * wish.test_share, len(lists))
+    n_tests = spread(wish.n_questions * wish.test_share, len(lists))
     for one, n in zip(lists, n_tests, strict=True):
         for drawn in questions.pool.draw_new(n, rng, one.barred):
             one.add(_Row(drawn, questions.form.keys(drawn[None])[0], "test"))
@@ -164,24 +164,26 @@ def had(questions: Questions, answered: Iterable[Answered]) -> dict[Any, set[Key
     return done
 
 
-def _refuse_too_many(questions: Questions, wish: Wish, lists: Sequence[_List]) -> None:
-    for one in lists:
-        left = questions.pool.size - len(one.barred)
-        if wish.n_questions > left:
+def refuse_too_many(questions: Questions, n: int, people: Sequence[str | None], done: dict[Any, set[Key]]) -> None:
+    """Refuse to ask people for more than there is; ``done`` has what each of them has answered."""
+    for person in people or (None,):
+        barred = done.get(person, set())
+        left = questions.pool.size - len(barred)
+        if n > left:
             there = f"there are {counted(int(questions.pool.size), 'question')}"
-            if one.person is None:
-                raise ValueError(f"{there} to ask, not {wish.n_questions}; ask for fewer with -n, or add objects")
-            rest = "all of them" if left <= 0 else f"{len(one.barred)} of them"
-            had = f", and {name(one.person)} has answered {rest}" if one.barred else ""
-            raise ValueError(f"{there}{had}, so that {wish.n_questions} more cannot be asked; ask for fewer with -n")
+            if person is None:
+                raise ValueError(f"{there} to ask, not {n}; ask for fewer with -n, or add objects")
+            rest = "all of them" if left <= 0 else f"{len(barred)} of them"
+            answered = f", and {name(person)} has answered {rest}" if barred else ""
+            raise ValueError(f"{there}{answered}, so that {n} more cannot be asked; ask for fewer with -n")
 
 
-def _spread(each: float, n_lists: int) -> list[int]:
+def spread(each: float, n_lists: int) -> list[int]:
     """Return whole numbers of about ``each`` that sum up to what all lists should have.
 
     Examples
     --------
-    >>> _spread(0.5, 4), _spread(2.0, 3)
+    >>> spread(0.5, 4), spread(2.0, 3)
     ([1, 0, 1, 0], [2, 2, 2])
     """
     ends = [int(each * at + 0.5 + 1e-9) for at in range(n_lists + 1)]
@@ -203,7 +205,7 @@ def _add_repeats(
     earlier = np.array([[place[label] for label in each.shown] for each in known], dtype=np.intp).reshape(-1, width)
     rows = [_Row(row, key, "test") for row, key in zip(earlier, questions.form.keys(earlier), strict=True)]
     here = [(one, row) for one in lists for row in one.rows if row.purpose == "test"]
-    for one, n in zip(lists, _spread(wish.n_questions * wish.repeat_share, len(lists)), strict=True):
+    for one, n in zip(lists, spread(wish.n_questions * wish.repeat_share, len(lists)), strict=True):
         others = [row for whose, row in here if one.person is None or whose is not one]
         at_hand: list[tuple[_Row, _Row | None]] = [(row, None) for row in rows if row.key not in one.barred]
         at_hand += [(row, row) for row in others if one.person is None or row.key not in one.barred]
@@ -218,7 +220,12 @@ def _add_repeats(
 def _add_chosen(questions: Questions, one: _List, n: int, place: dict[Any, int]) -> None:
     """Add the questions that tell most, without those that the list has already."""
     while n > 0:
-        asked = questions.ask(n, person=one.person)
+        try:
+            asked = questions.ask(n, person=one.person)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}{'' if one.person else ', or name participants: each can be asked all of them'}"
+            ) from error
         for labels, purpose in zip(asked.rows.tolist(), asked.purposes, strict=True):
             row = np.array([place[label] for label in labels], dtype=np.intp)
             key = questions.form.keys(row[None])[0]

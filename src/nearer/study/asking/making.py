@@ -22,7 +22,7 @@ from nearer.formats.answers import Answers, matched
 from nearer.study.asking.answered import ASKED, answered_in, kind_asked
 from nearer.study.asking.catch import given_catches, obvious_catches
 from nearer.study.asking.given import names_of, read_allowed, refuse_unknown
-from nearer.study.asking.lists import CATCH, Catch, Trial, Wish, had, make_lists
+from nearer.study.asking.lists import CATCH, Catch, Trial, Wish, had, make_lists, refuse_too_many, spread
 
 _MOST_LISTED = 10
 _NEIGHBOURS = "neighbours"  # of each object matter, wherever they are
@@ -112,8 +112,8 @@ class Made:
     questions: Questions
     known: Known | None
     new_objects: tuple[str, ...]
-    error: HonestError | None  # so far, on random questions
     notes: tuple[str, ...]
+    error: HonestError | None = None  # so far, on random questions
 
     @property
     def kind(self) -> str:
@@ -154,27 +154,31 @@ def make(asking: Asking, known: Known | None, tell: Callable[[str], None] = lamb
     new = [each for each in asking.objects if each not in set(old)]
     questions = _questions(asking, known, [*old, *new], notes)
     answered = [] if known is None else answered_in(known.answers, known.purposes)
+    people, barred = _people(asking, known), had(questions, answered)
+    refuse_too_many(questions, asking.n_questions, people, barred)
     if known is not None:
         tell(f"learning from {counted(len(known.answers), 'answer')} about {counted(len(old), 'object')}")
         comparisons, purposes = _unweighed(known, notes)
         questions.tell(comparisons, purposes=purposes)
         questions.update()
-    people = _people(asking, known)
     rng = stream(asking.seed, "questions").spawn(1)[0]
-    barred = had(questions, answered)
-    catches = _catches(
-        asking, questions, known is not None, [barred.get(each, set()) for each in people or (None,)], rng
-    )
+    of_lists = [barred.get(each, set()) for each in people or (None,)]
+    catches = _catches(asking, questions, known is not None, of_lists, rng)
     first = 1 if known is None else known.last_trial + 1
     wish = Wish(asking.n_questions, people, asking.test_share, asking.repeat_share, catches, first)
     trials = make_lists(questions, wish, answered, rng)
-    if asking.repeat_share and not any(each.purpose == "repeat" for each in trials):
+    wanted = sum(spread(asking.n_questions * asking.repeat_share, len(of_lists)))
+    if wanted and not any(each.purpose == "repeat" for each in trials):
         notes.append("there are no repeats: nobody else has been asked anything that could be asked again")
-    error = None
-    if known is not None and (known.purposes == "test").any():
-        tell("the error on random questions")
-        error = questions.held_out_error()
-    return Made(trials, questions, known, tuple(map(str, new)) if old else (), error, tuple(notes))
+    return Made(trials, questions, known, tuple(map(str, new)) if old else (), tuple(notes))
+
+
+def judged(made: Made, tell: Callable[[str], None] = lambda step: None) -> Made:
+    """Return lists with the error so far on random questions, where some were answered: another fit."""
+    if made.known is None or not (made.known.purposes == "test").any():
+        return made
+    tell("the error on random questions")
+    return replace(made, error=made.questions.held_out_error())
 
 
 def _alike(known: Known, asking: Asking) -> Known:

@@ -56,7 +56,9 @@ def _lists(made: Made) -> list[str]:
         each += f" and {counted(counts[CATCH] // n_lists, 'catch trial')}"
     parts = [f"{digits(counts[purpose])} {word}" for purpose, word in _WORDS.items() if counts[purpose]]
     return [
-        f"{counted(n_lists, 'participant')}, {each} each, {about}" if made.people else f"{each} {about}",
+        f"{counted(n_lists, 'participant')}, {each}{' each' * (n_lists > 1)}, {about}"
+        if made.people
+        else f"{each} {about}",
         f"of {counted(len(made.trials), 'trial')}: {', '.join(parts)}",
     ]
 
