@@ -73,6 +73,7 @@ def test_a_study_is_designed_from_names_alone(study, capsys):
     assert sum(times) == 180
 
 
+@pytest.mark.filterwarnings("ignore:a2.csv. 51 of 66 questions were chosen")
 def test_the_loop_ask_collect_fit_ask(study, capsys):
     """What was asked for is read back, nobody gets a question twice, and numbers of trials go on."""
     assert run(capsys, "--objects", "names.txt", "-n", "30", "--participants", "3", "-o", "q1.csv")[0] == 0

@@ -81,6 +81,7 @@ def test_csv_is_read_once_it_has_a_column_of_answers(kind, trials, column, tmp_p
     read_back(path, trials, kind)
 
 
+@pytest.mark.filterwarnings("ignore:data.json. 1 row names no objects")
 @pytest.mark.parametrize(("kind", "trials"), [("triplet", TRIPLETS), ("odd-one-out", ITEMS)])
 def test_what_jspsych_saves_is_read_as_it_is(kind, trials, tmp_path):
     path = tmp_path / "questions.json"
@@ -126,9 +127,10 @@ def test_qualtrics_gets_text_to_import_and_a_key(tmp_path):
 
 
 def test_people_whose_names_look_alike_have_blocks_of_their_own(tmp_path):
-    trials = [Trial(who, 1, ("cat", "dog", "cow"), "test") for who in ("a b", "a_b", "é")]
+    trials = [Trial(who, 1, ("cat", "dog", "[[PageBreak]]"), "test") for who in ("a b", "a_b", "é")]
     write_sheets(trials, "triplet", tmp_path / "q.txt", "qualtrics")
     text = (tmp_path / "q.txt").read_text(encoding="utf-8")
+    assert text.count("[[PageBreak]]") == 3
     assert len(set(re.findall(r"\[\[ID:(\w+)\]\]", text))) == 3
     assert len(set(re.findall(r"\[\[Block:(\w+)\]\]", text))) == 3
 

@@ -114,6 +114,7 @@ class Made:
     new_objects: tuple[str, ...]
     notes: tuple[str, ...]
     error: HonestError | None = None  # so far, on random questions
+    outlook: str | None = None  # what the answers to these would bring, in a sentence
 
     @property
     def kind(self) -> str:

@@ -104,7 +104,8 @@ def _question(trial: Trial, kind: str) -> str:
 
 
 def _escaped(label: str) -> str:
-    return html.escape(" ".join(label.split()))
+    """Return a name that is text in HTML, and no tag of Qualtrics."""
+    return html.escape(" ".join(label.split())).replace("[[", "&#91;&#91;")
 
 
 def _right_place(trial: Trial, kind: str, first: int) -> int | None:

@@ -42,6 +42,8 @@ def _so_far(made: Made) -> list[str]:
             f"error so far, on {counted(made.error.n_answers, 'random question')}: {figure(made.error)} (95% interval "
             f"{interval(made.error.low, made.error.high)}); chance is 0.5"
         )
+    if made.outlook is not None:
+        lines.append(made.outlook)
     if made.new_objects:
         lines.append(f"{counted(len(made.new_objects), 'new object')}: {listed(made.new_objects, 10)}")
     return lines
@@ -89,5 +91,6 @@ def figures_of(made: Made, files: Sequence[Path]) -> dict[str, Any]:
         "error_low": None if error is None else error.low,
         "error_high": None if error is None else error.high,
         "n_random_answers": 0 if error is None else error.n_answers,
+        "outlook": made.outlook,
         "notes": list(made.notes),
     }
