@@ -135,6 +135,10 @@ def test_the_kind_is_that_of_the_answers(study, capsys):
     answer("q1.csv", "a1.csv", "odd")
     status, out, _ = run(capsys, "a1.csv", "-n", "5", "-o", "q2.csv", "--json", "--dimensions", "2")
     assert (status, json.loads(out)["kind"]) == (0, "odd-one-out")
+    (study / "catch.csv").write_text("object_1,object_2,object_3,answer\nant,bee,cat,cat\n")
+    arguments = ["a1.csv", "-n", "5", "-o", "q2.csv", "--dimensions", "2", "--catch-trials", "catch.csv"]
+    assert run(capsys, *arguments)[0] == 0
+    assert [row["catch"] for row in rows_of("q2.csv") if row["purpose"] == "catch"] == ["cat"]
     (study / "pairs.csv").write_text("near_1,near_2,far_1,far_2\nant,bee,cat,dog\neel,fox,gnu,hen\n")
     status, out, err = run(capsys, "pairs.csv", "-n", "5", "-o", "q3.csv", "--dimensions", "2")
     assert (status, "questions of kind 'quadruplet' cannot be chosen; triplets are asked instead" in err) == (0, True)

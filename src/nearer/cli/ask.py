@@ -19,8 +19,7 @@ from nearer.cli.values import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from nearer.formats import Answers
-    from nearer.study.asking.making import Known
+    from nearer.study.asking.making import Asking, Known
 
 _ABOUT = """\
 Write the next questions of a study: those whose answers tell most about the map, given the answers so far.
@@ -122,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
         if path.is_dir() and path.resolve() == options.out.resolve().parent:
             raise ValueError(f"{options.out} would be read among the answers in {path}; choose another folder with -o")
     known = _known(options) if options.file else None
-    made = make(_asking(options), known, tell)
+    made = make(_asking(options, known), known, tell)
     for note in made.notes:
         sys.stderr.write(f"nearer: {note}\n")
     files = write_sheets(made.trials, made.kind, options.out, form)
@@ -149,27 +148,28 @@ def _kind_read(kind: str | None) -> Any:
     return "grid" if kind is not None and " of " in kind else kind
 
 
-def _asking(options: argparse.Namespace) -> Any:
+def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
+    """Return what the options ask for; names and catch trials are read from their files."""
+    from nearer.formats import read_answers
+    from nearer.study.asking.answered import ASKED
     from nearer.study.asking.given import read_groups, read_names, words_or_file
     from nearer.study.asking.making import Asking
 
-    people = options.participants
-    catches: int | Answers | None = options.catch_trials
-    if isinstance(options.catch_trials, Path):
-        from nearer.formats import read_answers
-
-        catches = read_answers(options.catch_trials, _kind_read(options.kind))
+    people, catches = options.participants, options.catch_trials
+    if isinstance(catches, Path):
+        same = known is not None and known.answers.kind in ASKED
+        catches = read_answers(catches, _kind_read(options.kind) or (known.answers.kind if known and same else None))
     return Asking(
         options.questions,
         [] if options.objects is None else read_names(options.objects),
         options.kind,
         options.dimensions,
         people if people is None or isinstance(people, int) else words_or_file(people, "participant"),
-        options.test_share,
-        options.repeat_share,
-        catches,
-        words_or_file(options.focus, "object"),
-        read_groups(options.apart),
-        options.allowed,
-        options.seed,
+        test_share=options.test_share,
+        repeat_share=options.repeat_share,
+        catches=catches,
+        focus=words_or_file(options.focus, "object"),
+        apart=read_groups(options.apart),
+        allowed=options.allowed,
+        seed=options.seed,
     )
