@@ -77,11 +77,15 @@ def _add_lists(parser: argparse.ArgumentParser) -> None:
         help="how many, or their names, separated by commas or one on each line of a file (one list for anybody)",
     )  # fmt: skip
     group.add_argument(
-        "--test-share", type=share_or_none, default=0.1, metavar="S", help="of the questions are random (0.1)"
+        "--test-share",
+        type=share_or_none,
+        default=0.1,
+        metavar="S",
+        help="share of random questions, for an honest error (0.1)",
     )
     group.add_argument(
         "--repeat-share", type=share_or_none, default=0.05, metavar="S",
-        help="of the questions are asked again, for the noise ceiling (0.05)",
+        help="share of questions that are asked again, for the noise ceiling (0.05)",
     )  # fmt: skip
     group.add_argument(
         "--catch-trials", type=number_or_file, metavar="N",
