@@ -1,5 +1,7 @@
 """What the next answers would bring: against algebra, integrals, and posteriors of answers that were then given."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -23,6 +25,7 @@ from nearer.posterior.model import Draws
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # draws are few
 
 QUICK = Microcanonical(n_chains=2, n_warmup=200, n_steps=1000, thin=10, n_starts=2, n_climb=30)
+MODULE = sys.modules[outlook.__module__]
 TRUTH = Truth(np.random.default_rng(0).normal(size=(5, 2)), 4.0, 0.2, 0.05)
 
 
@@ -157,13 +160,20 @@ def test_the_gain_that_posteriors_of_simulated_answers_have(study):
     assert 0.5 < (found.truth_now - found.truth_then) / np.mean(gains) < 2
 
 
-def test_map_of_fewer_dimensions_than_the_draws(study):
+def test_map_of_fewer_dimensions_than_the_draws(study, monkeypatch):
     answers, _ = study
     model = PosteriorEmbedding(max_components=4, solver=QUICK, random_state=0).fit(answers)
     found = outlook(model, answers, random_state=0)
     assert model.embedding_.shape[1] < model.draws_.points.shape[2]
     assert found.n_answers_more == 20
     assert found.ellipse_then < found.ellipse_now
+    monkeypatch.setattr(MODULE, "_MANY_COORDINATES", 24)  # of 48: the axes of the map alone
+    fewer = outlook(model, answers, random_state=0)
+    assert fewer.truth_now == found.truth_now
+    assert 0.5 < fewer.gain / found.gain < 2
+    monkeypatch.setattr(MODULE, "_MOST_COORDINATES", 12)
+    with pytest.raises(ValueError, match="fit a map of fewer objects"):
+        outlook(model, answers, random_state=0)
 
 
 def an_outlook(**changed):

@@ -27,7 +27,7 @@ from nearer.active.precision import Told, imagine
 from nearer.common.parameters import check_integer, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
-from nearer.common.words import counted, figure, interval, percent
+from nearer.common.words import counted, digits, figure, interval, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of, with_positive_weight
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
@@ -42,6 +42,7 @@ _DRAWS = 200  # that say what is known
 _TRUTHS = 8  # draws around which the truth is imagined; fewer where a map has many coordinates
 _IMAGINED = 400  # times in all
 _MUCH_WORK = 3e9
+_MANY_COORDINATES, _MOST_COORDINATES = 4000, 10_000  # beyond these: only the axes of the map; nothing at all
 _WORTH, _FIFTH_MORE = 0.005, 1.2
 
 
@@ -280,10 +281,13 @@ def _view(
     )
     tested, to_come = future.tested(_TESTED), future.to_come(n_answers, choose)
     told, n_axes = Told(answers.quadruplets, answers.total_weights), model.embedding_.shape[1]
-    numbers = np.linspace(0, len(future.draws) - 1, _n_truths(future.draws)).round().astype(int).tolist()
+    n_looked_at = max(n_axes, min(future.draws.points.shape[2], _MANY_COORDINATES // model.n_objects_))
+    n_truths = _n_truths(model.n_objects_ * n_looked_at)
+    numbers = np.linspace(0, len(future.draws) - 1, n_truths).round().astype(int).tolist()
     imagined = []
     for number in numbers:
         answered, around = future.told(to_come, number), future.truth(number)
+        around = around._replace(points=around.points[:, :n_looked_at])
         imagined.append(imagine(around, told, answered, tested, _IMAGINED // len(numbers), future.rng, n_axes))
         bar.update()
     away, learned, now, then = zip(*imagined, strict=True)
@@ -303,6 +307,11 @@ def _draws(model: PosteriorEmbedding) -> Draws:
     return Draws(align(points, onto, scaling=False), *numbers)
 
 
-def _n_truths(draws: Draws) -> int:
+def _n_truths(n_coordinates: int) -> int:
     """Return around how many draws to look: fewer where each takes long."""
-    return int(np.clip(_MUCH_WORK / float(draws.points[0].size) ** 3, 2, _TRUTHS))
+    if n_coordinates > _MOST_COORDINATES:
+        raise ValueError(
+            f"an outlook takes in {digits(_MOST_COORDINATES)} coordinates at most, and the map has "
+            f"{digits(n_coordinates)}; fit a map of fewer objects, drawn at random, or of fewer dimensions"
+        )
+    return int(np.clip(_MUCH_WORK / float(n_coordinates) ** 3, 2, _TRUTHS))
