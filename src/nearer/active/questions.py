@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -62,7 +63,8 @@ class Questions:
         Objects whose distances from each other matter; or what matters is which of its neighbours are nearer to each
         object. The whole map if left out.
     test_share : float
-        Of the questions that are drawn at random, for `held_out_error`.
+        Of the questions that are drawn at random, for `held_out_error`. Those that are asked before there is anything
+        to choose by are random too, and count.
     repeat_share : float
         Of the questions that were asked before, to others where people are named, for the noise ceiling.
     random_state : int, Generator, SeedSequence or None
@@ -143,8 +145,10 @@ class Questions:
             if k > left:
                 raise ValueError(f"there are {counted(left, 'question')} left to ask, not {k}; ask for fewer")
             chosen: list[tuple[NDArray[np.intp], str]] = []
+            shares = self._record.shares()
             for _ in range(k):
-                question, purpose = self._next(person, barred)
+                question, purpose = self._next(person, barred, shares)
+                shares[purpose] += 1
                 barred.add(self.form.keys(question[None])[0])
                 chosen.append((question, purpose))
                 self._record.ask(question, purpose, person)
@@ -260,8 +264,8 @@ class Questions:
     def purposes_(self) -> NDArray[np.str_]:
         """What each of `comparisons_` was asked for.
 
-        "start" (before there is a posterior), "information", "test" (at random), "repeat", "other" (told, and never
-        asked) or "again" (of a person who had answered that question before; it counts nothing).
+        "start" (about objects that nothing is known of), "information", "test" (at random), "repeat", "other" (told,
+        and never asked) or "again" (of a person who had answered that question before; it counts nothing).
         """
         return self._record.purposes_of_rows()
 
@@ -323,20 +327,20 @@ class Questions:
             return set(self._record.had(person))
         return self._record.waiting(None) if self.pool.allowed is None else self._record.had_by_anybody()
 
-    def _next(self, person: Any, barred: set[Key]) -> tuple[NDArray[np.intp], str]:
-        """Return one question and what it is for."""
-        luck = self._rng.random()
-        if luck < self.test_share:
+    def _next(self, person: Any, barred: set[Key], shares: Counter[str]) -> tuple[NDArray[np.intp], str]:
+        """Return one question and what it is for, given how many there were for each purpose."""
+        known, times = self._learner.learned, self._record.times
+        n = sum(shares.values()) + 1
+        if self.test_share > 0 and (known is None or shares[TEST] < self.test_share * n):
             drawn = self.pool.draw(1, self._rng)[0]
             key = self.form.keys(drawn[None])[0]
             if key not in barred:
                 return drawn, TEST
             self._record.promote(person, key)
-        elif luck < self.test_share + self.repeat_share:
+        elif known is not None and shares[REPEAT] < self.repeat_share * n:
             again = self._asked_before(person, barred)
             if again is not None:
                 return again, REPEAT
-        known, times = self._learner.learned, self._record.times
         rarest = int(times.argmin())
         if known is not None and times[rarest] > 0:
             chosen = known[1].next(barred)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -67,6 +68,11 @@ class Record:
     def waiting(self, person: Any) -> set[Key]:
         """Return the questions that wait for an answer of someone."""
         return {key for who, key in self.open if who == person}
+
+    def shares(self) -> Counter[str]:
+        """Return how many questions were asked for each purpose."""
+        asked = Counter(self.purposes) + Counter(each.purpose for each in self.open.values())
+        return Counter({purpose: asked[purpose] for purpose in (START, INFORMATION, TEST, REPEAT)})
 
     def ask(self, question: NDArray[np.intp], purpose: str, person: Any) -> None:
         """Note that a question is asked."""

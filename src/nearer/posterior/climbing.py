@@ -7,16 +7,17 @@ on a spike that explains the noise too, the bound prefers hills that hold much o
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray
-from nearer.posterior.model import NUMBERS, Model
+from nearer.posterior.model import NUMBERS, Model, draws_of
 
 FIRST_RATE = 0.05
 _FIRST_DEVIATION = np.exp(-2.0)
-_FLAT, _SMALLEST = 0.1, 1e-6
+_FLAT, _SMALLEST, _NEIGHBOURS = 0.1, 1e-6, 5
 _RECENT = 20  # steps, of which each is a guess at the bound
 
 
@@ -69,22 +70,27 @@ class Climb:
         return drawn
 
 
-def flattened(model: Model, unknowns: FloatArray) -> FloatArray:
-    """Return the same map with hardly any extent along its least axis: on its way there it may have bent.
+def unrolled(model: Model, unknowns: FloatArray) -> FloatArray:
+    """Return a map of one dimension less, with hardly any extent along the last axis: on its way up it may have bent.
 
     Objects on a line, say, that are laid out in a plane: from a random start they come to lie on an arc, which explains
-    the answers nearly as well, and no small step leads from there to the line.
+    the answers nearly as well, and no small step leads from there to the line. Distances along the arc, from neighbour
+    to neighbour, lay them out again (isomap; Tenenbaum, de Silva and Langford 2000).
     """
+    from sklearn.manifold import Isomap
+
     n, p = model.n_objects, model.n_components
+    places = draws_of(model, unknowns[None]).points[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of neighbours that are not connected; they are, then
+        laid_out = Isomap(n_neighbors=min(_NEIGHBOURS, n - 1), n_components=p - 1).fit_transform(places)
+    sizes = laid_out.std(axis=0) + _SMALLEST
     result = unknowns.copy()
-    axes = result[n * p : n * p + p]  # a view
-    spreads = np.exp(np.exp(result[-len(NUMBERS)]) * axes)
-    places = result[: n * p].reshape(n, p) * spreads / np.linalg.norm(spreads)
-    places = places - places.mean(axis=0)
-    turned = places @ np.linalg.svd(places, full_matrices=False)[2].T
-    sizes = turned.std(axis=0) + _SMALLEST
-    result[: n * p] = (turned / sizes).ravel()
-    sizes[-1] *= _FLAT
-    axes[:] = np.log(sizes) - np.log(sizes).mean()
+    coordinates = result[: n * p].reshape(n, p)  # views
+    coordinates[:, :-1] = laid_out / sizes
+    coordinates[:, -1] = 0.0
+    logs = np.log(np.append(sizes, _FLAT * sizes.min()))
+    result[n * p : n * p + p] = logs - logs.mean()
+    result[n * p + p : n * p + p + n] = 0.0
     result[-len(NUMBERS)] = 0.0  # an unevenness of 1, by which the logarithms are the unknowns
     return result
