@@ -18,9 +18,8 @@ from nearer.posterior.model import draws_of, model_of
 from nearer.posterior.people import people_of
 from nearer.posterior.settling import sample_until_settled
 
-SHORT = Microcanonical(
-    3, n_warmup=100, n_steps=400, thin=10, n_starts=3, n_climb=20, tolerance=1e-30
-)  # or it might settle before
+# Or it might settle before.
+SHORT = Microcanonical(3, n_warmup=100, n_steps=400, thin=10, n_starts=3, n_climb=20, tolerance=1e-30)
 ENDLESS = Microcanonical(2, n_warmup=100, n_steps=10_000_000, thin=10, tolerance=1e-9, n_starts=2, n_climb=10)
 POINTS = make_gaussian(12, 2, random_state=1)
 ANSWERS = sample_triplets(POINTS, 300, flipped=0.05, random_state=0)

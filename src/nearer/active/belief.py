@@ -9,7 +9,7 @@ are many of these, and where the chains were before is one of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from nearer.posterior.settling import sample_until_settled
 
 _GROWTH = 4 / 3
 _BEGIN = Microcanonical(n_chains=2, n_warmup=500, n_steps=2000, n_starts=8, n_climb=80)
+_MANY = 6000  # answers; of so many each step takes its time, and hills are fewer
+_BEGIN_MANY = replace(_BEGIN, n_starts=4, n_steps=1000)
 _ON = Microcanonical(n_chains=8, n_warmup=100, n_steps=240, thin=10, tolerance=1e-9, n_starts=1, n_climb=10)
 _MOST_DRAWS = 200
 
@@ -64,6 +66,7 @@ def learn(
     """
     p = min(n_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
     model, seen = model_of(comparisons, p)
+    begin = _BEGIN if len(comparisons) <= _MANY else _BEGIN_MANY
     rng = np.random.default_rng(seed)
     children = np.random.SeedSequence(int(rng.integers(2**63)))
     m = len(comparisons)
@@ -74,9 +77,9 @@ def learn(
         if goes_on:
             sampled = sample_until_settled(model, _ON, starts, children, n_threads, pace=pace)
         else:
-            sampled = sample_until_settled(model, _BEGIN, starts[:1], children, n_threads)
+            sampled = sample_until_settled(model, begin, starts[:1], children, n_threads)
     else:
-        sampled = sample_until_settled(model, _BEGIN, [], children, n_threads)
+        sampled = sample_until_settled(model, begin, [], children, n_threads)
     unknowns = sampled.unknowns.reshape(-1, model.size)
     unknowns = unknowns[np.unique(np.linspace(0, len(unknowns) - 1, _MOST_DRAWS).round().astype(int))]
     larger, all_unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
