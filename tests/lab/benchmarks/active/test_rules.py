@@ -89,7 +89,8 @@ def test_ours_asks_only_what_is_in_the_pool_and_never_again(pool, monkeypatch):
         rows = chooser.ask(10)
         chooser.tell(pool.answer(rows))
         asked += keys(rows)
-    assert len(set(asked)) == 30 and set(asked) <= set(keys(pool.questions))
+    assert len(set(asked)) == 30
+    assert set(asked) <= set(keys(pool.questions))
     assert chooser.own_map().embedding_.shape == (8, 2)
 
 
@@ -119,6 +120,7 @@ def test_salmon_asks_a_question_of_a_pool_once(pool, tmp_path):
             rows = chooser.ask(9)
             asked += keys(rows)
             chooser.tell(pool.answer(rows))
-        assert len(set(asked)) == 45 and set(asked) <= set(keys(pool.questions))
+        assert len(set(asked)) == 45
+        assert set(asked) <= set(keys(pool.questions))
     finally:
         chooser.close()

@@ -43,7 +43,8 @@ def test_a_pool_keeps_whole_acts_apart_and_answers_with_what_was_given():
     given = Comparisons.from_triplets(rows, trials=np.repeat(np.arange(300), 2))
     life = Pool(given, np.random.SeedSequence(1))
     kept = set(life.test.trials.tolist())
-    assert len(kept) == 60 and len(life.test) == 120
+    assert len(kept) == 60
+    assert len(life.test) == 120
     keys = [tuple(row) for row in life.questions.tolist()]
     assert len(set(keys)) == len(keys)
     free = {tuple(row) for row, trial in zip(rows.tolist(), given.trials.tolist(), strict=True) if trial not in kept}
@@ -62,4 +63,5 @@ def test_checkpoints_grow_from_two_answers_an_object_to_the_most():
     for world in WORLDS.values():
         sizes = world.checkpoints()
         assert (sizes[0], sizes[-1]) == (2 * world.n_objects, world.most)
-        assert list(sizes) == sorted(set(sizes)) and 12 <= len(sizes) <= 14
+        assert list(sizes) == sorted(set(sizes))
+        assert 12 <= len(sizes) <= 14

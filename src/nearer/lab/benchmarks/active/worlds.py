@@ -151,7 +151,7 @@ class World:
     --------
     >>> world = WORLDS["cloud5-flips"]
     >>> world.checkpoints()[:3], world.checkpoints()[-1]
-    ((120, 156, 202), 3600)
+    ((120, 156, 203), 3600)
     """
 
     name: str
@@ -188,7 +188,7 @@ def egg_noise(near: FloatArray, far: FloatArray) -> FloatArray:
     Examples
     --------
     >>> egg_noise(np.array([1.0, 0.0, 9.0]), np.array([1.0, 1.0, 1.0])).round(3).tolist()
-    [0.5, 0.929, 0.08]
+    [0.5, 0.929, 0.081]
     """
     first, second = np.sqrt(near), np.sqrt(far)
     share = second / np.maximum(first + second, np.finfo(float).tiny)
