@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,15 @@ from nearer.formats.numpy_files import read_arrays
 __all__ = ["load_model", "save_model"]
 
 FORMAT = 1
+
+
+class ByState(Protocol):
+    """What tells its state as values that a file can hold, and is made from it by ``from_state``."""
+
+    def state(self) -> dict[str, Any]:
+        """Return the state."""
+
+
 _JSON, _ARRAYS = "model.json", "model.npz"
 # What a file may name: class -> where it lives.
 _KNOWN = {
@@ -48,6 +57,8 @@ _KNOWN = {
     "Answers": "nearer.posterior.answers",
     "Reliability": "nearer.posterior.people",
 }
+# Models that tell their own state, and are made from it: class -> where it lives.
+_BY_STATE = {"Questions": "nearer.active"}
 # Fields of earlier versions that are arguments of `solve` now, or the problem's.
 _FORMER = {
     "ADMM": {"start"},
@@ -60,13 +71,13 @@ _FORMER = {
 _LONGEST = 300
 
 
-def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
+def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -> Path:
     """Write a fitted estimator into a folder, as ``model.json`` and ``model.npz``.
 
     Parameters
     ----------
-    model : estimator of nearer.embedding
-        Fitted.
+    model : estimator of nearer.embedding, or nearer.active.Questions
+        An estimator must be fitted.
     folder : str or path
         Made if it is not there. An older model in it is replaced.
 
@@ -85,13 +96,8 @@ def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
     >>> bool((again.embedding_ == model.embedding_).all()), again.predict([("a", "b", "c")]).tolist()
     (True, [1])
     """
-    if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
-        raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
-    if not isinstance(model.comparisons_, Comparisons):
-        raise ValueError(
-            "the model was fitted to a ComparisonsFile, which stays where it is; save the map with "
-            "np.save('map.npy', model.embedding_)"
-        )
+    if type(model).__name__ not in _BY_STATE:
+        _check_fitted(model)
     arrays: list[NDArray[Any]] = []
     what = {"format": FORMAT, "nearer": version("nearer"), **_written(model, arrays)}
     target = Path(folder)
@@ -105,6 +111,16 @@ def save_model(model: OrdinalEmbedding, folder: str | PathLike[str]) -> Path:
     return target
 
 
+def _check_fitted(model: Any) -> None:
+    if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
+        raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
+    if not isinstance(model.comparisons_, Comparisons):
+        raise ValueError(
+            "the model was fitted to a ComparisonsFile, which stays where it is; save the map with "
+            "np.save('map.npy', model.embedding_)"
+        )
+
+
 def load_model(folder: str | PathLike[str]) -> Any:
     """Return the estimator that `save_model` wrote into a folder.
 
@@ -114,8 +130,8 @@ def load_model(folder: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    estimator of nearer.embedding
-        Fitted: it predicts, places new objects and goes on with `partial_fit`.
+    estimator of nearer.embedding, or nearer.active.Questions
+        An estimator is fitted: it predicts, places new objects and goes on with `partial_fit`.
 
     Raises
     ------
@@ -136,7 +152,10 @@ def load_model(folder: str | PathLike[str]) -> Any:
         if what["format"] != FORMAT:
             raise ValueError(f"its format is {name(what['format'])}, and this version of nearer reads {FORMAT}")
         stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)
-        model = _estimator(what, [stored[str(k)] for k in range(len(stored))])
+        arrays = [stored[str(k)] for k in range(len(stored))]
+        if "by_state" in what:
+            return _made_by_state(what, arrays)
+        model = _estimator(what, arrays)
         model.check_consistency()
         _try_out(model)
     except Exception as error:  # settings and figures of any kind have gone into code that trusts them
@@ -186,6 +205,8 @@ def _written(value: Any, arrays: list[NDArray[Any]]) -> Any:
         state = {key: item for key, item in vars(value).items() if key not in settings}
         settings = {**settings, "random_state": _seed(settings["random_state"])}
         return {"estimator": name, "settings": _written(settings, arrays), "fitted": _written(state, arrays)}
+    if name in _BY_STATE:
+        return {"by_state": name, "state": _written(value.state(), arrays)}
     if name in _KNOWN:
         names = [f.name for f in fields(value)] if is_dataclass(value) else list(value._fields)
         return {"class": name, "fields": {key: _written(getattr(value, key), arrays) for key in names}}
@@ -225,6 +246,14 @@ def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if kind == "comparisons":
         return _comparisons({key: _read(item, arrays) for key, item in content.items()})
     raise ValueError(f"{kind!r} is no kind of value")
+
+
+def _made_by_state(what: dict[str, Any], arrays: list[NDArray[Any]]) -> ByState:
+    made = what["by_state"]
+    if made not in _BY_STATE:
+        raise ValueError(f"the class {made!r} is not one that a model is made of")
+    found: ByState = getattr(import_module(_BY_STATE[made]), made).from_state(_read(what["state"], arrays))
+    return found
 
 
 def _estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbedding:

@@ -1,5 +1,11 @@
-"""Which question to ask next, so that the fewest answers make the map."""
+"""Which question to ask next, so that the fewest answers make the map.
 
-from nearer.active.questions import Asked, Questions
+Data flows one way: forms (ways to ask) -> pools (what may be asked) -> record (what was asked and answered) -> belief
+(draws from the posterior) -> information and choice (the most telling questions), with the honest error beside.
+"""
 
-__all__ = ["Asked", "Questions"]
+from nearer.active.asked import Asked
+from nearer.active.honest import HonestError
+from nearer.active.questions import Questions
+
+__all__ = ["Asked", "HonestError", "Questions"]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
+from nearer.posterior.answers import DEPENDENCE
 from nearer.posterior.model import Draws
+
+Key: TypeAlias = tuple[int, ...]
+"""What makes a question the same as another: its head, and the others in order, or all in order."""
 
 _GRID = re.compile(r"(\d+)\s*of\s*(\d+)")
 _MOST_ANSWERS = 500
@@ -51,11 +57,30 @@ class Form:
         """The number of possible answers."""
         return len(self.said)
 
-    def keys(self, questions: NDArray[np.integer]) -> list[tuple[int, ...]]:
+    def keys(self, questions: NDArray[np.integer]) -> list[Key]:
         """Return what makes each question, (k, width), the same as another: the order of the options does not."""
         inner = np.sort(questions[:, int(self.headed) :], axis=1)
         whole = np.column_stack([questions[:, :1], inner]) if self.headed else inner
         return [tuple(row) for row in whole.tolist()]
+
+    def key_of(self, said: NDArray[np.integer]) -> Key | None:
+        """Return the key of the question whose answer says (r, 4); None if it is a question of another form.
+
+        Examples
+        --------
+        >>> form_of("triplet").key_of(np.array([[4, 7, 4, 2]])), form_of("triplet").key_of(np.array([[4, 7, 3, 2]]))
+        ((4, 2, 7), None)
+        """
+        if said.shape != self.said.shape[1:]:
+            return None
+        shown = sorted(set(said.ravel().tolist()))
+        if len(shown) != self.width:
+            return None
+        if not self.headed:
+            return tuple(shown)
+        pairs = said.reshape(-1, 2)
+        heads = [each for each in shown if (pairs == each).any(axis=1).all()]
+        return (heads[0], *(each for each in shown if each != heads[0])) if len(heads) == 1 else None
 
     def comparisons(self, question: NDArray[np.integer], answer: int) -> NDArray[np.intp]:
         """Return what an answer says, (r, 4): near pair and far pair of objects."""
@@ -65,20 +90,21 @@ class Form:
     def chances(self, draws: Draws, questions: NDArray[np.integer]) -> FloatArray:
         """Return the chance of each answer to each question in each draw, (k, q, o).
 
-        The comparisons of an answer weigh as much as one together, as they do when the posterior learns from them.
+        Where there are more than two, comparisons that follow from one answer weigh what they weigh when the posterior
+        learns from them.
         """
+        pairs, which = np.unique(np.sort(self.said.reshape(-1, 2), axis=1), axis=0, return_inverse=True)
+        near, far = np.moveaxis(which.reshape(self.said.shape[0], -1, 2), 2, 0)  # (o, r): numbers of pairs
+        weight = self.said.shape[1] ** -DEPENDENCE
+        first, second = questions[:, pairs[:, 0]], questions[:, pairs[:, 1]]
         result = np.empty((len(draws), len(questions), self.n_answers))
-        near = questions[:, self.said[..., 0]], questions[:, self.said[..., 1]]  # (q, o, r) each
-        far = questions[:, self.said[..., 2]], questions[:, self.said[..., 3]]
         for number, (points, slope, offset, lapse) in enumerate(zip(*draws, strict=True)):
-            squares = (points**2).sum(axis=1)
-            logs = np.log(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0) + offset)
-            odds = slope * (logs[far] - logs[near])
-            held = lapse / 2 + (1 - lapse) / (1 + np.exp(-odds))
+            logs = np.log(np.square(points[first] - points[second]).sum(axis=2) + offset)
+            held = lapse / 2 + (1 - lapse) * expit(slope * (logs[:, far] - logs[:, near]))
             if self.n_answers == 2:
                 result[number] = held[..., 0]
                 continue
-            likely = np.exp(np.log(held).mean(axis=2))
+            likely = np.exp(weight * np.log(held).sum(axis=2))
             result[number] = likely / likely.sum(axis=1, keepdims=True)
         return result
 

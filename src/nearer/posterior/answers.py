@@ -18,9 +18,9 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, numbered, trials_of, with_positive_weight
 
-# How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
+#: How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
 # most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.
-_DEPENDENCE = 0.4
+DEPENDENCE = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def answers_of(comparisons: Comparisons, *, people: bool = True) -> Answers:
             person, n_people = numbers.astype(np.int32), len(labels)
     trials = trials_of(comparisons)
     totals, times = totals_and_times(comparisons.sample_weight, trials)
-    weights = comparisons.sample_weight * ((totals / times) ** -_DEPENDENCE)[trials]
+    weights = comparisons.sample_weight * ((totals / times) ** -DEPENDENCE)[trials]
     order = np.lexsort((weights, far, near, person))  # or another order of the rows would be another rounding
     near, far, weights, person = near[order], far[order], weights[order], person[order]
     which = numbered(near, far, person)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,6 +85,13 @@ class Microcanonical:
                 raise ValueError(f"{name} must be between 0 and 1, got {getattr(self, name)!r}")
 
 
+class Pace(NamedTuple):
+    """How chains that have warmed up go: the scales of the unknowns, (size,), and the length of a step."""
+
+    scales: FloatArray
+    step: float
+
+
 @dataclass(eq=False)
 class Chain:
     """One path through the posterior."""
@@ -112,6 +120,11 @@ class Chain:
         self._tune(first)
         self.scales = self._tune(second - first)
         self._tune(self.settings.n_warmup - second)
+
+    def keep_pace(self, pace: Pace) -> None:
+        """Adapt the step to a posterior that is nearly the one in which the pace was found."""
+        self.step = pace.step
+        self._tune(self.settings.n_warmup)
 
     def go_on(self, n_steps: int) -> None:
         """Draw.

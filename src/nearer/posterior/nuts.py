@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer
+from nearer.posterior.microcanonical import Pace
 from nearer.posterior.model import Model
 from nearer.posterior.moments import Moments
 
@@ -83,6 +84,8 @@ class Sampled:
         The share of predictions that more draws would make right; NaN where it is not known.
     n_replaced : int
         Chains that began anew, because they predicted clearly worse than the others.
+    pace : Pace or None
+        How the chains went in the end, for more answers to go on from there; None for other samplers.
     """
 
     unknowns: FloatArray
@@ -92,6 +95,7 @@ class Sampled:
     interrupted: bool = False
     vote_error: float = float("nan")
     n_replaced: int = 0
+    pace: Pace | None = None
 
 
 def sample(

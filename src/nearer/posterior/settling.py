@@ -25,7 +25,7 @@ from nearer.common.arrays import FloatArray
 from nearer.posterior.climbing import FIRST_RATE, Climb
 from nearer.posterior.diagnostics import diagnose
 from nearer.posterior.maps import chances_of
-from nearer.posterior.microcanonical import Chain, Microcanonical
+from nearer.posterior.microcanonical import Chain, Microcanonical, Pace
 from nearer.posterior.model import Model, draws_of
 from nearer.posterior.nuts import Sampled
 
@@ -53,6 +53,7 @@ def sample_until_settled(
     seed: np.random.SeedSequence,
     n_threads: int,
     budget: float | None = None,
+    pace: Pace | None = None,
 ) -> Sampled:
     """Climb from the starts, warm chains up, and draw until predictions have settled or time is up.
 
@@ -69,8 +70,11 @@ def sample_until_settled(
     n_threads : int
     budget : float, optional
         Seconds.
+    pace : Pace, optional
+        Of chains that have drawn from a posterior of fewer answers. The starts are draws of that one then, one for each
+        chain, from which these go on at once; ``settings.n_warmup`` steps adapt their length alone.
     """
-    return _Run(model, settings, seed, n_threads, budget).result(starts)
+    return _Run(model, settings, seed, n_threads, budget).result(starts, pace)
 
 
 class _Judged(NamedTuple):
@@ -102,14 +106,17 @@ class _Run:
         self.vote_error = float("nan")
         self.questions, self.pairs = self._questions()
 
-    def result(self, starts: Sequence[FloatArray]) -> Sampled:
+    def result(self, starts: Sequence[FloatArray], pace: Pace | None = None) -> Sampled:
         most = self.settings.n_chains * (self.settings.n_warmup + self.settings.n_steps)
         interrupted = False
         # disable=None: a bar on a terminal, silence in a log file. A second passes before it shows.
         with tqdm(total=most, desc="finding starts", unit="step", disable=None, leave=False, delay=1) as self.bar:
             try:
-                self._climb(starts)
-                self._warm_up()
+                if pace is None:
+                    self._climb(starts)
+                    self._warm_up()
+                else:
+                    self._follow(starts, pace)
                 self._draw()
             except KeyboardInterrupt:
                 interrupted = True
@@ -137,6 +144,14 @@ class _Run:
             for rng, climb in zip(self.rngs[self.settings.n_starts :], self._dealt(self.climbs), strict=False)
         ]
         self._all([chain.warm_up for chain in self.chains])
+
+    def _follow(self, starts: Sequence[FloatArray], pace: Pace) -> None:
+        self._until(_WARMING)
+        self.chains = [
+            Chain(self.model, rng, start.copy(), pace.scales.copy(), self.settings, self._advance)
+            for rng, start in zip(self.rngs[self.settings.n_starts :], starts, strict=True)
+        ]
+        self._all([partial(chain.keep_pace, pace) for chain in self.chains])
 
     def _dealt(self, climbs: list[Climb]) -> list[Climb]:
         return [climbs[number % len(climbs)] for number in range(self.settings.n_chains)]
@@ -276,6 +291,7 @@ class _Run:
         chains, drawn = chains[:kept], len(chains[kept - 1].draws)
         room = int(np.clip(_MOST_BYTES / (8 * self.model.size), _FEWEST_DRAWS, _MOST_DRAWS)) // len(chains)
         some = np.unique(np.linspace(0, drawn - 1, min(drawn, room)).round().astype(int))
+        paces = [(chain.scales, chain.step) for chain in chains]
         return Sampled(
             np.array([[chain.draws[k] for k in some] for chain in chains]),
             np.array([[chain.values[k] for k in some] for chain in chains]),
@@ -284,4 +300,5 @@ class _Run:
             interrupted,
             self.vote_error,
             self.n_replaced,
+            Pace(*(np.exp(np.mean([np.log(of) for of in each], axis=0)) for each in zip(*paces, strict=True))),
         )
