@@ -28,7 +28,7 @@ from nearer.active import Questions
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import stream
 from nearer.data.comparisons import Comparisons
-from nearer.embedding import CKL, PosteriorEmbedding
+from nearer.embedding import CKL
 from nearer.lab.benchmarks.active.worlds import Life, Rows
 
 _START = 2  # random questions an object, before there is a map to choose by
@@ -45,7 +45,7 @@ class Rule(Protocol):
         """Take answers (anchor, near, far)."""
         ...
 
-    def own_map(self) -> FloatArray | PosteriorEmbedding | None:
+    def own_map(self) -> FloatArray | None:
         """Return the map that the rule has made of the answers itself, if it makes one that is of interest."""
         ...
 
@@ -80,7 +80,7 @@ class Random:
     def tell(self, triplets: Rows) -> None:
         """Take answers (anchor, near, far)."""
 
-    def own_map(self) -> FloatArray | PosteriorEmbedding | None:
+    def own_map(self) -> FloatArray | None:
         """Return None: there is none."""
         return None
 
@@ -168,9 +168,9 @@ class Ours:
         self.chooser.tell(triplets)
         self.chooser.update()
 
-    def own_map(self) -> FloatArray | PosteriorEmbedding | None:
-        """Return the posterior that questions are chosen by."""
-        return self.chooser.model_
+    def own_map(self) -> FloatArray | None:
+        """Return None: its posterior is the one that judges all rules."""
+        return None
 
     def close(self) -> None:
         """End what was started."""

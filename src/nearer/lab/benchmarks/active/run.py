@@ -2,8 +2,7 @@
 
 The same estimator judges all rules: a posterior of the world's dimension, drawn anew from all answers so far at each
 checkpoint. The error is the share of true triplets (of kept answers, in a pool) that it gets wrong; beside it stand
-that of its map, and that of what a rule has made of the answers itself: the posterior that `Questions` chooses by, and
-Salmon's map.
+that of its map, and that of the map that a rule has made of the answers itself, which Salmon does.
 """
 
 from __future__ import annotations
@@ -141,13 +140,9 @@ def judged(answers: Rows, test: Comparisons, n_components: int, seed: np.random.
     }
 
 
-def own_error(found: FloatArray | PosteriorEmbedding | None, test: Comparisons) -> float | None:
-    """Return the error of what a rule has made of the answers itself."""
-    if found is None:
-        return None
-    if isinstance(found, PosteriorEmbedding):
-        return error_from_margins(found.decision_function(test))
-    return comparison_error(test, found) if np.isfinite(found).all() else None
+def own_error(found: FloatArray | None, test: Comparisons) -> float | None:
+    """Return the error of the map that a rule has made of the answers itself, if there is one."""
+    return comparison_error(test, found) if found is not None and np.isfinite(found).all() else None
 
 
 @dataclass(frozen=True, eq=False)

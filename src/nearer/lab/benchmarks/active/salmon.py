@@ -16,7 +16,6 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import stream
-from nearer.embedding import PosteriorEmbedding
 from nearer.lab.benchmarks.active import salmon_worker
 from nearer.lab.benchmarks.active.rules import Random
 from nearer.lab.benchmarks.active.worlds import Life, Rows
@@ -64,7 +63,7 @@ class Salmon(Random):
         self._new += triplets.tolist()
         self._n_told += len(triplets)
 
-    def own_map(self) -> FloatArray | PosteriorEmbedding | None:
+    def own_map(self) -> FloatArray | None:
         """Return Salmon's map of all answers."""
         if self._new:
             self._step(0)
