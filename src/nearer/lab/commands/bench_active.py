@@ -18,9 +18,9 @@ _ABOUT = """\
 Count the answers that each way to choose questions needs to reach given errors, with the same estimator for all.
 
 Rules: random, landmarks, information (the crowd kernel's), salmon (Salmon's sampler ARR) and ours (nearer.active).
-Worlds: eggs, colors, cloud2-logistic, cloud2-flips, and the same for cloud5 and cloud10; pools of answers that people
-gave: food, zappos, cars. eggs and the pools are looked for in ../shared/data and in $NEARER_DATA; worlds whose file is
-not there are left out.
+Worlds: eggs, line, colors, cloud2-logistic, cloud2-flips, and the same for cloud5 and cloud10; pools of answers that
+people gave: food, zappos, cars. eggs and the pools are looked for in ../shared/data and in $NEARER_DATA; worlds whose
+file is not there are left out.
 
 Salmon needs an older NumPy: the first run installs it into an environment of its own, in $NEARER_CACHE or the user's
 cache; if that cannot be done, the others are run. Each run is kept in DIR/runs.jsonl as soon as it is finished; stop

@@ -32,7 +32,7 @@ def draw_curves(rows: Sequence[CurveRow], path: Path) -> None:
     panels = figure.subplots(lines, columns, squeeze=False)
     for ax, world in zip(panels.flat, worlds, strict=False):
         plot_curves([row for row in rows if row["world"] == world], ax)
-        ax.set_title(f"{world}: {WORLDS[world].title}", fontsize=7.5, color=INK, loc="left")
+        ax.set_title(f"{world}\n{WORLDS[world].title}", fontsize=8, color=INK, loc="left")
     for ax in list(panels.flat)[len(worlds) :]:
         ax.set_axis_off()
     for line in range(lines):

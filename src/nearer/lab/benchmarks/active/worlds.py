@@ -204,6 +204,10 @@ def _eggs(seed: np.random.SeedSequence) -> Life:
     return Simulated(np.asarray(sizes, dtype=np.float64)[:, None], {"noise": egg_noise}, seed)
 
 
+def _line(seed: np.random.SeedSequence) -> Life:
+    return Simulated(np.linspace(0.0, 1.0, 30)[:, None], {"noise": egg_noise}, seed)
+
+
 def _colors(seed: np.random.SeedSequence) -> Life:
     return Simulated(np.array(load_colors().lab[:, 1:]), {"noise": None, "flipped": 0.1}, seed)
 
@@ -256,6 +260,7 @@ def _pool(name: str, title: str, n_objects: int) -> World:
 
 _ALL = (
     World("eggs", "30 eggs that differ in one way, answered as people did", 30, 2, 2400, _eggs, file="eggs30"),
+    World("line", "30 points evenly on a line, answered as about eggs", 30, 2, 2400, _line),
     World("colors", "68 colours in 2-D, one answer in ten is flipped", 68, 2, 4080, _colors),
     *_clouds(),
     _pool("food", "pool of answers about 100 dishes", 100),
