@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 QUICKER = {"fit": ["--quick", "--method", "SOE", "--dimensions", "2"], "plan": ["--studies", "1", "--at", "100"]}
 QUICKER |= {"compare": ["--permutations", "99", "--dimensions", "2"], "axes": ["--level", "0.9"]}
 PAGES = {
-    "tutorial.md": {"example", "check", "fit", "report", "score", "place", "plan"},
+    "tutorial.md": {"example", "check", "fit", "report", "score", "place", "plan", "ask"},
     "lab.md": {"example", "check", "fit", "compare", "axes", "figure", "report"},
 }
 

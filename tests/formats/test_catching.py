@@ -63,6 +63,22 @@ def test_right_answers_as_the_answers_are_written(left, right):
     assert len(answers) == 2
 
 
+@pytest.mark.parametrize(("left", "right"), [("left", "right"), ("1", "2")])
+def test_right_answers_may_be_objects_where_answers_are_sides(left, right):
+    rows = [
+        ("x", "a", "b", "c", left, ""),
+        ("x", "a", "c", "d", right, "d"),
+        ("x", "b", "d", "a", left, "a"),
+        ("y", "b", "c", "a", right, ""),
+        ("y", "c", "d", "b", left, "d"),
+    ]
+    answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
+    assert answers.catches == Catches("catch", "expected", ("x", "y"), (2, 1), (1, 1))
+    wrong = [(*row[:5], row[5] and "zebra") for row in rows]
+    with pytest.raises(ValueError, match=r"(?s)right answers in column 'catch' cannot be read: .*zebra"):
+        quietly(table(wrong, "person anchor left right answer catch"), catch="catch")
+
+
 def test_right_answers_beside_near_and_far():
     rows = [("x", "a", "b", "c", ""), ("x", "a", "b", "d", "b"), ("x", "a", "d", "b", "b")]
     answers = quietly(table(rows, "person anchor near far catch"), catch="catch")

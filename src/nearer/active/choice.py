@@ -39,7 +39,8 @@ class Choice:
         targets: FloatArray | None = None,
     ) -> None:
         everything = np.concatenate([waiting[-_MOST_OPEN:], candidates])
-        self.questions, self.keys = everything, form.keys(everything)
+        self.questions = everything
+        self.number = {key: number for number, key in enumerate(form.keys(everything))}
         self.batch = Batch(form.chances(draws, everything), targets)
         for number in range(len(everything) - len(candidates)):
             self.batch.take(number)
@@ -55,14 +56,14 @@ class Choice:
 
     def next(self, barred: Collection[Key]) -> NDArray[np.intp] | None:
         """Return the most telling question that is not barred; None if there is none."""
-        chosen: int | None = None
-        for number in self.ahead:
-            if self.keys[number] not in barred:
-                self.ahead.remove(number)
-                chosen = number
-                break
-        if chosen is None:
-            chosen = self.batch.pick(np.array([key in barred for key in self.keys]))
+        closed = {self.number[key] for key in barred if key in self.number}
+        chosen = next((number for number in self.ahead if number not in closed), None)
+        if chosen is not None:
+            self.ahead.remove(chosen)
+        else:
+            mask = np.zeros(len(self.questions), dtype=bool)
+            mask[list(closed)] = True
+            chosen = self.batch.pick(mask)
         if chosen is None:
             return None
         question: NDArray[np.intp] = self.questions[chosen]

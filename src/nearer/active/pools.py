@@ -56,6 +56,7 @@ class Pool:
                 raise ValueError("an object is in two groups of apart; put all that may not meet into one")
             self.groups[members] = n_objects + number
         self.allowed: NDArray[np.intp] | None = None
+        self._keys: set[Key] | None = None
         if allowed is None:
             self.size = self._count()
         else:
@@ -63,12 +64,18 @@ class Pool:
             first = {key: row for row, key in reversed(list(enumerate(keys)))}
             once = np.asarray(allowed, dtype=np.intp)[sorted(first.values())]
             self.allowed = once[self._may_meet(once)]
+            self._keys = set(form.keys(self.allowed))
             self.size = len(self.allowed)
         if self.size == 0:
             raise ValueError(
                 f"no question is left that may be asked: one shows {form.width} objects that may meet, of {n_objects}; "
                 "see objects, allowed and apart"
             )
+
+    def __contains__(self, key: Key) -> bool:
+        if self._keys is not None:
+            return key in self._keys
+        return len(key) == self.form.width and bool(self._may_meet(np.array([key]))[0])
 
     def draw(self, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """Return k questions, (k, width), each as likely as any other, with options in random order."""

@@ -27,7 +27,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.storage import load_model, save_model
 
-_CANDIDATES = 5000  # questions that are weighed against each other
+_CANDIDATES, _MOST_CHANCES = 13_000, 26_000  # questions that are weighed against each other, and their answers
 _AHEAD = 60  # questions that are chosen before anybody asks for them
 _FEWEST = 1.0  # answers an object before there is a posterior to choose by
 
@@ -124,8 +124,8 @@ class Questions:
         ----------
         k : int
         person : label, optional
-            Who will answer: nobody gets a question twice. Where nobody is named, no question is asked twice, apart from
-            repeats.
+            Who will answer: nobody gets a question twice. Where nobody is named, a question may come again once it has
+            been answered, since answers are noisy; of a list of allowed ones each is asked once.
 
         Returns
         -------
@@ -134,10 +134,10 @@ class Questions:
         """
         check_integer("k", k, 1)
         with self._lock:
-            left = self.pool.size - self._n_had(person)
+            barred = self._barred(person)
+            left = self.pool.size - sum(key in self.pool for key in barred)
             if k > left:
                 raise ValueError(f"there are {counted(left, 'question')} left to ask, not {k}; ask for fewer")
-            barred = set(self._record.had(person))
             chosen: list[tuple[NDArray[np.intp], str]] = []
             for _ in range(k):
                 question, purpose = self._next(person, barred)
@@ -297,12 +297,11 @@ class Questions:
         if len(self._record) >= _FEWEST * len(self.objects_):
             self._learner.tell(len(self._record))
 
-    def _n_had(self, person: Any) -> int:
-        """Return how many questions of the pool someone has had."""
-        had = self._record.had(person)
-        if self.pool.allowed is None:
-            return len(had)
-        return sum(key in had for key in self.form.keys(self.pool.allowed))
+    def _barred(self, person: Any) -> set[Key]:
+        """Return the questions that someone cannot be asked."""
+        if person is not None:
+            return set(self._record.had(person))
+        return self._record.waiting(None) if self.pool.allowed is None else self._record.had_by_anybody()
 
     def _next(self, person: Any, barred: set[Key]) -> tuple[NDArray[np.intp], str]:
         """Return one question and what it is for."""
@@ -336,7 +335,7 @@ class Questions:
         """Return a random question that has been answered, with its options in random order."""
         record = self._record
         tests = [number for number, purpose in enumerate(record.purposes) if purpose == TEST]
-        fresh = [number for number in tests if person is None or record.keys[number] not in barred]
+        fresh = [number for number in tests if record.keys[number] not in barred]
         if not fresh:
             return None
         key = record.keys[fresh[self._rng.integers(len(fresh))]]
@@ -356,7 +355,7 @@ class Questions:
         choice = Choice(
             self.form,
             belief.draws,
-            self.pool.all_or_some(_CANDIDATES, rng),
+            self.pool.all_or_some(min(_CANDIDATES, _MOST_CHANCES // self.form.n_answers), rng),
             np.array(waiting, dtype=np.intp).reshape(-1, self.form.width),
             targets_of(belief.draws, self._focus, rng),
         )

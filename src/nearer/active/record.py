@@ -52,14 +52,21 @@ class Record:
         self.times: FloatArray = np.zeros(n_objects)
         self.open: dict[tuple[Any, Key], Open] = {}
         self._had: dict[Any, set[Key]] = {}
-        self._by_anybody: set[Key] = set()
 
     def __len__(self) -> int:
         return len(self.said)
 
     def had(self, person: Any) -> set[Key]:
-        """Return the questions that someone was asked or has answered; of nobody in particular: that anybody was."""
-        return self._by_anybody if person is None else self._had.setdefault(person, set())
+        """Return the questions that someone was asked or has answered."""
+        return self._had.get(person, set())
+
+    def had_by_anybody(self) -> set[Key]:
+        """Return the questions that anybody was asked or has answered."""
+        return set().union(*self._had.values())
+
+    def waiting(self, person: Any) -> set[Key]:
+        """Return the questions that wait for an answer of someone."""
+        return {key for who, key in self.open if who == person}
 
     def ask(self, question: NDArray[np.intp], purpose: str, person: Any) -> None:
         """Note that a question is asked."""
@@ -94,7 +101,7 @@ class Record:
                 self.open[person, key] = waiting._replace(purpose=TEST)
             return
         for number, (who, which) in enumerate(zip(self.people, self.keys, strict=True)):
-            if which == key and (person is None or who == person) and self.purposes[number] not in (REPEAT, AGAIN):
+            if which == key and who in (person, None) and self.purposes[number] not in (REPEAT, AGAIN):
                 self.purposes[number] = TEST
                 return
 
@@ -153,7 +160,6 @@ class Record:
 
     def _note(self, key: Key, person: Any) -> None:
         self._had.setdefault(person, set()).add(key)
-        self._by_anybody.add(key)
 
     def _closed(self, person: Any, key: Key | None) -> Open | None:
         """Close the question that an answer is to: one that this person was asked, or that nobody in particular was."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.values import column_values, pairs, rule, seed, word
+from nearer.cli.values import KINDS, column_values, pairs, rule, seed, word
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _EXTRAS = {"matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames"}
-KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,10 +84,11 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a file of answers is to be read."""
+def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = None) -> None:
+    """Add the options that say how a file of answers is to be read; ``kind``: what ``--kind`` takes, if it is other."""
     group = parser.add_argument_group("how to read the file")
-    group.add_argument("--kind", choices=KINDS, help="how people were asked (found by the names of the columns)")
+    usual = {"choices": KINDS, "help": "how people were asked (found by the names of the columns)"}
+    group.add_argument("--kind", **(kind or usual))
     group.add_argument(
         "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
         help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "

@@ -5,11 +5,14 @@ Every number has a range: what lies beyond is a slip of the keyboard, or would c
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
 from math import nan
+from pathlib import Path
 
 from nearer.common.words import digits, name
 
+KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
 MOST = 10**9  # of anything that is counted
 MOST_DIMENSIONS = 1000
 MOST_JOBS = 1024
@@ -90,6 +93,11 @@ def share(text: str) -> float:
     return number(text, 0, 1, "a number between 0 and 1")
 
 
+def share_or_none(text: str) -> float:
+    """Return a number from 0 to below 1."""
+    return number(text, 0, 1, "a number from 0 to below 1", closed=True)
+
+
 def error(text: str) -> float:
     """Return a share of wrong answers that is better than guessing."""
     return number(text, 0, 0.5, "a number between 0 and 0.5, where guessing begins,")
@@ -136,6 +144,40 @@ def names(text: str) -> tuple[str, ...]:
     ('STE', 'SOE')
     """
     return words(text.upper())
+
+
+def names_or_file(text: str) -> tuple[str, ...]:
+    """Return words that commas separate, or the name of a file that holds them."""
+    return (text,) if Path(text).is_file() else words(text)
+
+
+def number_or_names(text: str) -> int | tuple[str, ...]:
+    """Return a number, 1 or more, or words that commas separate, or the name of a file that holds them.
+
+    Examples
+    --------
+    >>> number_or_names("12"), number_or_names("ann,bob")
+    (12, ('ann', 'bob'))
+    """
+    return positive(text) if text.isdecimal() else names_or_file(text)
+
+
+def number_or_file(text: str) -> int | Path:
+    """Return a number, or the name of a file."""
+    return natural(text) if text.isdecimal() else Path(text)
+
+
+def question_kind(text: str) -> str:
+    """Return a way to ask, such as ``odd-one-out``, or ``2 of 8`` for a grid.
+
+    Examples
+    --------
+    >>> question_kind("2 of 8")
+    '2 of 8'
+    """
+    if text not in KINDS and not re.fullmatch(r"\d{1,2} of \d{1,2}", text):
+        raise ArgumentTypeError(f"one of {', '.join(KINDS)}, or such as '2 of 8', is needed, not {name(text)}")
+    return text
 
 
 def column_values(text: str) -> tuple[str, list[str]]:

@@ -137,12 +137,26 @@ def _expected(
             loaded.columns[column] = _mixed(loaded.columns[column], loaded.columns[name], wanted)
         return loaded
 
-    try:
-        right = read(replace(table, load=load, peek=None))
-    except ValueError as error:
-        raise ValueError(f"right answers in column {name!r} cannot be read: {error}") from error
-    chosen = np.isin(right.lines, table.load([name]).lines[wanted])
-    return dict(zip(right.lines[chosen].tolist(), _said(right, chosen), strict=True))
+    def only(names: Sequence[str]) -> Loaded:
+        loaded, rows = load(names), np.flatnonzero(wanted)
+        columns = {each: Column(cells.codes[rows], cells.values) for each, cells in loaded.columns.items()}
+        return replace(loaded, columns=columns, lines=loaded.lines[rows])
+
+    lines, best, failed = table.load([name]).lines[wanted], None, None
+    for way in (load, only):  # alone, they may be objects where answers are sides
+        try:
+            right = read(replace(table, load=way, peek=None))
+        except ValueError as error:
+            failed = failed or error
+            continue
+        chosen = np.isin(right.lines, lines)
+        found = dict(zip(right.lines[chosen].tolist(), _said(right, chosen), strict=True))
+        best = found if best is None or len(found) > len(best) else best
+        if len(best) == len(lines):
+            break
+    if best is None:
+        raise ValueError(f"right answers in column {name!r} cannot be read: {failed}") from failed
+    return best
 
 
 def _expected_near(answers: Answers, table: Table, name: str, near: str) -> dict[int, Said]:

@@ -26,6 +26,7 @@ from nearer.formats.many import join_files, kept_apart
 from nearer.formats.opening import Opened, open_table
 from nearer.formats.pictures import called_by_address, with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
+from nearer.formats.purposes import PURPOSE, told_purposes
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.selecting import Rule, column_of, rules_from, selected
 from nearer.formats.skipped_rows import passed_over, without_headers
@@ -186,6 +187,8 @@ def _read_some(
     further = _also(table, also, options.columns, answers.lines)
     unused = tuple(name for name in answers.unused if name not in further)
     answers = replace(answers, left_out=out, also=further, unused=unused)
+    if PURPOSE not in further:  # whoever asks for it knows what it says
+        answers = replace(answers, notes=(*answers.notes, *told_purposes(table, answers.lines)))
     if catch is None:
         return answers
     return without_catches(answers, table, catch, options.columns, lambda other: _read(other, names, options, []))

@@ -12,10 +12,11 @@ from collections.abc import Callable
 import numpy as np
 
 from nearer.common.arrays import FloatArray
-from nearer.posterior.model import Model
+from nearer.posterior.model import NUMBERS, Model
 
 FIRST_RATE = 0.05
 _FIRST_DEVIATION = np.exp(-2.0)
+_FLAT, _SMALLEST = 0.1, 1e-6
 _RECENT = 20  # steps, of which each is a guess at the bound
 
 
@@ -66,3 +67,24 @@ class Climb:
         """Return unknowns drawn from the approximation, (count, size)."""
         drawn: FloatArray = self.mean + np.exp(self.log_deviation) * self.rng.standard_normal((count, self.model.size))
         return drawn
+
+
+def flattened(model: Model, unknowns: FloatArray) -> FloatArray:
+    """Return the same map with hardly any extent along its least axis: on its way there it may have bent.
+
+    Objects on a line, say, that are laid out in a plane: from a random start they come to lie on an arc, which explains
+    the answers nearly as well, and no small step leads from there to the line.
+    """
+    n, p = model.n_objects, model.n_components
+    result = unknowns.copy()
+    axes = result[n * p : n * p + p]  # a view
+    spreads = np.exp(np.exp(result[-len(NUMBERS)]) * axes)
+    places = result[: n * p].reshape(n, p) * spreads / np.linalg.norm(spreads)
+    places = places - places.mean(axis=0)
+    turned = places @ np.linalg.svd(places, full_matrices=False)[2].T
+    sizes = turned.std(axis=0) + _SMALLEST
+    result[: n * p] = (turned / sizes).ravel()
+    sizes[-1] *= _FLAT
+    axes[:] = np.log(sizes) - np.log(sizes).mean()
+    result[-len(NUMBERS)] = 0.0  # an unevenness of 1, by which the logarithms are the unknowns
+    return result

@@ -22,7 +22,7 @@ from scipy.special import ndtr
 from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
-from nearer.posterior.climbing import FIRST_RATE, Climb
+from nearer.posterior.climbing import FIRST_RATE, Climb, flattened
 from nearer.posterior.diagnostics import diagnose
 from nearer.posterior.maps import chances_of
 from nearer.posterior.microcanonical import Chain, Microcanonical, Pace
@@ -39,6 +39,7 @@ _JUDGED = 4000  # answers by which chains are compared
 _CLEARLY = 3.0  # standard errors
 _CLIMBING, _WARMING = 0.3, 0.6  # shares of the budget after which starts, and warm-up, must be done
 _LAST_RATE = 0.05  # of the first
+_MUCH_LOWER = 10.0  # of the log-evidence of a hill: it has no mass beside the highest
 _MOST_BYTES, _MOST_DRAWS, _FEWEST_DRAWS = 2e8, 1000, 100
 
 
@@ -95,8 +96,8 @@ class _Run:
         self, model: Model, settings: Microcanonical, seed: np.random.SeedSequence, n_threads: int, budget: float | None
     ) -> None:
         self.model, self.settings, self.n_threads = model, settings, n_threads
-        self.rngs = [np.random.default_rng(child) for child in seed.spawn(settings.n_starts + settings.n_chains + 1)]
-        self.rng = self.rngs.pop()
+        rngs = [np.random.default_rng(child) for child in seed.spawn(settings.n_starts + settings.n_chains + 2)]
+        *self.rngs, self.rng, self.flat_rng = rngs
         self.began, self.budget = time.monotonic(), budget
         self.deadline, self.stopped = np.inf, threading.Event()
         self.lock = threading.Lock()
@@ -132,9 +133,14 @@ class _Run:
         self._all([partial(climb.go, settings.n_climb, FIRST_RATE, FIRST_RATE) for climb in self.climbs])
         self.climbs.sort(key=lambda climb: -climb.height)
         better = self.climbs[: max(len(self.climbs) // 2, 1)]
+        flat = []
+        if 1 < model.n_components < model.n_objects:
+            flat = [Climb(model, flattened(model, better[0].mean), self.flat_rng, lambda: self._advance(0))]
         last = FIRST_RATE * _LAST_RATE
-        self._all([partial(climb.go, 4 * settings.n_climb, FIRST_RATE, last) for climb in better])
-        self.climbs = sorted(better, key=lambda climb: -climb.height)
+        self._all([partial(climb.go, 4 * settings.n_climb, FIRST_RATE, last) for climb in [*better, *flat]])
+        better[0] = max(better[0], *flat, key=lambda climb: climb.height) if flat else better[0]
+        better.sort(key=lambda climb: -climb.height)
+        self.climbs = [climb for climb in better if climb.height > better[0].height - _MUCH_LOWER]
 
     def _warm_up(self) -> None:
         self.bar.set_description("warming up")

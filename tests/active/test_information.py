@@ -1,0 +1,64 @@
+"""What questions tell together."""
+
+import numpy as np
+import pytest
+
+from nearer.active.information import Batch
+
+
+def chances_of(rng, n_draws=80, n_questions=12):
+    linear = rng.standard_normal((n_draws, 4)) @ rng.standard_normal((4, n_questions))
+    chances = 1 / (1 + np.exp(-linear))
+    return np.stack([chances, 1 - chances], axis=2)
+
+
+def test_what_is_left_to_learn_is_what_conditioning_a_normal_distribution_leaves(rng):
+    chances = chances_of(rng)
+    batch = Batch(chances)
+    values = chances[:, :, 0]
+    covariances = np.cov(values.T, bias=True)
+    noise = np.diag(batch.noise.ravel())
+    chosen = [batch.pick() for _ in range(5)]
+    among = covariances[np.ix_(chosen, chosen)] + noise[np.ix_(chosen, chosen)]
+    beside = covariances[:, chosen]
+    left = covariances - beside @ np.linalg.solve(among, beside.T)
+    np.testing.assert_allclose(batch.variances, np.diag(left), atol=1e-10)
+
+
+def test_the_first_question_is_the_one_with_the_most_information(rng):
+    chances = chances_of(rng)
+    held = chances[:, :, 0]
+    gains = 0.5 * np.log1p(held.var(axis=0) / ((held * (1 - held)).mean(axis=0) + 1e-3))
+    np.testing.assert_allclose(Batch(chances).gains(), gains)
+    assert Batch(chances).pick() == gains.argmax()
+
+
+def test_a_question_about_something_else_comes_before_the_same_a_third_time(rng):
+    unsure, other, sure = rng.uniform(size=(3, 200))
+    held = np.stack([unsure, unsure, unsure, 0.1 + 0.8 * other, 0.9 + 0.01 * sure], axis=1)
+    batch = Batch(np.stack([held, 1 - held], axis=2))
+    for _ in range(3):  # the answers are noisy: each of two that say the same tells something
+        batch.pick()
+    assert not batch.open[3]
+
+
+def test_no_question_is_picked_twice_and_barred_ones_never(rng):
+    batch = Batch(chances_of(rng))
+    barred = np.arange(12) < 3
+    picked = [batch.pick(barred) for _ in range(10)]
+    assert picked[-1] is None
+    assert sorted(picked[:-1]) == list(range(3, 12))
+
+
+def test_what_matters_decides(rng):
+    first, second = rng.uniform(size=(2, 300))
+    held = np.stack([first, second], axis=1)
+    chances = np.stack([held, 1 - held], axis=2)
+    assert Batch(chances, targets=second[:, None]).pick() == 1
+    assert Batch(chances, targets=first[:, None]).pick() == 0
+
+
+@pytest.mark.parametrize("sure", [0.0, 1.0])
+def test_certain_answers_tell_nothing(sure):
+    held = np.full((50, 3, 2), [sure, 1 - sure])
+    assert (Batch(held).gains() == 0).all()
