@@ -12,11 +12,13 @@ from nearer.lab.benchmarks.active import run, worlds
 from nearer.lab.benchmarks.active.run import ActiveRun
 from nearer.lab.benchmarks.active.summary import answers_needed, curve_rows, needed_rows, needed_text
 from nearer.lab.benchmarks.active.worlds import World, _Cloud
+from nearer.posterior import Microcanonical
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     few_draws(monkeypatch)
+    monkeypatch.setattr(run, "JUDGE", Microcanonical.for_judging())
     cloud = _Cloud(1, (("noise", None), ("flipped", 0.05)), n_objects=8)
     monkeypatch.setitem(worlds.WORLDS, "tiny", World("tiny", "8 points", 8, 1, 80, cloud, (0.3, 0.0001)))
     monkeypatch.setattr(World, "checkpoints", lambda world: (16, 40, world.most))
