@@ -28,7 +28,7 @@ from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.storage import load_model, save_model
 
 _CANDIDATES, _MOST_CHANCES = 13_000, 26_000  # questions that are weighed against each other, and their answers
-_AHEAD = 60  # questions that are chosen before anybody asks for them
+_AHEAD = 100  # questions that are chosen before anybody asks for them
 _FEWEST = 1.0  # answers an object before there is a posterior to choose by
 
 
