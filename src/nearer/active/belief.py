@@ -3,7 +3,8 @@
 A posterior of a few more answers is nearly the one before. So several chains start from draws of that one, at the pace
 that its chains had found, and after a few steps that adapt they draw from the new one. Whoever only goes on may stay on
 a hill that later answers have made worthless; whenever answers have grown by a third, or objects come up for the first
-time, chains begin from nothing.
+time, chains begin anew, on the best of several starts. Chosen questions leave more hills than random ones do, so there
+are many of these, and where the chains were before is one of them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from nearer.posterior.people import each_as_someone
 from nearer.posterior.settling import sample_until_settled
 
 _GROWTH = 4 / 3
+_BEGIN = Microcanonical(n_chains=2, n_warmup=500, n_steps=2000, n_starts=8, n_climb=80)
 _ON = Microcanonical(n_chains=8, n_warmup=100, n_steps=240, thin=10, n_starts=1, n_climb=10)
 _MOST_DRAWS = 200
 
@@ -44,7 +46,7 @@ class Belief:
     _unknowns: FloatArray
     _pace: Pace
     _seen: NDArray[np.integer]
-    _from_nothing: int  # answers that there were when chains last began from nothing
+    _anew: int  # answers that there were when chains last began anew
 
 
 def learn(
@@ -65,22 +67,26 @@ def learn(
     rng = np.random.default_rng(seed)
     children = np.random.SeedSequence(int(rng.integers(2**63)))
     m = len(comparisons)
-    goes_on = before is not None and m <= _GROWTH * before._from_nothing and np.array_equal(seen, before._seen)
-    if before is not None and goes_on:
+    goes_on = False
+    if before is not None and np.array_equal(seen, before._seen):
+        goes_on = m <= _GROWTH * before._anew
         starts, pace = _handed_over(before, model, rng)
-        sampled = sample_until_settled(model, _ON, list(starts), children, n_threads, pace=pace)
+        if goes_on:
+            sampled = sample_until_settled(model, _ON, starts, children, n_threads, pace=pace)
+        else:
+            sampled = sample_until_settled(model, _BEGIN, starts[:1], children, n_threads)
     else:
-        sampled = sample_until_settled(model, Microcanonical.for_judging(), [], children, n_threads)
+        sampled = sample_until_settled(model, _BEGIN, [], children, n_threads)
     unknowns = sampled.unknowns.reshape(-1, model.size)
     unknowns = unknowns[np.unique(np.linspace(0, len(unknowns) - 1, _MOST_DRAWS).round().astype(int))]
     larger, all_unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
     draws = each_as_someone(model, unknowns, draws_of(larger, all_unknowns), rng)
-    begun = before._from_nothing if before is not None and goes_on else m
+    anew = before._anew if before is not None and goes_on else m
     assert sampled.pace is not None
-    return Belief(draws, m, unknowns, sampled.pace, seen, begun)
+    return Belief(draws, m, unknowns, sampled.pace, seen, anew)
 
 
-def _handed_over(before: Belief, model: Model, rng: np.random.Generator) -> tuple[FloatArray, Pace]:
+def _handed_over(before: Belief, model: Model, rng: np.random.Generator) -> tuple[list[FloatArray], Pace]:
     """Return draws to start from, and the pace, for a model of the same objects; people begin as the usual person."""
     some = before._unknowns[rng.choice(len(before._unknowns), size=_ON.n_chains)]
     shared = model.n_objects * (model.n_components + 1) + model.n_components
@@ -88,4 +94,4 @@ def _handed_over(before: Belief, model: Model, rng: np.random.Generator) -> tupl
     scales = np.ones(model.size)
     for block in (slice(None, shared), slice(-len(NUMBERS), None)):
         starts[:, block], scales[block] = some[:, block], before._pace.scales[block]
-    return starts, Pace(scales, before._pace.step)
+    return list(starts), Pace(scales, before._pace.step)
