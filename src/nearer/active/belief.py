@@ -25,7 +25,7 @@ from nearer.posterior.settling import sample_until_settled
 
 _GROWTH = 4 / 3
 _BEGIN = Microcanonical(n_chains=2, n_warmup=500, n_steps=2000, n_starts=8, n_climb=80)
-_ON = Microcanonical(n_chains=8, n_warmup=100, n_steps=240, thin=10, n_starts=1, n_climb=10)
+_ON = Microcanonical(n_chains=8, n_warmup=100, n_steps=240, thin=10, tolerance=1e-9, n_starts=1, n_climb=10)
 _MOST_DRAWS = 200
 
 

@@ -59,7 +59,10 @@ class Objects:
 
     def positions(self, rows: Any, width: int) -> NDArray[np.intp]:
         """Return rows of labels as positions, (k, width)."""
-        given = np.asarray(rows)
+        try:
+            given = np.asarray(rows)
+        except ValueError as error:
+            raise ValueError(f"rows of {width} objects are needed, and these differ in length") from error
         if given.size == 0:
             return np.empty((0, width), dtype=np.intp)
         if given.ndim != 2 or given.shape[1] != width:
