@@ -232,6 +232,13 @@ def test_without_random_questions_there_is_no_honest_error(rng):
         asking.held_out_error()
 
 
+def test_the_outlook_is_that_of_its_own_answers(told):
+    found = told.outlook(60)
+    assert (found.n_answers_now, found.n_answers_more) == (120, 60)
+    assert found.error_then < found.error_now
+    assert "60 more answers" in str(found)
+
+
 # In the background.
 
 

@@ -19,6 +19,7 @@ from nearer.active.forms import Form, Key, form_of
 from nearer.active.honest import HonestError, honest_error
 from nearer.active.learner import Learner
 from nearer.active.objects import Objects
+from nearer.active.outlook import Outlook, outlook
 from nearer.active.pools import Pool
 from nearer.active.record import INFORMATION, PURPOSES, REPEAT, START, TEST, Record
 from nearer.common.parameters import check_integer, check_number
@@ -212,6 +213,19 @@ class Questions:
             A float, with ``low``, ``high`` and ``n_answers``.
         """
         return honest_error(self.model_.draws_, self._record)
+
+    def outlook(self, n_answers: int | None = None) -> Outlook:
+        """Return what the next answers would bring, and whether to go on.
+
+        Parameters
+        ----------
+        n_answers : int, optional
+            How many more; a fifth of those there are if left out.
+        """
+        honest = self.held_out_error() if TEST in self._record.purposes else None
+        return outlook(
+            self.model_, self.comparisons_, n_answers, pool=self.pool, honest=honest, random_state=self._seed
+        )
 
     @property
     def objects_(self) -> NDArray[Any]:

@@ -175,11 +175,13 @@ def make(asking: Asking, known: Known | None, tell: Callable[[str], None] = lamb
 
 
 def judged(made: Made, tell: Callable[[str], None] = lambda step: None) -> Made:
-    """Return lists with the error so far on random questions, where some were answered: another fit."""
-    if made.known is None or not (made.known.purposes == "test").any():
+    """Return lists with the error so far, if random questions were answered, and what these would bring: a fit."""
+    if made.known is None:
         return made
-    tell("the error on random questions")
-    return replace(made, error=made.questions.held_out_error())
+    tell("the error so far, and what these questions would bring")
+    error = made.questions.held_out_error() if (made.known.purposes == "test").any() else None
+    n_more = sum(trial.purpose != CATCH for trial in made.trials)
+    return replace(made, error=error, outlook=str(made.questions.outlook(n_more)))
 
 
 def _alike(known: Known, asking: Asking) -> Known:
