@@ -153,19 +153,23 @@ class Information(Random):
 
 
 class Ours:
-    """`nearer.active.Questions` with its defaults; in a pool, where nobody can be asked again, without repeats."""
+    """`nearer.active.Questions` with its defaults.
+
+    In a pool nobody can be asked again: there are no repeats, and one person is asked, so that no question comes twice.
+    """
 
     def __init__(self, life: Life, n_components: int, seed: np.random.SeedSequence) -> None:
         settings: dict[str, Any] = {"allowed": life.questions, "repeat_share": 0.0} if life.is_pool else {}
         self.chooser = Questions(life.test.n_objects, n_components, random_state=seed, **settings)
+        self.person = "the pool" if life.is_pool else None
 
     def ask(self, k: int) -> Rows:
         """Return k questions (head, left, right)."""
-        return np.asarray(self.chooser.ask(k).rows, dtype=np.intp)
+        return np.asarray(self.chooser.ask(k, self.person).rows, dtype=np.intp)
 
     def tell(self, triplets: Rows) -> None:
         """Take answers (anchor, near, far), and wait until they are known."""
-        self.chooser.tell(triplets)
+        self.chooser.tell(triplets, person=self.person)
         self.chooser.update()
 
     def own_map(self) -> FloatArray | None:
