@@ -24,7 +24,7 @@ _NEW = 20_000  # answers that the true error is counted over
 
 
 class Honesty(NamedTuple):
-    """Means over runs of the honest error, of the true one and of the naive one over all answers.
+    """Means over runs of the honest error, of the true one, and of the naive one over all answers learned from.
 
     ``z`` is the mean of honest minus true error in units of its standard error; ``covered`` the share of runs whose
     interval holds the true error.
