@@ -12,7 +12,7 @@ from nearer.cli.main import _parser, main
 TEXT = {Path, values.word, values.words, values.names, values.pairs}
 TEXT |= {values.names_or_file, values.number_or_file, values.number_or_names}
 #: Free text: nothing is read from it.
-FREE = {"--title", "--peer-python", "--loss", "--first-is"}
+FREE = {"--title", "--peer-python", "--salmon-python", "--loss", "--first-is"}
 BAD = ["-1", "nan", "1e400", "-inf", "9" * 5000, "", "x", "1.5e-400x"]
 
 

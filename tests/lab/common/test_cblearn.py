@@ -32,7 +32,7 @@ def test_an_installation_is_made_once_and_one_that_was_stopped_is_made_again(mon
     monkeypatch.setenv("NEARER_CACHE", str(tmp_path))
     folder, commands = cache_folder(), []
 
-    def install(command):
+    def install(command, *_):
         commands.append(command[1:3])
         if "venv" in command:
             assert not folder.exists()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_seed, fail, say
+from nearer.cli.parsing import Commands, fail, say
 from nearer.cli.values import dimensions, jobs, names, positive, positives, seconds, words
 from nearer.common.words import name
+from nearer.lab.commands.bench_active import add_active
+from nearer.lab.commands.report import Report, add_benchmark
 
 if TYPE_CHECKING:
     from nearer.lab.benchmarks.triplets import Size
@@ -33,6 +33,7 @@ def add(commands: Commands) -> None:
     benchmarks = bench.add_subparsers(title="benchmarks", required=True, metavar="BENCHMARK")
     for add_one in (_add_speed, _add_scaling, _add_large, _add_accuracy, _add_coverage, _add_reading, _add_convex):
         add_one(benchmarks)
+    add_active(benchmarks)
     bench.set_defaults(command=run)
 
 
@@ -46,33 +47,6 @@ def run(options: argparse.Namespace) -> int:
         return fail(str(stop), INTERRUPTED)
     say(options, report.text, report.figures)
     return 0
-
-
-class Report(NamedTuple):
-    """What a benchmark has to say, to people and to programs."""
-
-    text: str
-    figures: dict[str, Any]
-
-
-def add_benchmark(
-    commands: Commands,
-    name: str,
-    summary: str,
-    about: str,
-    run: Callable[[argparse.Namespace], Report],
-    *,
-    leaves_files: bool = False,
-    seeded: bool = True,
-) -> argparse.ArgumentParser:
-    """Add a benchmark, and return its parser; results that it leaves go into a folder of its name."""
-    parser = add_command(commands, name, summary, about, benchmark=run)
-    if seeded:
-        add_seed(parser, "data and starts")
-    if leaves_files:
-        out = Path("results") / name
-        parser.add_argument("--out", type=Path, default=out, metavar="DIR", help=f"folder of results ({out})")
-    return parser
 
 
 def sizes(text: str) -> tuple[Size, ...]:

@@ -1,6 +1,6 @@
 """The programs that are compared: this package and others, each under its own Python, and the machine they run on.
 
-The peer, cblearn, has an environment of its own: it needs an older NumPy than this package does.
+The peers, cblearn and Salmon, have environments of their own: they need an older NumPy than this package does.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from typing import NamedTuple
 import nearer
 
 _NO_PART_OF_A_FIT = {"checking", "cli", "lab", "planning", "plotting", "report", "study"}
-CBLEARN = "0.4.0"  # the version that is compared
+CBLEARN, SALMON = "0.4.0", "1.0.3"  # the versions that are compared
+# What the sampler of Salmon imports; the rest of its pins is for its server.
+_SALMON_NEEDS = ("numpy<2", "scipy", "pandas", "scikit-learn", "skorch", "torch", "rejson", "pydantic<2", "PyYAML")
 _ALONE = "or measure nearer alone with --no-peer"
+_WITHOUT = "or leave salmon out of --rules"
 
 
 class MeasurementFailed(Exception):
@@ -84,11 +87,11 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
     return lines[-1] if lines else f"exit status {done.returncode}"
 
 
-def cache_folder() -> Path:
-    """Return where the environment is kept: in ``$NEARER_CACHE`` if that is set, else in the user's cache."""
+def cache_folder(peer: str = f"cblearn-{CBLEARN}") -> Path:
+    """Return where an environment is kept: in ``$NEARER_CACHE`` if that is set, else in the user's cache."""
     named = os.environ.get("NEARER_CACHE")
     shared = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "nearer"
-    return (Path(named) if named else shared).expanduser() / f"peer-cblearn-{CBLEARN}"
+    return (Path(named) if named else shared).expanduser() / f"peer-{peer}"
 
 
 def peer_program(python: str | None = None) -> Program:
@@ -100,35 +103,71 @@ def peer_program(python: str | None = None) -> Program:
         When that Python has no cblearn, or none could be installed; the message says what to do.
     """
     if python is None:
-        python = _installed(cache_folder())
-    question = "from importlib.metadata import version; print(version('cblearn'))"
+        hint = (
+            "It needs a package index and a Python that its NumPy 1.26 exists for (3.12 or older); name one that has "
+            f"it with --peer-python, {_ALONE}"
+        )
+        python = _installed(cache_folder(), f"cblearn {CBLEARN}", [[f"cblearn=={CBLEARN}"]], hint)
+    found = _version(python, "cblearn", _ALONE)
+    if found is None:
+        raise ValueError(f"{python} has no cblearn; install it there with: pip install cblearn=={CBLEARN}, {_ALONE}")
+    return Program("cblearn", python, found)
+
+
+def salmon_program(python: str | None = None) -> Program:
+    """Return Salmon under a given Python, or under one of its own, installed the first time.
+
+    Raises
+    ------
+    ValueError
+        When that Python has no Salmon, or none could be installed; the message says what to do.
+    """
+    if python is None:
+        hint = (
+            "It needs a package index and a Python that NumPy 1.26 exists for (3.12 or older); name one that has it "
+            f"with --salmon-python, {_WITHOUT}"
+        )
+        steps = [list(_SALMON_NEEDS), ["--no-deps", f"salmon-triplets=={SALMON}"]]
+        python = _installed(cache_folder(f"salmon-{SALMON}"), f"Salmon {SALMON}", steps, hint)
+    found = _version(python, "salmon-triplets", _WITHOUT)
+    if found is None:
+        raise ValueError(
+            f"{python} has no Salmon; install there {', '.join(_SALMON_NEEDS)}, "
+            f"and then with --no-deps salmon-triplets=={SALMON}, {_WITHOUT}"
+        )
+    return Program("salmon", python, found)
+
+
+def _version(python: str, package: str, otherwise: str) -> str | None:
+    """Return the version of a package that a Python has, None if it has none."""
+    question = f"from importlib.metadata import version; print(version('{package}'))"
     try:
         answer = subprocess.run([python, "-c", question], capture_output=True, text=True, check=False)
     except OSError as error:
-        raise ValueError(f"{python} cannot be run ({error.strerror}); name a Python with cblearn, {_ALONE}") from None
-    if answer.returncode != 0:
-        raise ValueError(f"{python} has no cblearn; install it there with: pip install cblearn=={CBLEARN}, {_ALONE}")
-    return Program("cblearn", python, answer.stdout.strip())
+        raise ValueError(
+            f"{python} cannot be run ({error.strerror}); name a Python with {package}, {otherwise}"
+        ) from None
+    return answer.stdout.strip() if answer.returncode == 0 else None
 
 
-def _installed(folder: Path) -> str:
+def _installed(folder: Path, what: str, steps: list[list[str]], hint: str) -> str:
+    """Return the Python of an environment; each step of its installation is the end of a call of pip."""
     python = folder / "bin" / "python"
     ready = folder / ".ready"  # written last: an installation that was stopped does not count
     if not ready.exists():
-        sys.stderr.write(f"Installing cblearn {CBLEARN} into {folder}, once.\n")
+        sys.stderr.write(f"Installing {what} into {folder}, once.\n")
         shutil.rmtree(folder, ignore_errors=True)
-        _call([sys.executable, "-m", "venv", str(folder)])
-        _call([str(python), "-m", "pip", "install", "--quiet", f"cblearn=={CBLEARN}"])
+        _call([sys.executable, "-m", "venv", str(folder)], what, hint)
+        for step in steps:
+            _call([str(python), "-m", "pip", "install", "--quiet", *step], what, hint)
         ready.touch()
     return str(python)
 
 
-def _call(command: list[str]) -> None:
+def _call(command: list[str], what: str, hint: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         errors = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         raise ValueError(
-            f"cblearn {CBLEARN} could not be installed ({errors[-1].strip() if errors else 'no reason given'}). It "
-            "needs a package index and a Python that its NumPy 1.26 exists for (3.12 or older); name one that has it "
-            f"with --peer-python, {_ALONE}"
+            f"{what} could not be installed ({errors[-1].strip() if errors else 'no reason given'}). {hint}"
         )
