@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nearer.common.words import counted
 from nearer.lab.benchmarks.active.summary import CurveRow
 from nearer.lab.benchmarks.active.worlds import WORLDS
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
@@ -31,8 +32,9 @@ def draw_curves(rows: Sequence[CurveRow], path: Path) -> None:
     figure = new_figure(3.5 * columns + 0.2, 2.9 * lines + 0.5)
     panels = figure.subplots(lines, columns, squeeze=False)
     for ax, world in zip(panels.flat, worlds, strict=False):
-        plot_curves([row for row in rows if row["world"] == world], ax)
-        ax.set_title(f"{world}\n{WORLDS[world].title}", fontsize=8, color=INK, loc="left")
+        shown = [row for row in rows if row["world"] == world]
+        plot_curves(shown, ax)
+        ax.set_title(f"{world} ({_runs(shown)})\n{WORLDS[world].title}", fontsize=8, color=INK, loc="left")
     for ax in list(panels.flat)[len(worlds) :]:
         ax.set_axis_off()
     for line in range(lines):
@@ -43,12 +45,18 @@ def draw_curves(rows: Sequence[CurveRow], path: Path) -> None:
     for ax in panels.flat:
         handles, labels = ax.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
-    shown = [rule for rule in _COLORS if rule in named]
+    rules = [rule for rule in _COLORS if rule in named]
     figure.legend(
-        [named[rule] for rule in shown], shown, loc="outside lower center", ncols=len(shown), frameon=False,
+        [named[rule] for rule in rules], rules, loc="outside lower center", ncols=len(rules), frameon=False,
         fontsize=9, labelcolor=INK,
     )  # fmt: skip
     figure.savefig(path, dpi=160)
+
+
+def _runs(rows: Sequence[CurveRow]) -> str:
+    """Say how many runs the curves of a world have."""
+    fewest, most = min(row["runs"] for row in rows), max(row["runs"] for row in rows)
+    return counted(most, "run") if fewest == most else f"{fewest} to {most} runs"
 
 
 def plot_curves(rows: Sequence[CurveRow], ax: Axes) -> Axes:

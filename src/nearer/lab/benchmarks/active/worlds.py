@@ -259,7 +259,7 @@ def _pool(name: str, title: str, n_objects: int) -> World:
 
 
 _ALL = (
-    World("eggs", "30 eggs that differ in one way, answered as people did", 30, 2, 2400, _eggs, file="eggs30"),
+    World("eggs", "30 eggs on one scale, answered as people did", 30, 2, 2400, _eggs, file="eggs30"),
     World("line", "30 points evenly on a line, answered as about eggs", 30, 2, 2400, _line),
     World("colors", "68 colours in 2-D, one answer in ten is flipped", 68, 2, 4080, _colors),
     *_clouds(),
