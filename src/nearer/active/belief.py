@@ -75,11 +75,11 @@ def learn(
         goes_on = m <= _GROWTH * before._anew
         starts, pace = _handed_over(before, model, rng)
         if goes_on:
-            sampled = sample_until_settled(model, _ON, starts, children, n_threads, pace=pace)
+            sampled = sample_until_settled(model, _ON, starts, children, n_threads, pace=pace, silent=True)
         else:
-            sampled = sample_until_settled(model, begin, starts[:1], children, n_threads)
+            sampled = sample_until_settled(model, begin, starts[:1], children, n_threads, silent=True)
     else:
-        sampled = sample_until_settled(model, begin, [], children, n_threads)
+        sampled = sample_until_settled(model, begin, [], children, n_threads, silent=True)
     unknowns = sampled.unknowns.reshape(-1, model.size)
     unknowns = unknowns[np.unique(np.linspace(0, len(unknowns) - 1, _MOST_DRAWS).round().astype(int))]
     larger, all_unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)

@@ -68,5 +68,7 @@ class Learner(Generic[Told, Learned]):
             try:
                 self.learned, self.failure = self.learn(told, self.learned), None
             except Exception as error:  # whatever it is, questions go on
+                if not threading.main_thread().is_alive():  # the program ends, and nobody asks any more
+                    return
                 self.failure = error
                 _LOG.warning("the map could not be updated (%s); questions go on with what was known before", error)

@@ -56,6 +56,7 @@ def sample_until_settled(
     n_threads: int,
     budget: float | None = None,
     pace: Pace | None = None,
+    silent: bool = False,
 ) -> Sampled:
     """Climb from the starts, warm chains up, and draw until predictions have settled or time is up.
 
@@ -75,8 +76,10 @@ def sample_until_settled(
     pace : Pace, optional
         Of chains that have drawn from a posterior of fewer answers. The starts are draws of that one then, one for each
         chain, from which these go on at once; ``settings.n_warmup`` steps adapt their length alone.
+    silent : bool
+        Whether no bar is shown: in the background.
     """
-    return _Run(model, settings, seed, n_threads, budget).result(starts, pace)
+    return _Run(model, settings, seed, n_threads, budget).result(starts, pace, silent)
 
 
 class _Judged(NamedTuple):
@@ -108,11 +111,12 @@ class _Run:
         self.vote_error = float("nan")
         self.questions, self.pairs = self._questions()
 
-    def result(self, starts: Sequence[FloatArray], pace: Pace | None = None) -> Sampled:
+    def result(self, starts: Sequence[FloatArray], pace: Pace | None = None, silent: bool = False) -> Sampled:
         most = self.settings.n_chains * (self.settings.n_warmup + self.settings.n_steps)
         interrupted = False
         # disable=None: a bar on a terminal, silence in a log file. A second passes before it shows.
-        with tqdm(total=most, desc="finding starts", unit="step", disable=None, leave=False, delay=1) as self.bar:
+        hidden = silent or None
+        with tqdm(total=most, desc="finding starts", unit="step", disable=hidden, leave=False, delay=1) as self.bar:
             try:
                 if pace is None:
                     self._climb(starts)
