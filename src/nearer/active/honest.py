@@ -66,19 +66,21 @@ def honest_error(draws: Draws, record: Record) -> HonestError:
     tests = [number for number, purpose in enumerate(record.purposes) if purpose == TEST]
     if not tests:
         raise ValueError("there are no answers to random questions yet; ask more, or raise test_share")
-    same: dict[Any, list[int]] = {}
-    for number, (key, purpose) in enumerate(zip(record.keys, record.purposes, strict=True)):
-        if purpose != AGAIN:
-            same.setdefault(key if key is not None else ("other", number), []).append(number)
-    wrong = []
-    for number in tests:
-        key = record.keys[number]
-        together = same[key] if key is not None else [number]
-        logs = np.sum([_held(draws, record.said[each])[1] for each in together], axis=0)
-        weights = np.exp(logs.min() - logs)
-        chances = weights @ _held(draws, record.said[number])[0] / weights.sum()
-        wrong.append(float(np.mean((chances < 0.5) + 0.5 * (chances == 0.5))))
-    return HonestError.of(np.array(wrong))
+    wrong = [chances_left_out(draws, record, number) for number in tests]
+    return HonestError.of(np.array([float(np.mean((each < 0.5) + 0.5 * (each == 0.5))) for each in wrong]))
+
+
+def chances_left_out(draws: Draws, record: Record, number: int) -> FloatArray:
+    """Return the chance of each comparison of an answer, (r,), as if its question had never been asked."""
+    key = record.keys[number]
+    together = [number]
+    if key is not None:
+        same = (at for at, each in enumerate(record.keys) if each == key)
+        together = [at for at in same if record.purposes[at] != AGAIN]
+    logs = np.sum([_held(draws, record.said[at])[1] for at in together], axis=0)
+    weights = np.exp(logs.min() - logs)
+    chances: FloatArray = weights @ _held(draws, record.said[number])[0] / weights.sum()
+    return chances
 
 
 def _held(draws: Draws, said: np.ndarray[Any, Any]) -> tuple[FloatArray, FloatArray]:

@@ -7,10 +7,12 @@ on a spike that explains the noise too, the bound prefers hills that hold much o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
+from scipy.spatial.distance import pdist, squareform
 
 from nearer.common.arrays import FloatArray
 from nearer.posterior.model import NUMBERS, Model, draws_of
@@ -77,13 +79,8 @@ def unrolled(model: Model, unknowns: FloatArray) -> FloatArray:
     the answers nearly as well, and no small step leads from there to the line. Distances along the arc, from neighbour
     to neighbour, lay them out again (isomap; Tenenbaum, de Silva and Langford 2000).
     """
-    from sklearn.manifold import Isomap
-
     n, p = model.n_objects, model.n_components
-    places = draws_of(model, unknowns[None]).points[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of neighbours that are not connected; they are, then
-        laid_out = Isomap(n_neighbors=min(_NEIGHBOURS, n - 1), n_components=p - 1).fit_transform(places)
+    laid_out = _along(draws_of(model, unknowns[None]).points[0], p - 1)
     sizes = laid_out.std(axis=0) + _SMALLEST
     result = unknowns.copy()
     coordinates = result[: n * p].reshape(n, p)  # views
@@ -94,3 +91,17 @@ def unrolled(model: Model, unknowns: FloatArray) -> FloatArray:
     result[n * p + p : n * p + p + n] = 0.0
     result[-len(NUMBERS)] = 0.0  # an unevenness of 1, by which the logarithms are the unknowns
     return result
+
+
+def _along(places: FloatArray, n_axes: int) -> FloatArray:
+    """Return places, (n, n_axes), whose distances are about those from neighbour to neighbour of the given ones."""
+    distances = squareform(pdist(places))
+    farthest = np.sort(distances, axis=1)[:, min(_NEIGHBOURS, len(places) - 1)]
+    near = distances <= np.maximum(farthest[:, None], farthest)  # to one of the two the other is a neighbour
+    tree = minimum_spanning_tree(distances).toarray() > 0  # by which all are connected
+    ways = shortest_path(np.where(near | tree | tree.T, distances, 0.0), directed=False)
+    squares = ways**2
+    centred = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean())
+    values, vectors = eigh(centred, subset_by_index=[len(places) - n_axes, len(places) - 1])
+    laid_out: FloatArray = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    return laid_out
