@@ -236,6 +236,7 @@ def test_shares_hold_and_what_comes_first_counts(rng):
     purposes = asking.purposes_
     assert (purposes[:20] == "test").all()
     assert (purposes == "test").sum() == 32
+    np.testing.assert_array_equal(asking.comparisons_.chosen, purposes == "information")
     assert (purposes == "repeat").sum() == 16
 
 

@@ -657,3 +657,14 @@ def test_an_answer_left_among_the_objects_is_pointed_out():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Comparisons.from_quadruplets([("a", "b", "c", "d"), ("b", "d", "a", "c")])
+
+
+def test_chosen_questions_stay_marked():
+    first = Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], chosen=[True, False])
+    both = first + Comparisons.from_triplets([[2, 0, 1]])
+    assert both.chosen.tolist() == [True, False, False]
+    assert both[1:].chosen.tolist() == [False, False]
+    assert pickle.loads(pickle.dumps(first)).chosen.tolist() == [True, False]
+    assert Comparisons.from_triplets([[2, 0, 1]]).was_chosen.tolist() == [False]
+    with pytest.raises(ValueError, match="row 1: chosen is 2; pass bools"):
+        Comparisons.from_triplets([[0, 1, 2], [1, 2, 0]], chosen=[1, 2])

@@ -4,7 +4,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from nearer.formats import read_answers
+from nearer.data.comparisons import Comparisons
+from nearer.formats import read_answers, write_answers
 
 TABLE = {"anchor": [*"aab"], "near": [*"bbc"], "far": [*"cca"]}
 
@@ -31,3 +32,18 @@ def test_other_columns_of_that_name_say_nothing(purposes):
 @pytest.mark.filterwarnings("error")
 def test_who_asks_for_the_column_is_not_told():
     assert notes_of(["information", "test", "test"], also=["purpose"]) == ()
+
+
+def test_comparisons_say_which_questions_were_chosen():
+    with pytest.warns(UserWarning, match="chosen"):
+        answers = read_answers({**TABLE, "purpose": ["information", "test", "test"]})
+    assert answers.comparisons.chosen.tolist() == [True, False, False]
+    assert read_answers(TABLE).comparisons.chosen is None
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.tsv", "answers.npz", "answers.parquet"])
+def test_that_comes_back_from_files(name, tmp_path):
+    written = Comparisons.from_triplets([("a", "b", "c"), ("b", "c", "d"), ("c", "a", "d")], chosen=[0, 1, 0])
+    with pytest.warns(UserWarning, match="1 of 3 questions were chosen"):
+        read = read_answers(write_answers(written, tmp_path / name)).comparisons
+    assert read.chosen.tolist() == [False, True, False]

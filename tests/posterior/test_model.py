@@ -159,3 +159,14 @@ def test_what_the_loops_take_is_made_once():
     other = replace(model, answers=replace(model.answers, rows=model.answers.rows[:, ::-1].copy()))
     q = model.start(np.random.default_rng(0))
     assert other.density(q)[0] != model.density(q)[0]
+
+
+def test_chosen_questions_give_no_answer_away():
+    """How often the plan asks about objects counts, and not how often earlier answers made it worth asking."""
+    rng = np.random.default_rng(0)
+    planned = np.array([rng.permutation(8)[:3] for _ in range(40)])
+    chosen = np.tile([0, 1, 2], (200, 1))
+    both = Comparisons.from_triplets(np.concatenate([planned, chosen]), chosen=[False] * 40 + [True] * 200)
+    np.testing.assert_array_equal(times_asked(both), np.bincount(planned.ravel()))
+    np.testing.assert_array_equal(model_of(Comparisons.from_triplets(chosen, chosen=[True] * 200), 1)[0].exposure, 0)
+    assert model_of(Comparisons.from_triplets(np.concatenate([planned, chosen])), 1)[0].exposure[0] > 0.5

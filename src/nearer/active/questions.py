@@ -336,7 +336,10 @@ class Questions:
             key = self.form.keys(drawn[None])[0]
             if key not in barred:
                 return drawn, TEST
-            self._record.promote(person, key)
+            counted_as = self._record.promote(person, key)
+            if counted_as in (START, INFORMATION):
+                shares[counted_as] -= 1
+                shares[TEST] += 1
         elif known is not None and shares[REPEAT] < self.repeat_share * n:
             again = self._asked_before(person, barred)
             if again is not None:

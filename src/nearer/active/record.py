@@ -99,17 +99,24 @@ class Record:
         self.people.append(person)
         self.purposes.append(purpose)
 
-    def promote(self, person: Any, key: Key) -> None:
-        """Let a question that someone has had count as a random one, which it would have been asked as by now."""
+    def promote(self, person: Any, key: Key) -> str:
+        """Let a question that someone has had count as a random one, which it would have been asked as by now.
+
+        Returns
+        -------
+        str
+            What it counted as before; a repeat stays one.
+        """
         if (person, key) in self.open:
             waiting = self.open[person, key]
             if waiting.purpose != REPEAT:
                 self.open[person, key] = waiting._replace(purpose=TEST)
-            return
+            return waiting.purpose
         for number, (who, which) in enumerate(zip(self.people, self.keys, strict=True)):
             if which == key and who in (person, None) and self.purposes[number] not in (REPEAT, AGAIN):
-                self.purposes[number] = TEST
-                return
+                before, self.purposes[number] = self.purposes[number], TEST
+                return before
+        return REPEAT
 
     def comparisons(self, objects: NDArray[Any], count: int | None = None) -> Comparisons:
         """Return all answers, or the first so many, as comparisons."""
@@ -118,6 +125,7 @@ class Record:
         number = np.repeat(np.arange(len(said)), sizes)
         rows = np.concatenate(said)
         counts = np.array([purpose != AGAIN for purpose in self.purposes[:count]])
+        chosen = np.array([purpose == INFORMATION for purpose in self.purposes[:count]])
         annotators = None
         if any(person is not None for person in people):
             annotators = np.array(["" if person is None else str(person) for person in people])[number]
@@ -129,6 +137,7 @@ class Record:
             weights=None if counts.all() else counts[number].astype(np.float64),
             annotators=annotators,
             trials=number if (sizes > 1).any() else None,
+            chosen=chosen[number] if chosen.any() else None,
         )
 
     def purposes_of_rows(self) -> NDArray[np.str_]:

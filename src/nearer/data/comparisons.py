@@ -44,6 +44,8 @@ class Comparisons:
     weights : ndarray of float64, shape (m,), or None
     annotators, trials : ndarray of labels, shape (m,), or None
         Who answered; which rows came from one act of judgment and must not be split.
+    chosen : ndarray of bool, shape (m,), or None
+        Whether a question was chosen for what earlier answers had left open, and not by a plan; None means none was.
     objects : ndarray of labels, shape (n,)
 
     Examples
@@ -60,6 +62,7 @@ class Comparisons:
     weights: NDArray[np.float64] | None
     annotators: Labels | None
     trials: Labels | None
+    chosen: NDArray[np.bool_] | None = None
     objects: Labels
 
     __iter__ = None  # without this, Python would iterate through __getitem__ and NumPy would nest for ever
@@ -78,6 +81,7 @@ class Comparisons:
         weights: ArrayLike | None = None,
         annotators: Any = None,
         trials: Any = None,
+        chosen: Any = None,
         n_objects: int | None = None,
         objects: Any = None,
     ) -> Self:
@@ -93,6 +97,8 @@ class Comparisons:
         weights : array-like of float, shape (m,), optional
             Nonnegative, not all zero.
         annotators, trials : array-like of labels, shape (m,), optional
+        chosen : array-like of bool, shape (m,), optional
+            Which questions were chosen by what earlier answers had left open, as `nearer.active` does.
         n_objects : int, optional
             Number of objects; the largest index plus one if left out.
         objects : sequence of labels, shape (n,), optional
@@ -112,7 +118,7 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2], [2, 1, 0]], y=[1, -1], n_objects=5)
         Comparisons(2 triplets over 5 objects; answers)
         """
-        return cls._read((3,), rows, y, weights, annotators, trials, n_objects, objects)
+        return cls._read((3,), rows, y, weights, annotators, trials, chosen, n_objects, objects)
 
     @classmethod
     def from_quadruplets(
@@ -123,6 +129,7 @@ class Comparisons:
         weights: ArrayLike | None = None,
         annotators: Any = None,
         trials: Any = None,
+        chosen: Any = None,
         n_objects: int | None = None,
         objects: Any = None,
     ) -> Self:
@@ -135,7 +142,7 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([("cat", "dog", "car", "fish")])
         Comparisons(1 quadruplet over 4 objects)
         """
-        return cls._read((4,), rows, y, weights, annotators, trials, n_objects, objects)
+        return cls._read((4,), rows, y, weights, annotators, trials, chosen, n_objects, objects)
 
     @classmethod
     def without_degenerate(
@@ -146,6 +153,7 @@ class Comparisons:
         weights: ArrayLike | None = None,
         annotators: Any = None,
         trials: Any = None,
+        chosen: Any = None,
         n_objects: int | None = None,
         objects: Any = None,
     ) -> Self:
@@ -164,10 +172,10 @@ class Comparisons:
         (Comparisons(1 triplet over 4 objects), 'dropped 1 of 2 rows that compare ...')
         """
         if isinstance(rows, cls):
-            if any(extra is not None for extra in (y, weights, annotators, trials, n_objects, objects)):
+            if any(extra is not None for extra in (y, weights, annotators, trials, chosen, n_objects, objects)):
                 raise ValueError("a Comparisons brings its own answers, weights and labels; pass it alone")
             return rows
-        return cls._read((3, 4), rows, y, weights, annotators, trials, n_objects, objects, drop=True)
+        return cls._read((3, 4), rows, y, weights, annotators, trials, chosen, n_objects, objects, drop=True)
 
     @classmethod
     def _read(
@@ -178,6 +186,7 @@ class Comparisons:
         weights: Any = None,
         annotators: Any = None,
         trials: Any = None,
+        chosen: Any = None,
         n_objects: int | None = None,
         objects: Any = None,
         drop: bool = False,
@@ -192,6 +201,7 @@ class Comparisons:
             weights=None if weights is None else _labels.read_weights(weights, m),
             annotators=None if annotators is None else _labels.read_labels(annotators, "annotators", m),
             trials=None if trials is None else _labels.read_labels(trials, "trials", m),
+            chosen=None if chosen is None else _labels.read_flags(chosen, "chosen", m),
             objects=labels,
         )
         return comparisons._drop_degenerate() if drop else comparisons
@@ -218,8 +228,8 @@ class Comparisons:
         """Put sets one after the other; ``a + b`` does so for two.
 
         Objects are the union of all labels; for sets of plain indices, as many as the largest has. Triplets
-        next to quadruplets become quadruplets; missing answers become +1 and missing weights 1. Annotators,
-        and trials, must be in all parts or in none. Trials of different parts with the same label are one
+        next to quadruplets become quadruplets; missing answers become +1, missing weights 1, and where nothing is said
+        of it no question was chosen. Annotators, and trials, must be in all parts or in none. Trials of different parts with the same label are one
         trial.
 
         Examples
@@ -236,12 +246,14 @@ class Comparisons:
         mixed = len({part.is_triplets for part in sets}) > 1
         some_answers = any(part.answers is not None for part in sets)
         some_weights = any(part.weights is not None for part in sets)
+        some_chosen = any(part.chosen is not None for part in sets)
         return cls(
             rows=np.concatenate([part.quadruplets if mixed else part.rows for part in sets]),
             answers=np.concatenate([part._signs() for part in sets]) if some_answers else None,
             weights=np.concatenate([part.sample_weight for part in sets]) if some_weights else None,
             annotators=_labels.join_labels([part.annotators for part in sets], "annotators"),
             trials=_labels.join_labels([part.trials for part in sets], "trials"),
+            chosen=np.concatenate([part.was_chosen for part in sets]) if some_chosen else None,
             objects=labels,
         )
 
@@ -331,6 +343,11 @@ class Comparisons:
         """Weights, shape (m,), ones where none were given."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
+    @property
+    def was_chosen(self) -> NDArray[np.bool_]:
+        """Which questions were chosen; none where nothing is said of it."""
+        return np.zeros(len(self), dtype=np.bool_) if self.chosen is None else self.chosen
+
     def over(self, objects: Any) -> Self:
         """Return the same comparisons with rows pointing into another list of labels.
 
@@ -389,7 +406,7 @@ class Comparisons:
         return summarize(self)
 
 
-_PER_ROW = ("rows", "answers", "weights", "annotators", "trials")
+_PER_ROW = ("rows", "answers", "weights", "annotators", "trials", "chosen")
 
 
 def as_comparisons(

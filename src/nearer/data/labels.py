@@ -218,6 +218,14 @@ def read_weights(weights: Any, m: int) -> NDArray[np.float64]:
     return values
 
 
+def read_flags(values: Any, name: str, m: int) -> Mask:
+    """Return bools."""
+    flags = _read_numbers(values, name, m, "pass bools")
+    if flags.dtype.kind != "b":
+        refuse((flags != 0) & (flags != 1), lambda row: f"{name} is {show(flags[row])}", "pass bools")
+    return flags.astype(np.bool_)
+
+
 def refuse_all_zero(weights: NDArray[np.float64]) -> None:
     """Refuse weights under which no row counts."""
     if not weights.any():

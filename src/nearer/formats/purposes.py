@@ -9,12 +9,12 @@ from nearer.common.words import counted, digits
 from nearer.formats.table import Table
 
 PURPOSE = "purpose"
-_CHOSEN, _RANDOM = "information", "test"
-_KNOWN = frozenset(["start", _CHOSEN, _RANDOM, "repeat", "catch", "other", "again"])
+CHOSEN, OTHER, _RANDOM = "information", "other", "test"
+_KNOWN = frozenset(["start", CHOSEN, _RANDOM, "repeat", "catch", OTHER, "again"])
 
 
-def told_purposes(table: Table, lines: NDArray[np.int64]) -> tuple[str, ...]:
-    """Return a note if answers are to chosen questions, over which an error would mislead.
+def purposes_of(table: Table, lines: NDArray[np.int64]) -> NDArray[np.str_] | None:
+    """Return what each answer was asked for; None if there is no such column, or it says something else.
 
     Parameters
     ----------
@@ -23,15 +23,24 @@ def told_purposes(table: Table, lines: NDArray[np.int64]) -> tuple[str, ...]:
         Of the answers that count.
     """
     if table.names.count(PURPOSE) != 1:
-        return ()
+        return None
     loaded = table.load([PURPOSE])
-    purposes = loaded.columns[PURPOSE].mapped(str, "", object)[np.searchsorted(loaded.lines, lines)].tolist()
-    if not {each for each in purposes if each} <= _KNOWN or _CHOSEN not in purposes:
-        return ()
-    n_random, n = purposes.count(_RANDOM), len(purposes)
+    purposes = loaded.columns[PURPOSE].mapped(str, "", object)[np.searchsorted(loaded.lines, lines)].astype(np.str_)
+    return purposes if {*purposes.tolist(), ""} <= {*_KNOWN, ""} else None
+
+
+def chosen_ones(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
+    """Return which questions were chosen for what their answers tell; None if none was."""
+    chosen = None if purposes is None else purposes == CHOSEN
+    return chosen if chosen is not None and chosen.any() else None
+
+
+def told_purposes(purposes: NDArray[np.str_], source: str) -> str:
+    """Return a note about answers to chosen questions, over which an error would mislead."""
+    n_chosen, n_random = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM))
     honest = f"that of the {counted(n_random, 'random one')}, which `nearer ask` tells, is honest"
     return (
-        f"{table.source}: {digits(purposes.count(_CHOSEN))} of {counted(n, 'question')} were chosen for what their "
-        "answers tell (column 'purpose'), and are harder than others: an error over all answers is too large; "
-        + (honest if n_random else "with random ones among them, an honest one could be told"),
+        f"{source}: {digits(n_chosen)} of {counted(len(purposes), 'question')} were chosen for what their answers tell "
+        "(column 'purpose'), and are harder than others: an error over all answers is too large; "
+        + (honest if n_random else "with random ones among them, an honest one could be told")
     )

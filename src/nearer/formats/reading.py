@@ -26,7 +26,7 @@ from nearer.formats.many import join_files, kept_apart
 from nearer.formats.opening import Opened, open_table
 from nearer.formats.pictures import called_by_address, with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
-from nearer.formats.purposes import PURPOSE, told_purposes
+from nearer.formats.purposes import PURPOSE, chosen_ones, purposes_of, told_purposes
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.selecting import Rule, column_of, rules_from, selected
 from nearer.formats.skipped_rows import passed_over, without_headers
@@ -187,8 +187,12 @@ def _read_some(
     further = _also(table, also, options.columns, answers.lines)
     unused = tuple(name for name in answers.unused if name not in further)
     answers = replace(answers, left_out=out, also=further, unused=unused)
-    if PURPOSE not in further:  # whoever asks for it knows what it says
-        answers = replace(answers, notes=(*answers.notes, *told_purposes(table, answers.lines)))
+    purposes = purposes_of(table, answers.lines)
+    chosen = chosen_ones(purposes)
+    if purposes is not None and chosen is not None:
+        answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
+        if PURPOSE not in further:  # whoever asks for it knows what it says
+            answers = replace(answers, notes=(*answers.notes, told_purposes(purposes, table.source)))
     if catch is None:
         return answers
     return without_catches(answers, table, catch, options.columns, lambda other: _read(other, names, options, []))

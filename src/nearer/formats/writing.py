@@ -21,6 +21,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.formats.answers import Answers
 from nearer.formats.layouts import NEAR_FAR
 from nearer.formats.native import TRIPLET
+from nearer.formats.purposes import CHOSEN, OTHER, PURPOSE
 from nearer.formats.text import inert
 
 _SUFFIXES = {
@@ -56,9 +57,10 @@ def write_answers(
 
     Notes
     -----
-    Comparisons, weights, annotators, trials, response times, confidences and places come back exactly. Text files hold
-    labels as text, sorted when they come back; npz keeps their order, too. Counts of rows that were skipped are not
-    written. Weights that differ by more than a factor of 1e30 are refused when they are read back.
+    Comparisons, weights, annotators, trials, which questions were chosen, response times, confidences and places come
+    back exactly. Text files hold labels as text, sorted when they come back; npz keeps their order, too. Counts of rows
+    that were skipped are not written. Weights that differ by more than a factor of 1e30 are refused when they are read
+    back.
 
     Examples
     --------
@@ -107,6 +109,7 @@ def _extras(answers: Answers) -> Columns:
         "weight": comparisons.weights,
         "annotator": comparisons.annotators,
         "trial": comparisons.trials,
+        PURPOSE: None if comparisons.chosen is None else np.where(comparisons.chosen, CHOSEN, OTHER),
     }
     per_answer = {"seconds": answers.seconds, "confidence": answers.confidences, "place": answers.places}
     columns = {name: values for name, values in per_comparison.items() if values is not None}

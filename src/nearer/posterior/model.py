@@ -15,8 +15,11 @@ to 1. The map is
 
 A radius exponent of rho = 1 leaves the Gaussian cloud as it is; rho = 0 puts all objects on a sphere, where none is
 near to everything because it is in the middle. The scales v are standard normal, omega is learned. The exposure e is
-the logarithm of how often the study asks about an object, relative to the others (`exposures_of`): in some studies the
-objects shown most often are mostly the far ones. Most data say gamma = 0, and its prior expects that.
+the logarithm of how often the plan of a study asks about an object, relative to the others (`exposures_of`): in some
+studies the objects shown most often are mostly the far ones. Most data say gamma = 0, and its prior expects that.
+Questions that were chosen by earlier answers are no part of a plan. They are about objects whose places are still open,
+and an object that was called the far one is less fixed by that than one that was called near: exposures that count them
+give answers away, and gamma comes out near 1 whatever the truth.
 
 Numbers. Seven are learned beside the map, on scales on which they can take any value: log of the unevenness sigma of
 the spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the
@@ -162,10 +165,10 @@ def draws_of(model: Model, unknowns: FloatArray) -> Draws:
 
 
 def times_asked(comparisons: Comparisons) -> FloatArray:
-    """Return in how many trials, by their weight, each object comes up, (n,).
+    """Return in how many trials, by their weight, each object comes up by the plan of the study, (n,).
 
     Trials are counted and not rows: in a grid of pictures the chosen ones are in more rows than the others, and their
-    number would give the answer away.
+    number would give the answer away. So would the numbers of questions that were chosen by earlier answers.
 
     Examples
     --------
@@ -174,6 +177,9 @@ def times_asked(comparisons: Comparisons) -> FloatArray:
     array([1., 1., 1., 1.])
     """
     comparisons = with_positive_weight(comparisons)
+    if comparisons.was_chosen.all():
+        return np.zeros(comparisons.n_objects)
+    comparisons = comparisons[~comparisons.was_chosen]
     trials, n = trials_of(comparisons), comparisons.n_objects
     _, weights = totals_and_times(comparisons.sample_weight, trials)
     trial, asked = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
@@ -196,6 +202,8 @@ def exposures_of(times: FloatArray) -> tuple[FloatArray, float]:
     array([-3.4, -3.4,  0.7,  0.7])
     """
     mean = float(times.mean())
+    if mean == 0:
+        return np.zeros(len(times)), 0.0
     beyond = max(float(times.var(ddof=1)) - mean, 0.0) if len(times) > 1 else 0.0
     share = beyond / (beyond + mean)
     exposures = np.log1p(share * (times / mean - 1))

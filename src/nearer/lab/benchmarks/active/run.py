@@ -37,7 +37,7 @@ from nearer.problems.margins import error_from_margins
 from nearer.study.schema_checks import Check, list_of, maybe, record, string, whole
 
 #: Raised whenever the same seed would give other figures: old records then no longer count.
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 #: Many starts and long climbs: where questions are chosen, or many answers flipped, others end on wrong hills.
 JUDGE = Microcanonical(n_chains=4, n_warmup=400, n_steps=800, n_starts=10, n_climb=240)
 RULES = ("random", "landmarks", "information", "salmon", "ours")
@@ -104,7 +104,7 @@ def follow(world: World, unit: Unit, seed: int, batch: int, salmon: Program | No
             if len(answers) < checkpoint:  # the pool is exhausted
                 break
             judge_state = np.random.SeedSequence(judge_seed.entropy, spawn_key=(*judge_seed.spawn_key, checkpoint))
-            errors = judged(answers, life.test, world.n_components, judge_state)
+            errors = judged(answers, life.test, world.n_components, judge_state, planned=unit.rule == "random")
             curve.append({"answers": checkpoint, **errors, "error_own": own_error(rule.own_map(), life.test)})
             if len(curve) > 1 and max(each["error"] for each in curve[-2:]) < min(world.targets):
                 break
@@ -132,10 +132,13 @@ def _up_to(size: int, rule: Rule, life: Life, answers: Rows, batch: int) -> Rows
     return answers
 
 
-def judged(answers: Rows, test: Comparisons, n_components: int, seed: np.random.SeedSequence) -> dict[str, float]:
+def judged(
+    answers: Rows, test: Comparisons, n_components: int, seed: np.random.SeedSequence, *, planned: bool
+) -> dict[str, float]:
     """Return the error of the posterior of answers, and that of its map."""
     model = PosteriorEmbedding(n_components, solver=JUDGE, n_threads=1, random_state=seed)
-    model.fit(Comparisons.from_triplets(answers, n_objects=test.n_objects))
+    chosen = None if planned else np.ones(len(answers), dtype=bool)
+    model.fit(Comparisons.from_triplets(answers, n_objects=test.n_objects, chosen=chosen))
     return {
         "error": error_from_margins(model.decision_function(test)),
         "error_map": comparison_error(test, model.embedding_),
