@@ -17,12 +17,37 @@ def test_what_is_left_to_learn_is_what_conditioning_a_normal_distribution_leaves
     batch = Batch(chances)
     values = chances[:, :, 0]
     covariances = np.cov(values.T, bias=True)
-    noise = np.diag(batch.noise.ravel())
+    noise = np.diag(batch.noise)
     chosen = [batch.pick() for _ in range(5)]
     among = covariances[np.ix_(chosen, chosen)] + noise[np.ix_(chosen, chosen)]
     beside = covariances[:, chosen]
     left = covariances - beside @ np.linalg.solve(among, beside.T)
     np.testing.assert_allclose(batch.variances, np.diag(left), atol=1e-10)
+
+
+def test_what_matters_is_what_conditioning_leaves_of_it(rng):
+    chances, matter = chances_of(rng), chances_of(rng, n_questions=7)[:, :, 0]
+    batch = Batch(chances, matter)
+    covariances = np.cov(np.column_stack([chances[:, :, 0], matter]).T, bias=True)
+    chosen = [batch.pick() for _ in range(5)]
+    among = covariances[np.ix_(chosen, chosen)] + np.diag(batch.noise[chosen])
+    beside = covariances[:, chosen]
+    left = covariances - beside @ np.linalg.solve(among, beside.T)
+    shared, variances = (left[12:, :12] ** 2).sum(axis=0), np.diag(left)[:12]
+    np.testing.assert_allclose(batch.shared, shared, atol=1e-10)
+    taken = np.maximum(shared - variances * np.trace(left[12:, 12:]) / len(chances), 0.0)
+    np.testing.assert_allclose(batch.gains(), taken / (variances + batch.noise), atol=1e-10)
+
+
+def test_covariances_by_chance_are_worth_nothing(rng):
+    """Of forty draws, answers that have nothing to do with what matters seem to: the mean of that is taken off."""
+    seeming, counted = [], []
+    for _ in range(200):
+        held, matter = rng.uniform(size=(40, 1)), rng.uniform(size=(40, 30))
+        batch = Batch(np.stack([held, 1 - held], axis=2), matter)
+        seeming.append(batch.shared[0])
+        counted.append(batch.shared[0] - batch.variances[0] * np.trace(batch.matters) / 40)
+    assert abs(np.mean(counted)) < 0.1 * np.mean(seeming)
 
 
 def test_the_first_question_is_the_one_with_the_most_information(rng):

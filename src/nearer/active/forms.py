@@ -93,17 +93,23 @@ class Form:
         Where there are more than two, comparisons that follow from one answer weigh what they weigh when the posterior
         learns from them.
         """
-        pairs, which = np.unique(np.sort(self.said.reshape(-1, 2), axis=1), axis=0, return_inverse=True)
-        near, far = np.moveaxis(which.reshape(self.said.shape[0], -1, 2), 2, 0)  # (o, r): numbers of pairs
+        places, which = np.unique(np.sort(self.said.reshape(-1, 2), axis=1), axis=0, return_inverse=True)
+        near, far = np.moveaxis(which.reshape(self.said.shape[0], -1, 2), 2, 0)  # (o, r): numbers of pairs of places
+        # Of few objects there are few pairs, however many questions: each is looked at once.
+        n = draws.points.shape[1]
+        first, second = questions[:, places[:, 0]], questions[:, places[:, 1]]
+        pairs, at = np.unique(np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True)
+        some, others = np.divmod(pairs, n)
+        at = at.reshape(first.shape)
         weight = self.said.shape[1] ** -DEPENDENCE
-        first, second = questions[:, pairs[:, 0]], questions[:, pairs[:, 1]]
         result = np.empty((len(draws), len(questions), self.n_answers))
         for number, (points, slope, offset, lapse) in enumerate(zip(*draws, strict=True)):
-            logs = np.log(np.square(points[first] - points[second]).sum(axis=2) + offset)
-            held = lapse / 2 + (1 - lapse) * expit(slope * (logs[:, far] - logs[:, near]))
+            logs = np.log(np.square(points[some] - points[others]).sum(axis=1) + offset)[at]
             if self.n_answers == 2:
-                result[number] = held[..., 0]
+                held = lapse / 2 + (1 - lapse) * expit(slope * (logs[:, far[0, 0]] - logs[:, near[0, 0]]))
+                result[number, :, 0], result[number, :, 1] = held, 1 - held
                 continue
+            held = lapse / 2 + (1 - lapse) * expit(slope * (logs[:, far] - logs[:, near]))
             likely = np.exp(weight * np.log(held).sum(axis=2))
             result[number] = likely / likely.sum(axis=1, keepdims=True)
         return result

@@ -8,9 +8,11 @@ the latter: a normal approximation to the mutual information of answer and map.
 A batch is chosen greedily. Once a question is in it, what its answer will tell is taken off the covariances of all
 others (the update of a Gaussian process), so that a second question that asks the same is worth little. Covariances
 live in the space of draws: :math:`c_{ij} = f_i^T M f_j` with centred chances :math:`f` and a matrix M that begins as
-the identity.
+the identity, and loses :math:`u u^T` with each question.
 
-If only some distances matter, a question counts for what it takes off the variances of the answers about these.
+If only some answers t matter, a question counts for what it takes off the variances of these,
+:math:`\sum_t c_{tq}^2 / (s_q + c_{qq})`. A covariance over K draws is off by chance, and its square too large by
+:math:`c_{tt} c_{qq} / K` on average; that is taken off.
 """
 
 from __future__ import annotations
@@ -47,24 +49,25 @@ class Batch:
         facets = chances[:, :, :1] if chances.shape[2] == 2 else chances  # the second answer of two says nothing new
         n_draws, self.n_questions, self.n_facets = facets.shape
         noise = (facets * (1 - facets)).mean(axis=0) + _LEAST_NOISE
-        self.noise = noise * (1.0 if self.n_facets == 1 else self.n_facets / (self.n_facets - 1))
-        centred = (facets - facets.mean(axis=0)) / np.sqrt(n_draws)
-        self.features = centred.reshape(n_draws, -1)
+        self.noise = noise.ravel() * (1.0 if self.n_facets == 1 else self.n_facets / (self.n_facets - 1))
+        self.features = _centred(facets.reshape(n_draws, -1))
         self.left = np.eye(n_draws)
         self.variances = (self.features**2).sum(axis=0)
         self.open = np.ones(self.n_questions, dtype=bool)
-        self.matters = None
+        self.matters: FloatArray | None = None
         if targets is not None:
-            self.matters = (targets - targets.mean(axis=0)) / np.sqrt(n_draws)
+            matters = _centred(targets)
+            self.matters = matters @ matters.T
+            self.shared = np.einsum("kq,kq->q", self.features, self.matters @ self.features)  # sums of c_tq^2
 
     def gains(self) -> FloatArray:
         """Return what the answer to each question would bring now, (q,)."""
         per_facet: FloatArray
         if self.matters is None:
-            per_facet = 0.5 * np.log1p(self.variances / self.noise.ravel())
+            per_facet = 0.5 * np.log1p(self.variances / self.noise)
         else:
-            shared = self.matters.T @ (self.left @ self.features)  # (t, q o)
-            per_facet = (shared**2).sum(axis=0) / (self.noise.ravel() + self.variances)
+            by_chance = self.variances * (np.sum(self.matters * self.left) / len(self.left))
+            per_facet = np.maximum(self.shared - by_chance, 0.0) / (self.noise + self.variances)
         gains: FloatArray = per_facet.reshape(self.n_questions, self.n_facets).sum(axis=1)
         return gains
 
@@ -80,9 +83,19 @@ class Batch:
     def take(self, question: int) -> None:
         """Take the answer to a question as known."""
         self.open[question] = False
-        for facet in range(self.n_facets):
-            place = question * self.n_facets + facet
+        for place in range(question * self.n_facets, (question + 1) * self.n_facets):
             told = self.left @ self.features[:, place]
-            size = self.noise.ravel()[place] + self.features[:, place] @ told
-            self.variances = np.maximum(self.variances - (told @ self.features) ** 2 / size, 0.0)
-            self.left -= np.outer(told, told) / size
+            told /= np.sqrt(self.noise[place] + self.features[:, place] @ told)
+            with_told = told @ self.features
+            if self.matters is not None:
+                mattering = self.matters @ told
+                with_mattering = (self.left @ mattering) @ self.features
+                self.shared += with_told * ((told @ mattering) * with_told - 2 * with_mattering)
+            self.variances = np.maximum(self.variances - with_told**2, 0.0)
+            self.left -= np.outer(told, told)
+
+
+def _centred(chances: FloatArray) -> FloatArray:
+    """Return chances, (k, q), without their means, such that products are covariances."""
+    centred: FloatArray = (chances - chances.mean(axis=0)) / np.sqrt(len(chances))
+    return centred

@@ -229,8 +229,8 @@ class Comparisons:
 
         Objects are the union of all labels; for sets of plain indices, as many as the largest has. Triplets
         next to quadruplets become quadruplets; missing answers become +1, missing weights 1, and where nothing is said
-        of it no question was chosen. Annotators, and trials, must be in all parts or in none. Trials of different parts with the same label are one
-        trial.
+        of it no question was chosen. Annotators, and trials, must be in all parts or in none. Trials of different parts
+        with the same label are one trial.
 
         Examples
         --------

@@ -259,9 +259,9 @@ def _pool(name: str, title: str, n_objects: int) -> World:
 
 
 _ALL = (
-    World("eggs", "30 eggs on one scale, answered as people did", 30, 2, 2400, _eggs, file="eggs30"),
-    World("line", "30 points evenly on a line, answered as about eggs", 30, 2, 2400, _line),
-    World("colors", "68 colours in 2-D, one answer in ten is flipped", 68, 2, 4080, _colors),
+    World("eggs", "30 eggs on one scale, answered as people did", 30, 2, 4000, _eggs, file="eggs30"),
+    World("line", "30 points evenly on a line, answered as about eggs", 30, 2, 4000, _line),
+    World("colors", "68 colours in 2-D, one answer in ten is flipped", 68, 2, 6800, _colors),
     *_clouds(),
     _pool("food", "pool of answers about 100 dishes", 100),
     _pool("zappos", "pool of answers about 85 shoes", 85),
