@@ -27,7 +27,7 @@ class Choice:
     waiting : ndarray of int, shape (w, width)
         Questions that were asked and not answered yet: what they will tell is taken as known.
     targets : ndarray, shape (k, t), optional
-        The chances of what matters in each draw.
+        The chances of what matters in each draw; everything does if left out.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Choice:
         everything = np.concatenate([waiting[-_MOST_OPEN:], candidates])
         self.questions = everything
         self.number = {key: number for number, key in enumerate(form.keys(everything))}
-        self.batch = Batch(form.chances(draws, everything), targets)
+        self.batch = Batch(form.chances(draws, everything), targets, n_coordinates=draws.points[0].size)
         for number in range(len(everything) - len(candidates)):
             self.batch.take(number)
         self.ahead: list[int] = []

@@ -64,7 +64,8 @@ class Future:
         if n_chosen == 0:
             return ToCome(drawn, np.full(len(drawn), n_answers / len(drawn)))
         candidates = self.pool.all_or_some(_CANDIDATES, self.rng)
-        batch = Batch(self.pool.form.chances(self.draws, candidates))
+        chances = self.pool.form.chances(self.draws, candidates)
+        batch = Batch(chances, n_coordinates=self.draws.points[0].size)
         picked = [batch.pick() for _ in range(min(n_chosen, _PICKED, len(candidates)))]
         chosen = candidates[[number for number in picked if number is not None]]
         times = np.repeat([n_chosen / len(chosen), (n_answers - n_chosen) / len(drawn)], [len(chosen), len(drawn)])
