@@ -1,5 +1,6 @@
 import pytest
 from helpers import few
+from helpers.browsing import browser, chromium  # noqa: F401 - fixtures
 
 # Other solvers of estimators that are in the suite with their own: the whole contract of these is for `make test-all`.
 SLOW_VARIANTS = {"Posterior", "Posterior-variational", "MVTE-single", "DMOE-admm"}

@@ -29,6 +29,7 @@ LAYERS = (
     ("checking",),
     ("planning",),
     ("study",),
+    ("survey",),
     ("comparing",),
     ("report",),
     ("cli",),

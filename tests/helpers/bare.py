@@ -10,7 +10,7 @@ import sys
 
 # Not narwhals: newer scikit-learn brings it.
 EXTRAS = {"matplotlib", "PIL", "pooch", "requests", "pyarrow", "pandas", "polars", "scs", "clarabel"}
-EXTRAS |= {"hypothesis", "pytest", "sphinx", "selenium"}
+EXTRAS |= {"hypothesis", "pytest", "sphinx", "selenium", "starlette", "uvicorn", "sqlalchemy", "psycopg", "httpx"}
 
 
 class NotInstalled:

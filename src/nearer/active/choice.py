@@ -54,6 +54,13 @@ class Choice:
                 return
             self.ahead.append(chosen)
 
+    def best(self, k: int, barred: Collection[Key]) -> NDArray[np.intp]:
+        """Return up to k questions that come next and are not barred, without taking any of them."""
+        closed = {self.number[key] for key in barred if key in self.number}
+        self.look_ahead(k + len(closed))
+        chosen = [number for number in self.ahead if number not in closed][:k]
+        return self.questions[chosen].reshape(-1, self.questions.shape[1])
+
     def next(self, barred: Collection[Key]) -> NDArray[np.intp] | None:
         """Return the most telling question that is not barred; None if there is none."""
         closed = {self.number[key] for key in barred if key in self.number}

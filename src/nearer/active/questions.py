@@ -154,6 +154,26 @@ class Questions:
                 self._record.ask(question, purpose, person)
         return Asked(self.objects_[np.array([question for question, _ in chosen])], [purpose for _, purpose in chosen])
 
+    def most_telling(self, k: int, without: Any = ()) -> NDArray[Any]:
+        """Return the k questions that would be chosen next, (at most k, width), and ask none of them.
+
+        For whoever hands questions out to many at once, and says later who answered which. There are none as long as
+        there is nothing to choose by.
+
+        Parameters
+        ----------
+        k : int
+        without : array-like of labels, shape (j, width), optional
+            Questions that are in somebody's hands already.
+        """
+        check_integer("k", k, 1)
+        known = self._learner.learned
+        if known is None:
+            return self.objects_[np.empty((0, self.form.width), dtype=np.intp)]
+        closed = set(self.form.keys(self._objects.positions(without, self.form.width)))
+        with self._lock:
+            return self.objects_[known[1].best(k, closed)]
+
     def tell(self, rows: Any, answers: Any = None, *, person: Any = None, purposes: ArrayLike | None = None) -> None:
         """Take answers, and return at once; what is believed is updated in the background.
 

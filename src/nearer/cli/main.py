@@ -15,6 +15,7 @@ from nearer.cli.interrupts import Interrupts
 
 # In the order of a study. A new command is a module with a function ``add(commands)``, and a line here.
 _COMMANDS = {
+    "survey": "nearer.cli.survey",
     "ask": "nearer.cli.ask",
     "check": "nearer.cli.check",
     "fit": "nearer.cli.fit",

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-_EXTRAS = {"matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames"}
+_EXTRAS = {
+    "matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames",
+    "sqlalchemy": "survey", "starlette": "survey", "uvicorn": "survey",
+}  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):
@@ -140,7 +143,7 @@ def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # each is among the notes
         answers = read_answers(
-            options.file,
+            _of_study(options.file),
             options.kind,
             columns=options.columns,
             preset=options.preset,
@@ -163,6 +166,15 @@ def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str
     for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():
         sys.stderr.write(f"nearer: {note}\n")
     return answers
+
+
+def _of_study(files: Any) -> Any:
+    """Return the answers in the folder of a study, or the files themselves if they are none."""
+    if not isinstance(files, list) or len(files) != 1 or not (Path(files[0]) / "study.toml").is_file():
+        return files
+    from nearer.survey.exporting import table_of
+
+    return table_of(Path(files[0]))
 
 
 def _together(said: list[tuple[str, list[str]]]) -> dict[str, list[str]]:

@@ -1,3 +1,5 @@
+"""A real browser, driven by selenium."""
+
 import shutil
 
 import pytest

@@ -1,0 +1,181 @@
+"""`nearer survey`: make a study, check it, serve it, and delete what a person said."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nearer.cli.parsing import Commands, add_command, say
+from nearer.common.words import counted
+
+if TYPE_CHECKING:
+    from nearer.survey.server import Serving
+    from nearer.survey.study import Study
+
+_ABOUT = """\
+Collect answers: show questions to people in their browsers, keep every answer, and choose the next question well.
+
+  nearer survey demo                     a study of colours, to look at
+  nearer survey new STUDY                make a folder; put a file for each object into STUDY/stimuli
+  nearer survey check STUDY              find what is wrong before anyone is invited
+  nearer survey run STUDY                serve it; prints the link for participants and the researcher's secret link
+  nearer fit STUDY -o map                the map of the answers so far"""
+_RUN = """\
+Serve a study until Ctrl-C. Participants open the first link that is printed; the second one, which holds a secret, is
+for the researcher alone: a live page with the map, the people, and the answers to download. The secret is printed once,
+and kept nowhere; `nearer survey secret STUDY` makes another."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command and its parts."""
+    survey = commands.add_parser(
+        "survey", help="collect answers from people", description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parts = survey.add_subparsers(title="parts", required=True, metavar="PART")
+    new = add_command(parts, "new", "make the folder of a study", "Make the folder of a study.", command=_new)
+    check = add_command(parts, "check", "find what is wrong with a study", _CHECK, command=_check)
+    run = add_command(parts, "run", "serve a study", _RUN, command=_run)
+    demo = add_command(parts, "demo", "serve a study of colours", _DEMO, command=_demo)
+    forget = add_command(parts, "forget", "delete what a person said", _FORGET, command=_forget)
+    secret = add_command(parts, "secret", "make a new secret link", _SECRET, command=_secret)
+    for part in (new, check, run, forget, secret):
+        part.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    demo.add_argument("--study", type=Path, metavar="DIR", help="where to keep it (a folder that is deleted)")
+    forget.add_argument("person", metavar="PERSON", help="name in the column participant, or the id of a platform")
+    for part in (run, demo):
+        _add_serving(part)
+    secret.add_argument("--address", default="", metavar="URL", help="as people reach the server")
+
+
+_CHECK = """\
+Find what is wrong with a study before anyone is invited: settings, missing and unreadable files, pictures that are too
+large for a phone or there twice. The exit status is 1 if something is wrong."""
+_DEMO = "Serve a study of colours that needs no preparation, to see what participants and researchers see."
+_FORGET = """\
+Delete everything about one person: what they were asked, what they answered, and what a recruiting platform said of
+them. A server that runs goes on meanwhile."""
+_SECRET = "Make a new secret for the researcher's page; the one before no longer opens it."
+
+
+def _add_serving(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 for all (127.0.0.1)")
+    parser.add_argument("--port", type=_port, default=8000, metavar="N", help="port to listen at (8000)")
+    parser.add_argument(
+        "--address", default="", metavar="URL",
+        help="as people reach it, such as https://study.example.org, where a proxy stands before it",
+    )  # fmt: skip
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="of TLS, in PEM; with --key")
+    parser.add_argument("--key", type=Path, metavar="FILE", help="of the certificate, in PEM")
+
+
+def _port(text: str) -> int:
+    """Return the number of a port."""
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
+    return int(text)
+
+
+def _new(options: argparse.Namespace) -> int:
+    from nearer.survey.scaffold import new_study
+
+    folder = new_study(options.study)
+    text = (
+        f"{folder} is there. Next:\n  1. put a file for each object into {folder / 'stimuli'}\n"
+        f"  2. write what you want to ask into {folder / 'study.toml'}\n  3. nearer survey check {folder}\n"
+        f"  4. nearer survey run {folder}"
+    )
+    say(options, text, {"study": str(folder)})
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from nearer.survey.checking import check_study
+
+    problems = check_study(options.study)
+    wrong = [each for each in problems if each.level == "wrong"]
+    lines = [f"{each.level}: {each.where}: {each.what}" for each in problems]
+    closing = f"{counted(len(wrong), 'thing')} to mend" if wrong else "ready: nothing is wrong"
+    figures = [{"level": each.level, "where": each.where, "what": each.what} for each in problems]
+    say(options, "\n".join([*lines, closing]), {"problems": figures})
+    return 1 if wrong else 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    _serve(options, options.study)
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from nearer.survey.scaffold import demo_study
+
+    if options.study is not None:
+        folder = options.study
+        _serve(options, folder if (folder / "study.toml").is_file() else demo_study(folder))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="nearer-survey-") as kept:
+        _serve(options, demo_study(Path(kept) / "colours"))
+    return 0
+
+
+def _serve(options: argparse.Namespace, folder: Path) -> None:
+    from nearer.survey.server import secret_of, serve
+
+    serving = _serving(options)
+    secret = secret_of(folder)
+
+    def begun(study: Study) -> None:
+        said = "(printed when the study was first run; `nearer survey secret` makes another)"
+        researcher = said if secret is None else f"{serving.link}researcher?key={secret}"
+        title = study.settings.title or folder.name
+        lines = [f"{title}: {counted(len(study.labels), 'object')}", f"participants: {serving.link}"]
+        say(
+            options,
+            "\n".join([*lines, f"researcher:   {researcher}", "Ctrl-C ends it; every answer is kept."]),
+            {"participants": serving.link, "researcher": None if secret is None else researcher},
+        )
+        sys.stdout.flush()
+
+    serve(folder, serving, begun)
+
+
+def _serving(options: argparse.Namespace) -> Serving:
+    from nearer.survey.server import Serving
+
+    if (options.certificate is None) != (options.key is None):
+        raise ValueError("TLS needs both --certificate and --key")
+    return Serving(
+        options.host, options.port, options.address, options.certificate, options.key, proxied=bool(options.address)
+    )
+
+
+def _forget(options: argparse.Namespace) -> int:
+    from nearer.survey.people import forget
+    from nearer.survey.study import open_study
+
+    _, database = open_study(options.study)
+    try:
+        with database.engine.begin() as connection:
+            counts = forget(connection, options.person)
+        database.scrub()
+    finally:
+        database.close()
+    text = (
+        f"{options.person} is forgotten: {counted(counts['answers'], 'answer')} to "
+        f"{counted(counts['questions'], 'question')} deleted. Downloaded copies, and backups, still have them."
+    )
+    say(options, text, counts)
+    return 0
+
+
+def _secret(options: argparse.Namespace) -> int:
+    from nearer.survey.server import secret_of
+
+    secret = secret_of(options.study, anew=True)
+    path = f"researcher?key={secret}"
+    text = f"{options.address.rstrip('/')}/{path}" if options.address else f"the link for participants, and {path}"
+    say(options, text, {"secret": secret})
+    return 0

@@ -1,0 +1,88 @@
+"""Answers as a table that `nearer fit` reads: what was shown where and what for, what was chosen, by whom, how fast."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from nearer.formats.text import inert
+from nearer.study.asking.lists import Trial
+from nearer.study.asking.sheets import columns_of
+from nearer.survey.asking import CATCH, PRACTICE, numbers_in
+from nearer.survey.store.tables import answers, people, questions
+from nearer.survey.study import Study, open_study
+
+_ANSWER = {"triplet": "answer", "odd-one-out": "odd", "most-central": "central"}
+
+
+def rows_of(connection: Connection, study: Study, *, everybody: bool = False) -> list[dict[str, Any]]:
+    """Return all answers but those for practice and to catch questions, in the order in which they came.
+
+    Parameters
+    ----------
+    connection : Connection
+    study : Study
+    everybody : bool
+        Whether the answers of people who were left out are among them.
+    """
+    found = connection.execute(
+        select(people.c.name, people.c.left_out, questions, answers.c.chosen, answers.c.seconds, answers.c.received)
+        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join(people, people.c.id == questions.c.person)
+        .where(questions.c.purpose.not_in((PRACTICE, CATCH)))
+        .order_by(answers.c.received, questions.c.id)
+    )
+    return [_row(row, study) for row in found if everybody or not row.left_out]
+
+
+def csv_of(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the table as CSV, in which no cell is a formula to a spreadsheet."""
+    text = io.StringIO()
+    names = list(rows[0]) if rows else ["participant"]
+    writer = csv.DictWriter(text, names, lineterminator="\r\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: inert(value) if isinstance(value, str) else value for name, value in row.items()})
+    return text.getvalue()
+
+
+def table_of(folder: Path) -> dict[str, list[Any]]:
+    """Return the answers in the folder of a study, by columns, as `nearer.formats.read_answers` takes them.
+
+    Raises
+    ------
+    ValueError
+        If there are none yet.
+    """
+    study, database = open_study(folder)
+    try:
+        with database.engine.connect().execution_options(reading=True) as connection:
+            rows = rows_of(connection, study)
+    finally:
+        database.close()
+    if not rows:
+        raise ValueError(f"{folder}: nobody has answered yet; serve the study with `nearer survey run {folder}`")
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _row(row: Any, study: Study) -> dict[str, Any]:
+    """Return one answer by the names of columns that are read back."""
+    kind = study.settings.kind
+    shown, chosen = numbers_in(row.shown), numbers_in(row.chosen)
+    labels = tuple(study.labels[number] for number in shown)
+    options = labels[int(study.is_headed) :]
+    trial = Trial(row.name, row.place, labels, row.purpose)
+    return {
+        "participant": row.name,
+        "trial": row.id,
+        **columns_of(trial, kind),
+        _ANSWER.get(kind, "chosen"): ";".join(options[place] for place in chosen),
+        "seconds": row.seconds,
+        "purpose": row.purpose,
+        "received": round(row.received, 3),
+    }

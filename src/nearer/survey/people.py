@@ -1,0 +1,115 @@
+"""People who take part: they begin, consent, and end; each is known by a token that only their browser has."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.engine import Row
+
+from nearer.survey.store.tables import answers, people, questions
+
+#: What Prolific and MTurk add to the address that people open; nothing else of it is read.
+PLATFORM = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId")
+_LONGEST = 100
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # none that looks like another
+
+
+class Person(NamedTuple):
+    """Somebody who takes part."""
+
+    id: int
+    name: str
+    code: str
+    consented: float | None
+    completed: float | None
+    left_out: bool
+
+
+def begin(connection: Connection, platform: Mapping[str, str], fixed_code: str = "") -> tuple[Person, str]:
+    """Let somebody begin; return who it is, and the token of the session."""
+    token = secrets.token_urlsafe(24)
+    known = {key: platform[key][:_LONGEST] for key in PLATFORM if platform.get(key)}
+    row: dict[str, Any] = {
+        "name": _word(8),
+        "session": hashed(token),
+        "external": json.dumps(known, sort_keys=True) if known else "",
+        "code": fixed_code or _word(10).upper(),
+        "began": time.time(),
+        "left_out": False,
+    }
+    number = connection.execute(people.insert().values(row)).inserted_primary_key
+    assert number is not None
+    return Person(number[0], row["name"], row["code"], None, None, False), token
+
+
+def find(connection: Connection, token: str) -> Person | None:
+    """Return whose session a token is of, None if it is of none."""
+    row = connection.execute(select(people).where(people.c.session == hashed(token))).first()
+    return None if row is None else _person(row)
+
+
+def consent(connection: Connection, person: Person) -> Person:
+    """Note that somebody agrees to take part, or has read what it is about."""
+    if person.consented is not None:
+        return person
+    now = time.time()
+    connection.execute(people.update().where(people.c.id == person.id).values(consented=now))
+    return person._replace(consented=now)
+
+
+def complete(connection: Connection, person: Person) -> Person:
+    """Note that somebody has answered everything."""
+    if person.completed is not None:
+        return person
+    now = time.time()
+    connection.execute(people.update().where(people.c.id == person.id).values(completed=now))
+    return person._replace(completed=now)
+
+
+def count(connection: Connection) -> int:
+    """Return how many have consented: whoever only looked takes nobody's place."""
+    return connection.execute(select(func.count()).where(people.c.consented.is_not(None))).scalar_one()
+
+
+def leave_out(connection: Connection, name: str, left_out: bool) -> None:
+    """Leave somebody's answers out of the map, or take them back."""
+    changed = connection.execute(people.update().where(people.c.name == name).values(left_out=left_out))
+    if changed.rowcount == 0:
+        raise ValueError(f"nobody is called {name!r}")
+
+
+def forget(connection: Connection, name: str) -> dict[str, int]:
+    """Delete somebody and all that they said, and return how much that was.
+
+    Parameters
+    ----------
+    name : str
+        Of the person, or the id that a recruiting platform gave.
+    """
+    rows = connection.execute(select(people.c.id, people.c.name, people.c.external)).all()
+    found = [row.id for row in rows if name == row.name or name in json.loads(row.external or "{}").values()]
+    if not found:
+        raise ValueError(f"nobody is called {name!r}; the name stands in the column participant of the answers")
+    counts = {"people": len(found)}
+    for table, column in ((answers, answers.c.person), (questions, questions.c.person), (people, people.c.id)):
+        counts[table.name] = connection.execute(table.delete().where(column.in_(found))).rowcount
+    return counts
+
+
+def hashed(token: str) -> str:
+    """Return what is kept of a token: whoever reads the database cannot use it."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _person(row: Row[Any]) -> Person:
+    return Person(row.id, row.name, row.code, row.consented, row.completed, row.left_out)
+
+
+def _word(length: int) -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(length))

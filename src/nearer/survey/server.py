@@ -1,0 +1,97 @@
+"""Serving a study: the application under uvicorn, the engine beside it, and the two links."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearer.survey.app import application, survey_of
+from nearer.survey.engine import Supervisor
+from nearer.survey.researcher import researchers_routes
+from nearer.survey.security import SECRET, Guarded, new_secret
+from nearer.survey.store.database import read_fact
+from nearer.survey.store.writer import Writer
+from nearer.survey.study import Study, open_study
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Where a study is served.
+
+    Attributes
+    ----------
+    host : str
+    port : int
+    address : str
+        As people reach it, where that is another than host and port: behind a proxy.
+    certificate, key : Path or None
+        For TLS.
+    proxied : bool
+        Whether a proxy stands before it, whose word about addresses is taken.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    address: str = ""
+    certificate: Path | None = None
+    key: Path | None = None
+    proxied: bool = False
+
+    @property
+    def link(self) -> str:
+        """The link for participants."""
+        if self.address:
+            return self.address.rstrip("/") + "/"
+        scheme = "http" if self.certificate is None else "https"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.port}/"
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether people reach it by TLS."""
+        return self.link.startswith("https:")
+
+
+def build(folder: Path, serving: Serving, seed: int | None = None) -> tuple[Guarded, Writer, Study]:
+    """Return the application of a study, its writer, which is to be closed, and the study."""
+    study, database = open_study(folder)
+    writer = Writer(database)
+    survey = survey_of(study, writer, seed, serving.is_secure)
+    return application(survey, researchers_routes(survey, serving.link)), writer, study
+
+
+def secret_of(folder: Path, *, anew: bool = False) -> str | None:
+    """Return a new secret for the researcher if there is none yet, or one is wanted; else None: it is kept nowhere."""
+    _, database = open_study(folder)
+    try:
+        with database.engine.begin() as connection:
+            if read_fact(connection, SECRET) is not None and not anew:
+                return None
+            return new_secret(connection)
+    finally:
+        database.close()
+
+
+def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> None:
+    """Serve a study until somebody ends it; ``begun`` is called when it begins."""
+    import uvicorn
+
+    app, writer, study = build(folder, serving)
+    engine = Supervisor(folder, writer.database) if study.settings.method == "active" else None
+    config = uvicorn.Config(
+        app, host=serving.host, port=serving.port, log_level="warning", access_log=False, server_header=False,
+        proxy_headers=serving.proxied, timeout_graceful_shutdown=5, limit_concurrency=2000,
+        ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
+    )  # fmt: skip
+    logging.getLogger("nearer.survey").setLevel(logging.INFO)
+    if engine is not None:
+        engine.start()
+    try:
+        begun(study)
+        uvicorn.Server(config).run()
+    finally:
+        if engine is not None:
+            engine.stop()
+        writer.close()

@@ -1,0 +1,130 @@
+// Answers wait in the browser's storage until the server has listed them as saved. Each has an id of its own, so sending it
+// again is harmless; they leave one at a time and in order, so that a refusal names its answer.
+const SHORTEST_WAIT = 0.5;
+const LONGEST_WAIT = 15;
+const TIMEOUT = 15;
+
+// Seconds to wait after so many failed tries: growing, and spread so that a thousand pages do not come back at once.
+export function waitAfter(tries) {
+  const wait = SHORTEST_WAIT * 2 ** Math.min(tries, 6) * (1 + Math.random() / 2);
+  return Math.min(wait, LONGEST_WAIT);
+}
+
+// Sleep; less when the browser is online again or the page comes back into view.
+export function sleep(seconds) {
+  return new Promise((resolve) => {
+    const wake = () => {
+      clearTimeout(timer);
+      removeEventListener("online", wake);
+      document.removeEventListener("visibilitychange", wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, 1000 * seconds);
+    addEventListener("online", wake);
+    document.addEventListener("visibilitychange", wake);
+  });
+}
+
+// {status, body} of the server's answer; status 0 when there was none.
+export async function request(path, body) {
+  const control = new AbortController();
+  const timer = setTimeout(() => control.abort(), 1000 * TIMEOUT);
+  const post = {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Nearer": "1" },
+    body: JSON.stringify(body),
+    keepalive: true, // an answer given just before the page is left still goes out
+  };
+  try {
+    const response = await fetch(path, { cache: "no-store", signal: control.signal, ...(body ? post : {}) });
+    return { status: response.status, body: response.ok ? await response.json() : null };
+  } catch {
+    return { status: 0, body: null };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// No answer, too fast, or the server's own trouble: worth trying again.
+export function isPassing(status) {
+  return status === 0 || status === 408 || status === 429 || status >= 500;
+}
+
+// crypto.randomUUID exists on HTTPS and localhost only; a study in a laboratory's network may have neither.
+export function newId() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+// The waiting answers of one study. Always read afresh: another tab may share them.
+export function openQueue(study) {
+  const key = `nearer answers ${study}`;
+  let memory = []; // where the browser has no storage, they wait here
+  const read = () => {
+    try {
+      const kept = JSON.parse(localStorage.getItem(key) || "[]");
+      return memory.length ? memory : Array.isArray(kept) ? kept : [];
+    } catch {
+      return memory;
+    }
+  };
+  const write = (entries) => {
+    try {
+      if (entries.length) localStorage.setItem(key, JSON.stringify(entries));
+      else localStorage.removeItem(key);
+      memory = [];
+    } catch {
+      memory = entries;
+    }
+  };
+  return {
+    entries: read,
+    has: (question) => read().some((entry) => entry.question === question),
+    add: (entry) => write(read().some((other) => other.question === entry.question) ? read() : [...read(), entry]),
+    remove: (gone) => write(read().filter((entry) => !gone(entry))),
+  };
+}
+
+// Sends what waits; `send` may be called at any time. What came of it goes to `on`: saved(state), refused(entry),
+// stopped() when the study takes no answers, lost() when there is no connection.
+export function makeSender(queue, on) {
+  let sending = false;
+
+  async function sendFirst() {
+    const [{ question, chosen, seconds, id }] = queue.entries();
+    const { status, body } = await request("/api/answers", { answers: [{ question, chosen, seconds, id }] });
+    if (status === 200) {
+      const saved = new Set(body.saved);
+      queue.remove((entry) => saved.has(entry.id) || saved.has(entry.question));
+      on.saved(body);
+      return saved.has(id) || saved.has(question);
+    }
+    if (isPassing(status)) on.lost();
+    else if (status === 409) on.stopped();
+    else {
+      queue.remove((entry) => entry.id === id);
+      on.refused(question);
+      return true;
+    }
+    return false;
+  }
+
+  async function send() {
+    if (sending) return;
+    sending = true;
+    try {
+      for (let tries = 0; queue.entries().length; ) {
+        if (await sendFirst()) tries = 0;
+        else await sleep(waitAfter(tries++));
+      }
+    } finally {
+      sending = false;
+    }
+  }
+
+  return send;
+}

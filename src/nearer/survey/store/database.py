@@ -1,0 +1,138 @@
+"""The database of a study: SQLite in its folder, or PostgreSQL by a URL; made and brought up to date when opened.
+
+SQLite keeps a write-ahead log, so that whoever reads never waits for whoever writes. Its driver would begin
+transactions at its own times; here they begin where SQLAlchemy says, and at once as writing ones, so that two processes
+wait for each other instead of failing halfway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, inspect, select
+from sqlalchemy.engine import Engine, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+from sqlalchemy.sql.dml import Insert
+
+from nearer.survey.store.tables import facts, metadata
+
+_PATIENCE = 15.0  # seconds that a locked SQLite file is waited for
+#: What each version of the tables adds to the one before: the first makes them.
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
+
+
+class Database:
+    """A database, ready for use.
+
+    Parameters
+    ----------
+    url : str
+        Of SQLAlchemy.
+
+    Examples
+    --------
+    >>> database = Database("sqlite://")
+    >>> database.version
+    1
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            parsed = make_url(url)
+        except ArgumentError:
+            raise ValueError(f"database {url!r} is no URL such as postgresql+psycopg://user@host/name") from None
+        self.name = parsed.render_as_string(hide_password=True)
+        if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+            raise ValueError(f"database {self.name}: it must be SQLite or PostgreSQL")
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        settings: dict[str, Any] = {"pool_pre_ping": not self.is_sqlite}
+        if self.is_sqlite:
+            settings["connect_args"] = {"timeout": _PATIENCE, "check_same_thread": False}
+            if not parsed.database:  # in memory: there is one connection, or each thread would have its own
+                settings["poolclass"] = StaticPool
+        try:
+            self.engine = create_engine(parsed, **settings)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"database {self.name} needs {error.name}: pip install '{error.name}[binary]'") from error
+        if self.is_sqlite:
+            _own_transactions(self.engine)
+        try:
+            with self.engine.begin() as connection:
+                self.version = migrate(connection)
+        except SQLAlchemyError as error:
+            raise ValueError(f"database {self.name} cannot be opened: {reason(error)}") from error
+
+    @classmethod
+    def of_file(cls, path: Path) -> Database:
+        """Return the database in a file of SQLite."""
+        return cls(f"sqlite:///{path}")
+
+    def ignoring(self, table: Any) -> Insert:
+        """Return an insertion that leaves rows alone that are there already."""
+        if self.is_sqlite:
+            from sqlalchemy.dialects.sqlite import insert as of_sqlite
+
+            return of_sqlite(table).on_conflict_do_nothing()
+        from sqlalchemy.dialects.postgresql import insert as of_postgresql
+
+        return of_postgresql(table).on_conflict_do_nothing()
+
+    def scrub(self) -> None:
+        """Let what was deleted be gone from the files too: SQLite overwrites it, and its log is emptied."""
+        if self.is_sqlite:
+            with closing(self.engine.raw_connection()) as connection:  # a log cannot be emptied within a transaction
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def migrate(connection: Connection) -> int:
+    """Bring the tables up to date, and return their version; refuse those of a later program."""
+    before = 0
+    if inspect(connection).has_table(facts.name):
+        found = connection.execute(select(facts.c.value).where(facts.c.name == "version")).scalar()
+        before = int(found or 0)
+    if before > len(MIGRATIONS):
+        raise ValueError(f"the study was made by a later version of nearer (tables {before}); update nearer")
+    for step in MIGRATIONS[before:]:
+        step(connection)
+    if before < len(MIGRATIONS):
+        write_fact(connection, "version", str(len(MIGRATIONS)))
+    return len(MIGRATIONS)
+
+
+def read_fact(connection: Connection, name: str) -> str | None:
+    """Return a single fact, None if nobody has written it."""
+    return connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar()
+
+
+def write_fact(connection: Connection, name: str, value: str) -> None:
+    """Write a single fact."""
+    changed = connection.execute(facts.update().where(facts.c.name == name).values(value=value))
+    if changed.rowcount == 0:
+        connection.execute(facts.insert().values(name=name, value=value))
+
+
+def reason(error: SQLAlchemyError) -> str:
+    """Return what a driver said, without the statement and its values."""
+    inner = getattr(error, "orig", None)
+    return " ".join(str(inner if inner is not None else error).split())
+
+
+def _own_transactions(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+            connection.execute(f"PRAGMA {setting}")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        how = "DEFERRED" if connection.get_execution_options().get("reading") else "IMMEDIATE"
+        connection.exec_driver_sql(f"BEGIN {how}")

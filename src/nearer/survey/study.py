@@ -1,0 +1,101 @@
+"""A study: its folder, its settings, its objects, and the questions that can be asked about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, func, select
+
+from nearer.active.forms import Form, form_of
+from nearer.active.pools import Pool
+from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
+from nearer.survey.stimuli import Stimuli, read_stimuli
+from nearer.survey.store.database import Database
+from nearer.survey.store.tables import objects
+
+DATABASE = "answers.sqlite"
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A study as its folder describes it.
+
+    Attributes
+    ----------
+    folder : Path
+    settings : Settings
+    stimuli : Stimuli
+    form : Form
+        How people are asked.
+    labels : tuple of str
+        The objects by their numbers, which stay the same however the folder grows.
+    pool : Pool
+    """
+
+    folder: Path
+    settings: Settings
+    stimuli: Stimuli
+    form: Form
+    labels: tuple[str, ...]
+    pool: Pool
+
+    @property
+    def is_headed(self) -> bool:
+        """Whether a question has a head that options are compared with."""
+        return self.form.headed
+
+    @property
+    def n_catch(self) -> int:
+        """How many catch questions a person gets; of three of which two are the same none is the most central."""
+        return 0 if self.settings.kind == "most-central" else self.settings.catch
+
+    @property
+    def n_chosen(self) -> int:
+        """How many options an answer names."""
+        return len(self.form.chosen[0])
+
+
+def is_study(path: Path) -> bool:
+    """Say whether a folder is that of a study."""
+    return (path / SETTINGS_FILE).is_file()
+
+
+def database_of(folder: Path, settings: Settings) -> Database:
+    """Return the database of a study, made if it is not there."""
+    return Database(settings.database) if settings.database else Database.of_file(folder / DATABASE)
+
+
+def open_study(folder: Path) -> tuple[Study, Database]:
+    """Return a study and its database; objects that are new to it get their numbers."""
+    if not is_study(folder):
+        raise ValueError(f"{folder} is no study: there is no {SETTINGS_FILE} in it; make one with `nearer survey new`")
+    settings = read_settings(folder / SETTINGS_FILE)
+    stimuli = read_stimuli(folder)
+    form = form_of(settings.kind)
+    if len(stimuli) < form.width:
+        raise ValueError(
+            f"{folder}: a question of kind {settings.kind!r} shows {form.width} objects, and there are {len(stimuli)}; "
+            "put a file for each object into the folder stimuli, or list them in objects.csv"
+        )
+    database = database_of(folder, settings)
+    with database.engine.begin() as connection:
+        labels = number_objects(connection, stimuli.objects)
+    missing = sorted(set(labels) - set(stimuli.objects))
+    if missing:
+        database.close()
+        raise ValueError(
+            f"{folder}: people have been asked about {missing[0]!r}, of which there is no file any more; put it back"
+        )
+    return Study(folder, settings, stimuli, form, labels, Pool(form, len(labels))), database
+
+
+def number_objects(connection: Connection, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return all objects by their numbers; new ones come last."""
+    known = [row.label for row in connection.execute(select(objects).order_by(objects.c.number))]
+    new = [label for label in labels if label not in set(known)]
+    if new:
+        first = connection.execute(select(func.count()).select_from(objects)).scalar_one()
+        rows = [{"number": first + at, "label": label} for at, label in enumerate(new)]
+        connection.execute(objects.insert(), rows)
+    return (*known, *new)

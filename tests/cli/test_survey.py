@@ -1,0 +1,146 @@
+"""`nearer survey`, from an empty folder to a map."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from http.cookiejar import CookieJar
+
+import numpy as np
+import pytest
+
+from nearer.cli.main import main
+
+NAMES = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
+
+
+@pytest.fixture
+def study(tmp_path, capsys):
+    folder = tmp_path / "animals"
+    assert main(["survey", "new", str(folder)]) == 0
+    assert "nearer survey run" in capsys.readouterr().out
+    (folder / "objects.csv").write_text("object\n" + "\n".join(NAMES) + "\n")
+    text = (folder / "study.toml").read_text()
+    text = text.replace("per_person = 60", "per_person = 40").replace('method = "active"', 'method = "random"')
+    (folder / "study.toml").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def running(study):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "nearer.cli", "survey", "run", str(study), "--port", str(port), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = ""
+    while "}" not in lines:
+        lines += process.stdout.readline()
+    links = json.loads(lines)
+    for _ in range(200):
+        with socket.socket() as there:
+            if there.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield process, links
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+class Browser:
+    def __init__(self, link):
+        self.link = link
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        self.opener.open(link, timeout=20).read()
+
+    def ask(self, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"x-nearer": "1", "content-type": "application/json"}
+        request = urllib.request.Request(self.link + path, data, headers)
+        return json.load(self.opener.open(request, timeout=20))
+
+
+def take_part(link):
+    """Answer everything, by the order of the alphabet."""
+    browser = Browser(link)
+    state = browser.ask("api/consent", {})
+    at = 0
+    while state["phase"] == "asking":
+        question = state["next"][0]
+        away = [abs(each["number"] - question["head"]["number"]) for each in question["options"]]
+        sent = {"question": question["id"], "chosen": [int(np.argmin(away))], "seconds": 1.0, "id": f"{at}"}
+        state = browser.ask("api/answers", {"answers": [sent]})
+        at += 1
+        time.sleep(0.1)  # no faster than the limit
+    return state
+
+
+def test_from_an_empty_folder_to_a_map(study, running, tmp_path, capsys):
+    process, links = running
+    assert main(["survey", "check", str(study)]) == 0
+    capsys.readouterr()
+    assert take_part(links["participants"])["phase"] == "done"
+    browser = Browser(links["researcher"])
+    browser.link = links["participants"]
+    live = browser.ask("researcher/api/state")
+    assert live["n_answers"] == 40
+    assert main(["fit", str(study), "--dimensions", "2", "--quick", "-o", str(tmp_path / "map")]) == 0
+    assert (tmp_path / "map" / "embedding.csv").is_file()
+    os.kill(process.pid, signal.SIGINT)
+    process.wait(30)
+    assert main(["survey", "forget", str(study), live["people"][0]["id"]]) == 0
+    assert "40 answers" not in capsys.readouterr().err
+    assert main(["fit", str(study), "-o", str(tmp_path / "again")]) == 2
+    assert "nobody has answered yet" in capsys.readouterr().err
+
+
+def test_a_server_that_is_killed_has_lost_nothing(study, running):
+    process, links = running
+    browser = Browser(links["participants"])
+    question = browser.ask("api/consent", {})["next"][0]
+    sent = {"question": question["id"], "chosen": [0], "seconds": 1.0, "id": "a"}
+    assert browser.ask("api/answers", {"answers": [sent]})["saved"] == [question["id"]]
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    from sqlalchemy import select
+
+    from nearer.survey.store.tables import answers
+    from nearer.survey.study import open_study
+
+    _, database = open_study(study)
+    with database.engine.connect() as connection:
+        assert connection.execute(select(answers.c.question)).scalars().all() == [question["id"]]
+    database.close()
+
+
+def test_a_study_with_something_wrong_is_told(tmp_path, capsys):
+    folder = tmp_path / "empty"
+    main(["survey", "new", str(folder)])
+    capsys.readouterr()
+    assert main(["survey", "check", str(folder)]) == 1
+    assert "wrong:" in capsys.readouterr().out
+    assert main(["survey", "run", str(folder)]) == 2
+    assert main(["survey", "run", str(tmp_path / "nowhere")]) == 2
+    assert "nearer survey new" in capsys.readouterr().err
+    assert main(["survey", "new", str(folder)]) == 2
+
+
+def test_a_new_secret_takes_the_place_of_the_old(study, capsys):
+    from nearer.survey.security import is_secret
+    from nearer.survey.server import secret_of
+    from nearer.survey.study import open_study
+
+    first = secret_of(study)
+    assert secret_of(study) is None
+    assert main(["survey", "secret", str(study), "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)["secret"]
+    _, database = open_study(study)
+    with database.engine.connect() as connection:
+        assert is_secret(connection, second)
+        assert not is_secret(connection, first)
+    database.close()

@@ -1,0 +1,114 @@
+"""A small study, its server in this process, and people who take part."""
+
+import itertools
+import json
+import uuid
+
+import pytest
+from starlette.testclient import TestClient
+
+from nearer.survey.server import Serving, build, secret_of
+
+NAMES = ("cat", "dog", "cow", "car", "bus", "van", "tram", "bike")
+
+
+def write_study(folder, *, objects=NAMES, **tables):
+    """Write the folder of a study; keyword arguments are tables of its settings, or top-level values."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "stimuli").mkdir(exist_ok=True)
+    (folder / "objects.csv").write_text("object,caption\n" + "".join(f"{each},a {each}\n" for each in objects))
+    top = {"title": "Things", "question": "Which is more like it?", "kind": "triplet"}
+    top |= {key: value for key, value in tables.items() if not isinstance(value, dict)}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in top.items()]
+    for name, values in tables.items():
+        if isinstance(values, dict):
+            lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    (folder / "study.toml").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def make_study(tmp_path):
+    """Return a function that writes studies."""
+    numbers = itertools.count()
+
+    def make(**settings):
+        settings.setdefault("questions", {"per_person": 6, "practice": 1})
+        settings.setdefault("sampling", {"method": "random"})
+        return write_study(tmp_path / f"study{next(numbers)}", **settings)
+
+    return make
+
+
+class Served:
+    """A study whose server runs here."""
+
+    def __init__(self, folder, **options):
+        self.folder = folder
+        self.secret = secret_of(folder)
+        self.app, self.writer, self.study = build(folder, Serving(**options), seed=0)
+
+    def client(self):
+        """Return a browser of its own."""
+        return TestClient(self.app, base_url="http://testserver", raise_server_exceptions=False)
+
+    def person(self, consent=True, **parameters):
+        """Return somebody who has opened the page."""
+        return Person(self.client(), consent, parameters)
+
+    def rows(self):
+        """Return all answers that are kept."""
+        from sqlalchemy import select
+
+        from nearer.survey.store.tables import answers
+
+        with self.writer.database.engine.connect() as connection:
+            return connection.execute(select(answers)).all()
+
+
+class Person:
+    """Somebody with a browser."""
+
+    def __init__(self, client, consent=True, parameters=None):
+        self.client = client
+        self.page = client.get("/", params=parameters or {})
+        if consent:
+            self.post("/api/consent", {})
+
+    def post(self, path, body, **headers):
+        """Send JSON as the page does."""
+        return self.client.post(path, json=body, headers={"x-nearer": "1", **headers})
+
+    def state(self):
+        """Return what the page would show."""
+        return self.client.get("/api/state").json()
+
+    def answer(self, question, chosen=(0,), **changes):
+        """Answer a question, given as the page gets it or by its number."""
+        number = question["id"] if isinstance(question, dict) else question
+        sent = {"question": number, "chosen": list(chosen), "seconds": 1.5, "id": str(uuid.uuid4())} | changes
+        return self.post("/api/answers", {"answers": [sent]})
+
+    def finish(self, choose=lambda question: range(question["n_chosen"])):
+        """Answer everything, and return the last state."""
+        state = self.state()
+        for _ in range(1000):
+            if state["phase"] != "asking":
+                return state
+            question = state["next"][0]
+            state = self.answer(question, choose(question)).json()
+        raise AssertionError("it never ends")
+
+
+@pytest.fixture
+def serve(make_study):
+    """Return a function that serves studies, and end them."""
+    served = []
+
+    def begin(folder=None, *, serving=None, **settings):
+        served.append(Served(folder or make_study(**settings), **(serving or {})))
+        return served[-1]
+
+    yield begin
+    for each in served:
+        each.writer.close()

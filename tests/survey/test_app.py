@@ -1,0 +1,167 @@
+"""What participants see and send."""
+
+import uuid
+
+import pytest
+
+from nearer.survey.asking import catch_places, right_places
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_options", "n_chosen", "headed"),
+    [("triplet", 2, 1, True), ("odd-one-out", 3, 1, False), ("most-central", 3, 1, False), ("2 of 5", 5, 2, True)],
+)
+def test_a_whole_study_of_each_kind(serve, kind, n_options, n_chosen, headed):
+    served = serve(kind=kind)
+    person = served.person()
+    question = person.state()["next"][0]
+    assert question["practice"]
+    assert len(question["options"]) == n_options
+    assert question["n_chosen"] == n_chosen
+    assert (question["head"] is not None) == headed
+    last = person.finish()
+    assert (last["phase"], last["n_done"], last["n_all"]) == ("done", 6, 6)
+    assert len(last["completion_code"]) == 10
+    assert len(served.rows()) == 7  # with the one for practice
+
+
+def test_first_comes_what_it_is_about(serve):
+    served = serve(texts={"welcome": "Hello.\n\nTwo parts.", "consent": "I agree."})
+    person = served.person(consent=False)
+    state = person.state()
+    assert (state["phase"], state["welcome"], state["consent"]) == ("welcome", ["Hello.", "Two parts."], ["I agree."])
+    assert state["next"] == []
+    assert person.answer(1).status_code == 403
+    assert person.post("/api/consent", {}).json()["phase"] == "asking"
+
+
+def test_an_answer_counts_once_however_often_it_is_sent(serve):
+    served = serve()
+    person = served.person()
+    question = person.state()["next"][0]
+    sent = {"question": question["id"], "chosen": [1], "seconds": 2.0, "id": str(uuid.uuid4())}
+    for _ in range(3):
+        told = person.post("/api/answers", {"answers": [sent]})
+        assert told.status_code == 200
+        assert told.json()["saved"] == [question["id"]]
+    person.answer(question, [0])  # another tab, and another choice: the first one counts
+    assert [(row.question, row.chosen) for row in served.rows()] == [(question["id"], "1")]
+
+
+def test_questions_stay_the_same_until_they_are_answered(serve):
+    person = serve().person()
+    assert person.state()["next"] == person.state()["next"]
+    first, second, _ = person.state()["next"]
+    person.answer(second)  # of what was loaded ahead, in any order
+    assert person.state()["next"][0] == first
+
+
+def test_nobody_gets_a_question_twice(serve):
+    sampling = {"method": "random", "test_share": 0.5}
+    person = serve(questions={"per_person": 60, "practice": 0}, sampling=sampling).person()
+    seen = []
+    person.finish(lambda question: seen.append(question) or [0])
+    keys = [(each["head"]["number"], *sorted(option["number"] for option in each["options"])) for each in seen]
+    assert len(set(keys)) == len(keys) == 60
+
+
+def test_objects_come_up_about_equally_often(serve):
+    served = serve(questions={"per_person": 40, "practice": 0}, sampling={"method": "random", "test_share": 0.0})
+    for _ in range(3):
+        served.person().finish()
+    from nearer.survey.exporting import table_of
+
+    table = table_of(served.folder)
+    shown = [*table["anchor"], *table["left"], *table["right"]]
+    counts = [shown.count(each) for each in served.study.labels]
+    assert max(counts) - min(counts) <= 3
+
+
+def test_catch_questions_are_there_and_have_a_right_answer(serve):
+    served = serve(questions={"per_person": 6, "practice": 0, "catch": 2})
+    person = served.person()
+    caught = []
+
+    def choose(question):
+        numbers = [option["number"] for option in question["options"]]
+        if question["head"]["number"] in numbers:
+            caught.append(numbers.index(question["head"]["number"]))
+            return [caught[-1]]
+        return [0]
+
+    assert person.finish(choose)["n_all"] == 8
+    assert len(caught) == 2
+    assert catch_places(6, 2).isdisjoint({0, 8})
+    assert right_places([3, 3, 1], headed=True) == (0,)
+
+
+def test_repeats_are_random_questions_of_others(serve):
+    served = serve(
+        questions={"per_person": 10, "practice": 0},
+        sampling={"test_share": 0.5, "repeat_share": 0.4, "method": "random"},
+    )
+    for _ in range(4):
+        served.person().finish()
+    from sqlalchemy import select
+
+    from nearer.survey.store.tables import questions
+
+    with served.writer.database.engine.connect() as connection:
+        rows = connection.execute(select(questions)).all()
+    tests = {row.same for row in rows if row.purpose == "test"}
+    repeats = [row for row in rows if row.purpose == "repeat"]
+    assert repeats
+    assert all(row.same in tests for row in repeats)
+    assert len({(row.person, row.same) for row in rows}) == len(rows)
+
+
+def test_platforms_are_remembered_and_the_end_leads_back(serve):
+    served = serve(people={"completion_url": "https://app.example.org/done?cc={code}", "completion_code": "C123"})
+    person = served.person(PROLIFIC_PID="abc", STUDY_ID="s1", other="no")
+    assert person.finish()["completion_url"] == "https://app.example.org/done?cc=C123"
+    from sqlalchemy import select
+
+    from nearer.survey.store.tables import people
+
+    with served.writer.database.engine.connect() as connection:
+        assert connection.execute(select(people.c.external)).scalar() == '{"PROLIFIC_PID": "abc", "STUDY_ID": "s1"}'
+
+
+def test_reloading_goes_on_where_it_was(serve):
+    person = serve().person()
+    person.answer(person.state()["next"][0])
+    before = person.state()
+    person.client.get("/")
+    assert person.state() == before
+
+
+def test_so_many_people_and_no_more(serve):
+    served = serve(people={"most": 1})
+    first, second = served.person(), served.person()
+    assert first.state()["phase"] == "asking"
+    assert second.state()["phase"] == "closed"
+    assert first.finish()["phase"] == "done"
+
+
+def test_stimuli_are_served_so_that_they_can_do_nothing(serve, make_study):
+    folder = make_study()
+    (folder / "stimuli" / "cat.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+    )
+    served = serve(folder)
+    number = served.study.labels.index("cat")
+    found = served.client().get(f"/stimuli/{number}")
+    assert found.headers["content-type"].startswith("image/svg+xml")
+    assert "sandbox" in found.headers["content-security-policy"]
+    assert "script-src" not in found.headers["content-security-policy"]
+    assert served.client().get("/stimuli/999").status_code == 404
+    assert served.client().get(f"/stimuli/{served.study.labels.index('dog')}").status_code == 404  # text has no file
+
+
+def test_objects_keep_their_numbers_when_a_study_grows(serve, make_study):
+    folder = make_study()
+    before = serve(folder).study.labels
+    with (folder / "objects.csv").open("a") as file:
+        file.write("ant,an ant\n")
+    after = serve(folder).study.labels
+    assert after == (*before, "ant")

@@ -1,0 +1,29 @@
+"""Who takes part, and who is forgotten."""
+
+import pytest
+
+from nearer.survey.people import forget
+from nearer.survey.store.tables import people, questions
+
+
+def test_forgetting_deletes_everything_about_one_person_and_nothing_else(serve):
+    served = serve()
+    first, second = served.person(PROLIFIC_PID="unforgettable"), served.person()
+    first.finish()
+    second.finish()
+    counts = served.writer.run(lambda connection: forget(connection, "unforgettable"))
+    assert counts == {"people": 1, "answers": 7, "questions": 7}
+    with served.writer.database.engine.connect() as connection:
+        left = connection.execute(people.select()).all()
+        assert len(left) == 1
+        assert {row.person for row in connection.execute(questions.select())} == {left[0].id}
+    assert len(served.rows()) == 7
+    assert second.finish()["phase"] == "done"
+    assert first.client.get("/api/state").status_code == 401
+    served.writer.database.scrub()
+    assert not any(b"unforgettable" in path.read_bytes() for path in served.folder.glob("answers.sqlite*"))
+
+
+def test_whoever_is_not_there_cannot_be_forgotten(serve):
+    with pytest.raises(ValueError, match="nobody is called 'ann'"):
+        serve().writer.run(lambda connection: forget(connection, "ann"))

@@ -1,0 +1,93 @@
+"""Several servers share a study in PostgreSQL: a real one, started here."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from nearer.survey.people import forget
+from nearer.survey.store.tables import answers, questions
+
+
+def _program(name):
+    found = [shutil.which(name), *sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)]
+    return next((str(each) for each in found if each), None)
+
+
+@pytest.fixture(scope="module")
+def postgresql():
+    """Return the URL of a server with an empty database."""
+    initdb, server = _program("initdb"), _program("postgres")
+    if initdb is None or server is None:
+        pytest.skip("no PostgreSQL here: install Debian's package postgresql")
+    pytest.importorskip("psycopg", reason="PostgreSQL needs psycopg: pip install 'psycopg[binary]'")
+    as_whom = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # it refuses to run as root
+    folder = Path(tempfile.mkdtemp(prefix="nearer-pg-"))
+    if as_whom:
+        shutil.chown(folder, "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = str(folder / "data")
+    made = [*as_whom, initdb, "-D", data, "-U", "nearer", "-A", "trust", "--no-sync"]
+    subprocess.run(made, check=True, capture_output=True)
+    command = [*as_whom, server, "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+    process = subprocess.Popen([*command, "-k", str(folder)], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with socket.socket() as there:
+                if there.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        time.sleep(0.5)
+        yield f"postgresql+psycopg://nearer@127.0.0.1:{port}/postgres"
+    finally:
+        process.terminate()
+        process.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_two_servers_share_a_study(postgresql, serve, make_study):
+    folder = make_study(server={"database": postgresql}, questions={"per_person": 12, "practice": 1})
+    first, second = serve(folder), serve(folder)
+    person = first.person()
+    elsewhere = second.client()
+    elsewhere.cookies = person.client.cookies
+    for at in range(13):  # by turns, as a proxy would send them
+        browser = (person.client, elsewhere)[at % 2]
+        question = browser.get("/api/state").json()["next"][0]
+        sent = {"question": question["id"], "chosen": [0], "seconds": 1.0, "id": str(at)}
+        for each in (person.client, elsewhere):  # and each answer to both
+            told = each.post("/api/answers", json={"answers": [sent]}, headers={"x-nearer": "1"})
+            assert told.status_code == 200
+    assert person.state()["phase"] == "done"
+    assert len(first.rows()) == 13
+
+
+def test_many_people_at_two_servers(postgresql, serve, make_study):
+    folder = make_study(server={"database": postgresql}, questions={"per_person": 5, "practice": 0})
+    servers = serve(folder), serve(folder)
+    before = len(servers[0].rows())
+    with ThreadPoolExecutor(8) as pool:
+        ends = list(pool.map(lambda at: servers[at % 2].person().finish()["phase"], range(16)))
+    assert ends == ["done"] * 16
+    assert len(servers[0].rows()) == before + 80
+    with servers[0].writer.database.engine.connect() as connection:
+        places = connection.execute(select(questions.c.person, questions.c.place)).all()
+        assert len(set(places)) == len(places)
+
+
+def test_forgetting(postgresql, serve, make_study):
+    served = serve(make_study(server={"database": postgresql}))
+    served.person(PROLIFIC_PID="gone").finish()
+    before = len(served.rows())
+    assert served.writer.run(lambda connection: forget(connection, "gone"))["answers"] == 7
+    with served.writer.database.engine.connect() as connection:
+        assert len(connection.execute(select(answers)).all()) == before - 7

@@ -1,0 +1,121 @@
+"""What is kept, whatever happens."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import select
+
+from nearer.survey.store import Busy, Database, Writer
+from nearer.survey.store.database import MIGRATIONS, read_fact, write_fact
+from nearer.survey.store.tables import facts
+
+
+@pytest.fixture
+def writer(tmp_path):
+    found = Writer(Database.of_file(tmp_path / "answers.sqlite"))
+    yield found
+    found.close()
+
+
+def names_in(path):
+    with sqlite3.connect(path) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM facts")}
+
+
+def test_many_at_once_share_few_commits(writer, tmp_path):
+    with ThreadPoolExecutor(50) as pool:
+        done = list(pool.map(lambda at: writer.submit(lambda c: write_fact(c, f"n{at}", "x")), range(500)))
+        for each in done:
+            each.result(20)
+    assert len(names_in(tmp_path / "answers.sqlite")) == 501
+
+
+def test_what_fails_takes_nothing_else_with_it(writer, tmp_path):
+    def bad(connection):
+        write_fact(connection, "bad", "x")
+        raise ValueError("no")
+
+    held = threading.Event()
+    first = writer.submit(lambda _: held.wait(10))  # so that the next three are one transaction
+    works = [lambda c: write_fact(c, "one", "x"), bad, lambda c: write_fact(c, "two", "x")]
+    futures = [writer.submit(work) for work in works]
+    held.set()
+    first.result(10)
+    with pytest.raises(ValueError, match="no"):
+        futures[1].result(10)
+    futures[2].result(10)
+    assert names_in(tmp_path / "answers.sqlite") == {"version", "one", "two"}
+
+
+def test_a_locked_database_is_waited_for(writer, tmp_path):
+    other = sqlite3.connect(tmp_path / "answers.sqlite", check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    future = writer.submit(lambda connection: write_fact(connection, "late", "x"))
+    time.sleep(1.0)
+    assert not future.done()
+    other.rollback()
+    future.result(20)
+    assert "late" in names_in(tmp_path / "answers.sqlite")
+
+
+def test_whoever_cannot_write_says_so_and_goes_on_later(writer, tmp_path):
+    """As with a full disk: a commit that fails is told to all who waited for it."""
+
+    def full(connection):
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")
+        for at in range(200):
+            write_fact(connection, f"n{at}", "x" * 5000)
+
+    with pytest.raises(Busy, match="full"):
+        writer.run(full)
+    writer.run(lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1000000"))
+    writer.run(lambda connection: write_fact(connection, "after", "x"))
+    assert names_in(tmp_path / "answers.sqlite") == {"version", "after"}
+
+
+def test_what_was_told_survives_the_end_of_the_process(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    code = (
+        "import sys\nfrom nearer.survey.store import Database, Writer\n"
+        "from nearer.survey.store.database import write_fact\n"
+        f"writer = Writer(Database('sqlite:///{path}'))\n"
+        "for at in range(100000):\n"
+        "    writer.run(lambda connection: write_fact(connection, f'n{at}', 'x'))\n"
+        "    print(at, flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    told = [process.stdout.readline().strip() for _ in range(50)]
+    os.kill(process.pid, signal.SIGKILL)
+    told += process.stdout.read().split()
+    process.wait()
+    assert {f"n{at}" for at in told} <= names_in(path)
+
+
+def test_tables_of_a_later_version_are_refused(tmp_path):
+    database = Database.of_file(tmp_path / "answers.sqlite")
+    with database.engine.begin() as connection:
+        write_fact(connection, "version", str(len(MIGRATIONS) + 1))
+    with pytest.raises(ValueError, match="later version of nearer"):
+        Database.of_file(tmp_path / "answers.sqlite")
+
+
+def test_opening_again_changes_nothing(tmp_path):
+    for _ in range(2):
+        database = Database.of_file(tmp_path / "answers.sqlite")
+        with database.engine.connect() as connection:
+            assert connection.execute(select(facts)).all() == [("version", str(len(MIGRATIONS)))]
+            assert read_fact(connection, "nothing") is None
+        database.close()
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://host/name", "sqlite:////no/such/folder/x.sqlite"])
+def test_other_databases_are_refused_with_a_sentence(url):
+    with pytest.raises(ValueError, match="database"):
+        Database(url)
