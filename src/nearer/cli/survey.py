@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearer.cli.parsing import Commands, add_command, say
+from nearer.cli.values import port, word
 from nearer.common.words import counted
 
 if TYPE_CHECKING:
@@ -45,10 +46,12 @@ def add(commands: Commands) -> None:
     for part in (new, check, run, forget, secret):
         part.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
     demo.add_argument("--study", type=Path, metavar="DIR", help="where to keep it (a folder that is deleted)")
-    forget.add_argument("person", metavar="PERSON", help="name in the column participant, or the id of a platform")
+    forget.add_argument(
+        "person", type=word, metavar="PERSON", help="name in the column participant, or the id of a platform"
+    )
     for part in (run, demo):
         _add_serving(part)
-    secret.add_argument("--address", default="", metavar="URL", help="as people reach the server")
+    secret.add_argument("--address", type=word, default="", metavar="URL", help="as people reach the server")
 
 
 _CHECK = """\
@@ -62,21 +65,16 @@ _SECRET = "Make a new secret for the researcher's page; the one before no longer
 
 
 def _add_serving(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 for all (127.0.0.1)")
-    parser.add_argument("--port", type=_port, default=8000, metavar="N", help="port to listen at (8000)")
     parser.add_argument(
-        "--address", default="", metavar="URL",
+        "--host", type=word, default="127.0.0.1", help="address to listen at; 0.0.0.0 for all (127.0.0.1)"
+    )
+    parser.add_argument("--port", type=port, default=8000, metavar="N", help="port to listen at (8000)")
+    parser.add_argument(
+        "--address", type=word, default="", metavar="URL",
         help="as people reach it, such as https://study.example.org, where a proxy stands before it",
     )  # fmt: skip
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="of TLS, in PEM; with --key")
     parser.add_argument("--key", type=Path, metavar="FILE", help="of the certificate, in PEM")
-
-
-def _port(text: str) -> int:
-    """Return the number of a port."""
-    if not text.isdigit() or not 0 < int(text) < 65536:
-        raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
-    return int(text)
 
 
 def _new(options: argparse.Namespace) -> int:

@@ -46,6 +46,11 @@ def positive(text: str) -> int:
     return natural(text, least=1)
 
 
+def port(text: str) -> int:
+    """Return the number of a port."""
+    return natural(text, 1, 65535)
+
+
 def positives(text: str) -> tuple[int, ...]:
     """Return whole numbers, 1 or more, that commas separate.
 
