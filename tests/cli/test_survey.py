@@ -40,6 +40,7 @@ def running(study):
     lines = ""
     while "}" not in lines:
         lines += process.stdout.readline()
+        assert process.poll() is None, process.stderr.read()
     links = json.loads(lines)
     for _ in range(200):
         with socket.socket() as there:

@@ -51,7 +51,7 @@ def add(commands: Commands) -> None:
     )
     for part in (run, demo):
         _add_serving(part)
-    secret.add_argument("--address", type=word, default="", metavar="URL", help="as people reach the server")
+    secret.add_argument("--address", type=word, metavar="URL", help="as people reach the server")
 
 
 _CHECK = """\
@@ -70,7 +70,7 @@ def _add_serving(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=port, default=8000, metavar="N", help="port to listen at (8000)")
     parser.add_argument(
-        "--address", type=word, default="", metavar="URL",
+        "--address", type=word, metavar="URL",
         help="as people reach it, such as https://study.example.org, where a proxy stands before it",
     )  # fmt: skip
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="of TLS, in PEM; with --key")
@@ -146,7 +146,7 @@ def _serving(options: argparse.Namespace) -> Serving:
     if (options.certificate is None) != (options.key is None):
         raise ValueError("TLS needs both --certificate and --key")
     return Serving(
-        options.host, options.port, options.address, options.certificate, options.key, proxied=bool(options.address)
+        options.host, options.port, options.address or "", options.certificate, options.key, bool(options.address)
     )
 
 
