@@ -18,9 +18,6 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("nearer")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from nearer.common.loading import loaded_when_asked
 
-    found: object = getattr(import_module(f"nearer.{_HOMES[name]}"), name)
-    return found
+    return loaded_when_asked(__name__, _HOMES)(name)

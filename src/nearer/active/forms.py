@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
-from nearer.posterior.answers import DEPENDENCE
-from nearer.posterior.model import Draws
+
+if TYPE_CHECKING:
+    from nearer.posterior.model import Draws
 
 Key: TypeAlias = tuple[int, ...]
 """What makes a question the same as another: its head, and the others in order, or all in order."""
@@ -93,6 +93,10 @@ class Form:
         Where there are more than two, comparisons that follow from one answer weigh what they weigh when the posterior
         learns from them.
         """
+        from scipy.special import expit
+
+        from nearer.posterior.answers import DEPENDENCE
+
         places, which = np.unique(np.sort(self.said.reshape(-1, 2), axis=1), axis=0, return_inverse=True)
         near, far = np.moveaxis(which.reshape(self.said.shape[0], -1, 2), 2, 0)  # (o, r): numbers of pairs of places
         # Of few objects there are few pairs, however many questions: each is looked at once.

@@ -20,9 +20,9 @@ from nearer.active.forms import Form, Key, form_of
 from nearer.active.honest import HonestError, honest_error
 from nearer.active.learner import Learner
 from nearer.active.objects import Objects
-from nearer.active.outlook import Outlook, outlook
 from nearer.active.pools import Pool
 from nearer.active.record import INFORMATION, PURPOSES, REPEAT, START, TEST, Record
+from nearer.active.stopping import Outlook, outlook
 from nearer.common.parameters import check_integer, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import counted, listed

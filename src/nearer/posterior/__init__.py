@@ -5,10 +5,22 @@ draws) -> maps (draws -> chances and dimensions), with diagnostics beside. `near
 to use.
 """
 
-from nearer.posterior.diagnostics import Diagnosis, diagnose
-from nearer.posterior.microcanonical import Microcanonical
-from nearer.posterior.model import Draws, Prior
-from nearer.posterior.nuts import NUTS
-from nearer.posterior.variational import Variational
+from typing import TYPE_CHECKING
+
+from nearer.common.loading import loaded_when_asked
+
+if TYPE_CHECKING:
+    from nearer.posterior.diagnostics import Diagnosis, diagnose
+    from nearer.posterior.microcanonical import Microcanonical
+    from nearer.posterior.model import Draws, Prior
+    from nearer.posterior.nuts import NUTS
+    from nearer.posterior.variational import Variational
 
 __all__ = ["NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational", "diagnose"]
+__getattr__ = loaded_when_asked(
+    __name__,
+    {
+        "NUTS": "nuts", "Diagnosis": "diagnostics", "Draws": "model", "Microcanonical": "microcanonical",
+        "Prior": "model", "Variational": "variational", "diagnose": "diagnostics",
+    },
+)  # fmt: skip

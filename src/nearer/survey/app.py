@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -24,25 +25,25 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
 
 from nearer.survey import people
-from nearer.survey.asking import Asker, Given, NotYours, state_of
-from nearer.survey.people import Person
+from nearer.survey.asking import Asker
+from nearer.survey.files import Files
 from nearer.survey.security import Guarded, Limit, TooLarge, from_own_page
 from nearer.survey.store.database import read_fact, write_fact
 from nearer.survey.store.writer import Busy, Writer
 from nearer.survey.study import Study
+from nearer.survey.visiting import Desk, Given, NotYours, Visit
 from nearer.survey.words import words_of
 
 Result = TypeVar("Result")
 SESSION = "nearer_session"
-STATUS = "status"
 _KEY = "key"
 _KEPT = 30 * 24 * 3600  # seconds that a browser keeps a session
 _MOST_AT_ONCE, _LONGEST_ID = 100, 40
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _LOG = logging.getLogger("nearer.survey")
 #: Pictures may hold scripts (SVG): on a page of their own these must not run either.
 _STIMULUS_HEADERS = {
@@ -59,7 +60,7 @@ class Survey:
     ----------
     study : Study
     writer : Writer
-    asker : Asker
+    desk : Desk
     key : str
         Random, and public: by it a browser tells the answers of this study from those of another at the same address.
     secure : bool
@@ -68,12 +69,13 @@ class Survey:
 
     study: Study
     writer: Writer
-    asker: Asker
+    desk: Desk
     key: str
     secure: bool = False
     arrivals: Limit = field(default_factory=lambda: Limit(2000, 50))
     answering: Limit = field(default_factory=lambda: Limit(60, 10))
     guesses: Limit = field(default_factory=lambda: Limit(10, 0.1))
+    files: Files = field(default_factory=Files)
 
     async def run(self, work: Callable[[Connection], Result]) -> Result:
         """Let the writer work, and wait without holding up others."""
@@ -87,7 +89,7 @@ class Survey:
 def survey_of(study: Study, writer: Writer, seed: int | None = None, secure: bool = False) -> Survey:
     """Return what the addresses share."""
     asker = Asker(study, writer.database, np.random.default_rng(seed))
-    return Survey(study, writer, asker, writer.run(_key_of), secure)
+    return Survey(study, writer, Desk(study, writer.database, asker), writer.run(_key_of), secure)
 
 
 def _key_of(connection: Connection) -> str:
@@ -98,15 +100,16 @@ def _key_of(connection: Connection) -> str:
     return key
 
 
-def participants_routes(survey: Survey) -> list[Route | Mount]:
+def participants_routes(survey: Survey) -> list[Route]:
     """Return the addresses that participants use."""
+    settings = survey.study.settings
+    html = survey.page(
+        "participant.html", title=settings.title, language=settings.language, words=words_of(settings.language),
+        study=survey.key,
+    )  # fmt: skip
+    static = {path.name: path for path in _folder("static").iterdir()}
 
     async def page(request: Request) -> Response:
-        settings = survey.study.settings
-        words = words_of(settings.language)
-        html = survey.page(
-            "participant.html", title=settings.title, language=settings.language, words=words, study=survey.key
-        )
         response = HTMLResponse(html, headers={"cache-control": "no-store"})
         token = request.cookies.get(SESSION, "")
         if not token or await survey.run(lambda connection: people.find(connection, token)) is None:
@@ -118,27 +121,31 @@ def participants_routes(survey: Survey) -> list[Route | Mount]:
         return response
 
     async def look(_: Request) -> Response:
-        settings = survey.study.settings
         text = f":root {{ --accent: {settings.accent}; --background: {settings.background}; }}\n"
         return Response(text, media_type="text/css", headers={"cache-control": "max-age=60"})
 
     async def stimulus(request: Request) -> Response:
-        number = request.path_params["number"]
-        labels = survey.study.labels
-        file = survey.study.stimuli[labels[number]].file if number < len(labels) else None
-        if file is None:
+        number, labels = request.path_params["number"], survey.study.labels
+        shown = survey.study.stimuli[labels[number]] if number < len(labels) else None
+        if shown is None or shown.file is None:
             return _error(404, "there is no such object")
-        return FileResponse(file, media_type=survey.study.stimuli[labels[number]].media_type, headers=_STIMULUS_HEADERS)
+        return _sent(survey, request, shown.file, shown.media_type, _STIMULUS_HEADERS)
+
+    async def part(request: Request) -> Response:
+        path = static.get(request.path_params["name"])
+        if path is None:
+            return _error(404, "there is no such file")
+        return _sent(survey, request, path, _TYPES[path.suffix], {"cache-control": "max-age=60"})
 
     async def state(request: Request) -> Response:
-        return await _for_person(survey, request, lambda connection, person: ({}, person))
+        return await _for_person(survey, request, lambda _: {})
 
     async def consent(request: Request) -> Response:
         await body_of(request)
 
-        def agree(connection: Connection, person: Person) -> tuple[dict[str, Any], Person]:
-            before, _ = state_of(survey.asker, connection, person, status_of(connection), time.time())
-            return {}, people.consent(connection, person) if before["phase"] == "welcome" else person
+        def agree(visit: Visit) -> dict[str, Any]:
+            visit.agree()
+            return {}
 
         return await _for_person(survey, request, agree)
 
@@ -146,16 +153,15 @@ def participants_routes(survey: Survey) -> list[Route | Mount]:
         given = _given(await body_of(request))
         now = time.time()
 
-        def take(connection: Connection, person: Person) -> tuple[dict[str, Any], Person]:
-            if person.consented is None:
+        def take(visit: Visit) -> dict[str, Any]:
+            if visit.person.consented is None:
                 raise NotYours("answers come after consent")
-            if given and person.completed is None and status_of(connection) == "closed":
+            if given and visit.phase == "closed":
                 raise _Closed
-            return {"saved": survey.asker.take(connection, person, given, now)}, person
+            return {"saved": visit.take(given, now)}
 
         return await _for_person(survey, request, take)
 
-    static = str(resources.files("nearer.survey") / "static")
     return [
         Route("/", page),
         Route("/look.css", look),
@@ -163,11 +169,11 @@ def participants_routes(survey: Survey) -> list[Route | Mount]:
         Route("/api/state", state),
         Route("/api/consent", consent, methods=["POST"]),
         Route("/api/answers", answer, methods=["POST"]),
-        Mount("/static", StaticFiles(directory=static)),
+        Route("/static/{name}", part),
     ]
 
 
-def application(survey: Survey, further: list[Route | Mount] | None = None) -> Guarded:
+def application(survey: Survey, further: list[Route] | None = None) -> Guarded:
     """Return the whole application."""
     handlers: Any = {
         Refused: lambda _, error: _error(error.status, str(error)),
@@ -195,11 +201,7 @@ class _Closed(Exception):
     pass
 
 
-async def _for_person(
-    survey: Survey,
-    request: Request,
-    work: Callable[[Connection, Person], tuple[dict[str, Any], Person]],
-) -> Response:
+async def _for_person(survey: Survey, request: Request, work: Callable[[Visit], dict[str, Any]]) -> Response:
     """Do something for whoever asks, and return what that person sees then."""
     token = request.cookies.get(SESSION, "")
     if not token:
@@ -208,12 +210,12 @@ async def _for_person(
         raise Refused(429, "too fast; wait a few seconds")
 
     def all_of_it(connection: Connection) -> dict[str, Any]:
-        person = people.find(connection, token)
-        if person is None:
+        found = people.find(connection, token)
+        if found is None:
             raise Refused(401, "there is no such session; open the study's page")
-        told, person = work(connection, person)
-        state, _ = state_of(survey.asker, connection, person, status_of(connection), time.time())
-        return state | told
+        visit = Visit(survey.desk, connection, *found)
+        told = work(visit)
+        return visit.state(time.time()) | told
 
     return JSONResponse(await survey.run(all_of_it), headers={"cache-control": "no-store"})
 
@@ -254,11 +256,6 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
-def status_of(connection: Connection) -> str:
-    """Return whether the study is open, paused or closed."""
-    return read_fact(connection, STATUS) or "open"
-
-
 def address_of(request: Request) -> str:
     """Return where a request comes from; for counting in memory, and nothing else."""
     return request.client.host if request.client else ""
@@ -282,6 +279,19 @@ def _busy(_: Request, error: Exception) -> Response:
     return response
 
 
+def _sent(survey: Survey, request: Request, path: Path, media_type: str, headers: dict[str, str]) -> Response:
+    try:
+        return survey.files.send(path, media_type, request.headers, headers)
+    except OSError as error:
+        _LOG.error("%s cannot be read: %s", path.name, error.strerror)
+        return _error(404, "this file cannot be read")
+
+
+@cache
 def _templates() -> jinja2.Environment:
-    folder = Path(str(resources.files("nearer.survey") / "templates"))
-    return jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined)
+    loader = jinja2.FileSystemLoader(_folder("templates"))
+    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+
+
+def _folder(name: str) -> Path:
+    return Path(str(resources.files("nearer.survey") / name))

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from nearer.active import Questions
 from nearer.active.record import OTHER, PURPOSES
 from nearer.survey.asking import CATCH, PRACTICE, numbers_in, text_of
 from nearer.survey.store.database import Database, read_fact, write_fact
@@ -90,6 +89,8 @@ class Engine:
         return True
 
     def _begin_anew(self) -> None:
+        from nearer.active import Questions  # loads what only this process needs
+
         settings = self.study.settings
         self.questions = Questions(
             len(self.study.labels), settings.dimensions, settings.kind,

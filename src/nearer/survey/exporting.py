@@ -10,9 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from nearer.formats.showing import columns_shown
 from nearer.formats.text import inert
-from nearer.study.asking.lists import Trial
-from nearer.study.asking.sheets import columns_of
 from nearer.survey.asking import CATCH, PRACTICE, numbers_in
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import Study, open_study
@@ -76,11 +75,10 @@ def _row(row: Any, study: Study) -> dict[str, Any]:
     shown, chosen = numbers_in(row.shown), numbers_in(row.chosen)
     labels = tuple(study.labels[number] for number in shown)
     options = labels[int(study.is_headed) :]
-    trial = Trial(row.name, row.place, labels, row.purpose)
     return {
         "participant": row.name,
         "trial": row.id,
-        **columns_of(trial, kind),
+        **columns_shown(labels, kind),
         _ANSWER.get(kind, "chosen"): ";".join(options[place] for place in chosen),
         "seconds": row.seconds,
         "purpose": row.purpose,

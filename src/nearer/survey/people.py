@@ -9,14 +9,19 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.engine import Row
 
-from nearer.survey.store.tables import answers, people, questions
+from nearer.survey.store.tables import answers, facts, people, questions
 
 #: What Prolific and MTurk add to the address that people open; nothing else of it is read.
 PLATFORM = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId")
 _LONGEST = 100
+STATUS = "status"
+_OPEN = "open"
+# Made once: making a statement takes longer than carrying it out.
+_STATUS = select(facts.c.value).where(facts.c.name == STATUS)
+_FIND = select(people, _STATUS.scalar_subquery().label("status")).where(people.c.session == bindparam("hash"))
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # none that looks like another
 
 
@@ -48,10 +53,15 @@ def begin(connection: Connection, platform: Mapping[str, str], fixed_code: str =
     return Person(number[0], row["name"], row["code"], None, None, False), token
 
 
-def find(connection: Connection, token: str) -> Person | None:
-    """Return whose session a token is of, None if it is of none."""
-    row = connection.execute(select(people).where(people.c.session == hashed(token))).first()
-    return None if row is None else _person(row)
+def find(connection: Connection, token: str) -> tuple[Person, str] | None:
+    """Return whose session a token is of, and the status of the study; None if it is of nobody."""
+    row = connection.execute(_FIND, {"hash": hashed(token)}).first()
+    return None if row is None else (_person(row), row.status or _OPEN)
+
+
+def status_of(connection: Connection) -> str:
+    """Return whether the study is open, paused or closed."""
+    return connection.execute(_STATUS).scalar() or _OPEN
 
 
 def consent(connection: Connection, person: Person) -> Person:

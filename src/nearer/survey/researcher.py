@@ -12,13 +12,14 @@ import numpy as np
 from sqlalchemy import Connection, select
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from nearer.survey import people as persons
-from nearer.survey.app import STATUS, Refused, Survey, address_of, body_of, remember, status_of
+from nearer.survey.app import Refused, Survey, address_of, body_of, remember
 from nearer.survey.asking import CATCH, PRACTICE, numbers_in, right_places
 from nearer.survey.engine import ENGINE
 from nearer.survey.exporting import csv_of, rows_of
+from nearer.survey.people import STATUS, status_of
 from nearer.survey.security import is_secret
 from nearer.survey.store.database import read_fact, write_fact
 from nearer.survey.store.tables import answers, people, questions
@@ -31,7 +32,7 @@ _OFF = {"state": "off", "message": "", "n_known": 0}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def researchers_routes(survey: Survey, link: str) -> list[Route | Mount]:
+def researchers_routes(survey: Survey, link: str) -> list[Route]:
     """Return the addresses that need the secret."""
 
     def guarded(handler: Handler) -> Handler:

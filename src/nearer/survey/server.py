@@ -15,6 +15,10 @@ from nearer.survey.store.database import read_fact
 from nearer.survey.store.writer import Writer
 from nearer.survey.study import Study, open_study
 
+_KEEPS = 20  # seconds that a connection is kept open: longer than most people take for an answer
+_WAITING = 4096  # connections that wait to be accepted, when all pages come back after a restart
+_CONNECTIONS, _OTHER_FILES = 20_000, 100
+
 
 @dataclass(frozen=True)
 class Serving:
@@ -82,7 +86,8 @@ def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> Non
     engine = Supervisor(folder, writer.database) if study.settings.method == "active" else None
     config = uvicorn.Config(
         app, host=serving.host, port=serving.port, log_level="warning", access_log=False, server_header=False,
-        proxy_headers=serving.proxied, timeout_graceful_shutdown=5, limit_concurrency=2000,
+        proxy_headers=serving.proxied, timeout_graceful_shutdown=5, timeout_keep_alive=_KEEPS, backlog=_WAITING,
+        limit_concurrency=_allow_connections(),
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
     )  # fmt: skip
     logging.getLogger("nearer.survey").setLevel(logging.INFO)
@@ -95,3 +100,15 @@ def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> Non
         if engine is not None:
             engine.stop()
         writer.close()
+
+
+def _allow_connections() -> int:
+    """Return how many connections there may be; a browser opens several, and systems often allow a thousand files."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return _CONNECTIONS
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = _CONNECTIONS + _OTHER_FILES if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS + _OTHER_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(allowed - _OTHER_FILES, 100)

@@ -14,17 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.active import Questions
 from nearer.active.forms import Key
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, name
 from nearer.study.asking.answered import Answered
 from nearer.study.asking.sides import Showing, balanced_places
+
+if TYPE_CHECKING:
+    from nearer.active import Questions
 
 CATCH = "catch"
 
@@ -124,6 +126,7 @@ def make_lists(
 
     Examples
     --------
+    >>> from nearer.active import Questions
     >>> questions = Questions(["ant", "bee", "cat", "dog"], test_share=0, repeat_share=0, random_state=0)
     >>> trials = make_lists(questions, Wish(6, ("ann", "bob"), 0.5), rng=np.random.default_rng(0))
     >>> [sum(each.participant == who for each in trials) for who in ("ann", "bob")]

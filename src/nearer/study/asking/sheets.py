@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nearer.formats.showing import columns_shown
 from nearer.study.asking.lists import CATCH, Trial
 from nearer.study.folder import write_text
 
@@ -75,22 +76,6 @@ def write_sheets(trials: Sequence[Trial], kind: str, path: Path, form: str) -> l
     return list(texts)
 
 
-def columns_of(trial: Trial, kind: str) -> dict[str, str]:
-    """Return the objects of a trial by the columns that are read back.
-
-    Examples
-    --------
-    >>> columns_of(Trial("ann", 1, ("cat", "dog", "cow"), "test"), "triplet")
-    {'anchor': 'cat', 'left': 'dog', 'right': 'cow'}
-    """
-    shown = [str(label) for label in trial.shown]
-    if kind == "triplet":
-        return dict(zip(("anchor", "left", "right"), shown, strict=True))
-    if kind in _ASKED:
-        return {f"object_{at}": label for at, label in enumerate(shown, 1)}
-    return {"anchor": shown[0]} | {f"shown_{at}": label for at, label in enumerate(shown[1:], 1)}
-
-
 def _options(trial: Trial, kind: str) -> list[str]:
     """Return what can be chosen, from left to right."""
     first = 0 if kind in ("odd-one-out", "most-central") else 1
@@ -130,7 +115,7 @@ def _table(trials: Sequence[Trial], kind: str, further: Any) -> str:
     """Return a table of trials; columns that no trial fills are left out."""
     rows = [
         {"participant": each.participant, "trial": each.number}
-        | columns_of(each, kind)
+        | columns_shown(each.shown, kind)
         | {"purpose": each.purpose}
         | further(each)
         for each in trials
@@ -147,7 +132,7 @@ def _jspsych_text(trials: Sequence[Trial], kind: str) -> str:
     timeline = []
     for each in trials:
         data: dict[str, Any] = {"participant": each.participant} if each.participant is not None else {}
-        data |= {"trial": each.number} | columns_of(each, kind) | {"purpose": each.purpose}
+        data |= {"trial": each.number} | columns_shown(each.shown, kind) | {"purpose": each.purpose}
         if each.purpose == CATCH:
             data["catch"] = _right_place(each, kind, 0)
         timeline.append(

@@ -94,13 +94,16 @@ class Writer:
         try:
             with self.database.engine.begin() as connection:
                 for work, future in together:
+                    # As text: SQLAlchemy's own savepoints take as long as the work.
+                    connection.exec_driver_sql("SAVEPOINT piece")
                     try:
-                        with connection.begin_nested():
-                            done.append((future, work(connection)))
+                        done.append((future, work(connection)))
                     except (InterfaceError, OperationalError):  # of the database, and so of all
                         raise
                     except Exception as error:  # its own doing: told to whoever asked, once the others are safe
+                        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT piece")
                         done.append((future, error))
+                    connection.exec_driver_sql("RELEASE SAVEPOINT piece")
         except Exception as error:
             for _, future in together:
                 future.set_exception(Busy(f"the database took nothing: {_first_reason(error)}"))

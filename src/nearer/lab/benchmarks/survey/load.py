@@ -1,0 +1,178 @@
+"""Many people at once: how long they wait, what is kept of their answers, and what that takes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+from nearer.datasets import load_colors
+from nearer.lab.benchmarks.survey.browsing import Browser
+from nearer.lab.benchmarks.survey.crowd import Choice, Crowd, Log
+from nearer.lab.benchmarks.survey.serving import Server
+from nearer.survey.scaffold import demo_study
+from nearer.survey.settings import SETTINGS_FILE
+from nearer.survey.store.tables import answers
+from nearer.survey.study import open_study
+
+WITHIN = 0.1  # seconds that 95 of 100 responses may take
+_LOOKS_EVERY = 2.0  # seconds between two looks of the researcher's page
+_LAPSE = 0.1
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a database has of the answers that the server confirmed."""
+
+    n_confirmed: int
+    n_kept: int
+    n_lost: int
+    n_changed: int
+    n_doubled: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every confirmed answer is there exactly once, as it was given."""
+        return self.n_lost == self.n_changed == self.n_doubled == 0
+
+
+def colour_study(folder: Path, *, per_person: int = 60, method: str = "active") -> Path:
+    """Make a study of colours in which a person answers so many questions."""
+    demo_study(folder)
+    path = folder / SETTINGS_FILE
+    text = path.read_text(encoding="utf-8")
+    for line in text.splitlines():
+        key = line.split(" = ")[0]
+        value = {"per_person": str(per_person), "method": f'"{method}"'}.get(key)
+        if value is not None:
+            text = text.replace(line, f"{key} = {value}")
+    path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def as_seen(folder: Path, seed: int) -> Choice:
+    """Return how somebody answers who sees colours as CIELAB has them, and sometimes does not look."""
+    study, database = open_study(folder)
+    database.close()
+    colors = load_colors()
+    places = dict(zip(colors.names, colors.lab, strict=True))
+    points = np.array([places[label] for label in study.labels])
+    rng = np.random.default_rng(seed)
+
+    def choose(question: dict[str, Any]) -> list[int]:
+        options = [item["number"] for item in question["options"]]
+        if rng.random() < _LAPSE:
+            return [int(rng.integers(len(options)))]
+        return [int(np.linalg.norm(points[options] - points[question["head"]["number"]], axis=1).argmin())]
+
+    return choose
+
+
+def compare(folder: Path, log: Log) -> Kept:
+    """Look for all confirmed answers in the database of a study."""
+    _, database = open_study(folder)
+    try:
+        with database.engine.connect() as connection:
+            rows = connection.execute(select(answers.c.question, answers.c.sent_as, answers.c.chosen)).all()
+    finally:
+        database.close()
+    kept = {row.question: (row.sent_as, tuple(map(int, row.chosen.split(",")))) for row in rows}
+    lost = [question for question in log.confirmed if question not in kept]
+    changed = [question for question, said in log.confirmed.items() if question in kept and kept[question] != said]
+    doubled = len(rows) - len({row.sent_as for row in rows})
+    return Kept(len(log.confirmed), len(rows), len(lost), len(changed), doubled)
+
+
+def run_load(
+    server: Server, *, n_people: int, pause: float, seconds: float, arriving: float, secret: str, seed: int
+) -> tuple[dict[str, Any], Log]:
+    """Let people answer for some seconds after all have arrived, and return figures and what they saw."""
+    with _many_files(), asyncio.Runner(loop_factory=_loop) as runner:
+        return runner.run(_measured(server, n_people, pause, seconds, arriving, secret, seed))
+
+
+async def _measured(
+    server: Server, n_people: int, pause: float, seconds: float, arriving: float, secret: str, seed: int
+) -> tuple[dict[str, Any], Log]:
+    crowd = Crowd(server.port, n_people, pause, as_seen(server.folder, seed), seed)
+    looking = asyncio.create_task(_look(server.port, secret, crowd.log))
+    answering = asyncio.create_task(crowd.run(arriving))
+    await asyncio.sleep(arriving + 2 * pause)
+    weights, began, before = [], time.perf_counter(), (*server.cpu(), time.process_time())
+    while time.perf_counter() - began < seconds and not answering.done():
+        await asyncio.sleep(0.5)
+        weights.append(server.memory())
+    lasted = time.perf_counter() - began
+    used = np.subtract((*server.cpu(), time.process_time()), before) / lasted
+    for task in (answering, looking):
+        task.cancel()
+    await asyncio.gather(answering, looking, return_exceptions=True)
+    figures = {"n_people": n_people, "pause": pause, "seconds": lasted, **waits(crowd.log, began, began + lasted)}
+    figures |= dict(zip(("server_megabytes", "engine_megabytes"), np.max(weights, axis=0).tolist(), strict=True))
+    figures["megabytes"] = float(np.sum(weights, axis=1).max())
+    figures |= dict(zip(("server_cpu", "engine_cpu", "crowd_cpu"), used.tolist(), strict=True))
+    return figures, crowd.log
+
+
+def waits(log: Log, began: float, ended: float) -> dict[str, Any]:
+    """Return how long people waited for requests that were sent in a window of time."""
+    inside = [each for each in log.waits if began <= each[0] < ended]
+    kinds: dict[str, Any] = {}
+    for kind in sorted({each[1] for each in inside}):
+        times = np.array([each[2] for each in inside if each[1] == kind])
+        kinds[kind] = {"n": len(times), **_quantiles(times)}
+    times = np.array([each[2] for each in inside if each[1] != "researcher"])
+    n_answers = sum(each[1] == "answer" and each[3] == 200 for each in inside)
+    return {
+        "answers_per_second": n_answers / (ended - began),
+        "requests_per_second": len(times) / (ended - began),
+        "n_failed": sum(each[3] != 200 for each in inside),
+        **_quantiles(times),
+        "share_within": float((times <= WITHIN).mean()) if len(times) else None,
+        "kinds": kinds,
+    }
+
+
+def _quantiles(times: Any) -> dict[str, float | None]:
+    if not len(times):
+        return dict.fromkeys(("p50", "p95", "p99", "longest"))
+    found = np.quantile(times, [0.5, 0.95, 0.99, 1.0]).tolist()
+    return dict(zip(("p50", "p95", "p99", "longest"), found, strict=True))
+
+
+async def _look(port: int, secret: str, log: Log) -> None:
+    """Look at the researcher's page as a browser does that shows it."""
+    browser = Browser(port)
+    browser.cookie = f"cookie: nearer_researcher={secret}\r\n"
+    while True:
+        began = time.perf_counter()
+        found = await browser.get("/researcher/api/state")
+        log.waits.append((began, "researcher", time.perf_counter() - began, found.status))
+        await asyncio.sleep(_LOOKS_EVERY)
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        return uvloop.new_event_loop()
+    return asyncio.new_event_loop()
+
+
+@contextlib.contextmanager
+def _many_files() -> Iterator[None]:
+    """Allow as many connections as the system lets this process have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

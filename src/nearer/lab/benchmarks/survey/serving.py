@@ -1,0 +1,129 @@
+"""A real `nearer survey run` in a process of its own: started, killed, started again, and weighed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_STARTS = 60.0  # seconds that a server may take until it listens
+
+
+class Server:
+    """A server of a study.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the study.
+    command : tuple of str
+        What runs before the program, such as another clock.
+    """
+
+    def __init__(self, folder: Path, command: tuple[str, ...] = ()) -> None:
+        self.folder, self.command = folder, command
+        self.port = free_port()
+        self.process: subprocess.Popen[str] | None = None
+        self.starts: list[float] = []
+
+    def start(self) -> None:
+        """Start the server, and wait until it listens."""
+        began = time.perf_counter()
+        program = [sys.executable, "-m", "nearer.cli", "survey", "run", str(self.folder), "--port", str(self.port)]
+        with (self.folder.parent / "server.log").open("a", encoding="utf-8") as log:
+            self.process = subprocess.Popen([*self.command, *program], stdout=log, stderr=log, text=True)
+        while not self._listens():
+            if self.process.poll() is not None or time.perf_counter() - began > _STARTS:
+                raise RuntimeError(f"the server did not start; {self.folder.parent / 'server.log'} says why")
+            time.sleep(0.02)
+        self.starts.append(time.perf_counter() - began)
+
+    def kill(self) -> None:
+        """End the server as a power cut would."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End the server as Ctrl-C does, if it runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def kill_engine(self) -> bool:
+        """End the engine alone, and say whether there was one."""
+        found = self._engine()
+        for each in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        return bool(found)
+
+    def memory(self) -> tuple[float, float]:
+        """Return the megabytes that the server and its engine take now, without what they share with others."""
+        assert self.process is not None
+        return _megabytes(self.process.pid), sum(map(_megabytes, self._engine()))
+
+    def cpu(self) -> tuple[float, float]:
+        """Return the seconds of processor time that the server and its engine have used."""
+        assert self.process is not None
+        return _cpu_seconds(self.process.pid), sum(map(_cpu_seconds, self._engine()))
+
+    def _engine(self) -> list[int]:
+        assert self.process is not None
+        return _children(self.process.pid)
+
+    def _listens(self) -> bool:
+        with socket.socket() as there:
+            return there.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+@contextlib.contextmanager
+def running(folder: Path, command: tuple[str, ...] = ()) -> Iterator[Server]:
+    """Serve a study while this lasts."""
+    server = Server(folder, command)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _children(parent: int) -> list[int]:
+    """Return the processes that a process has started, by whichever of its threads."""
+    try:
+        listed = [path.read_text().split() for path in Path(f"/proc/{parent}/task").glob("*/children")]
+    except OSError:
+        return []
+    return [int(child) for children in listed for child in children]
+
+
+def _megabytes(process: int) -> float:
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    except (OSError, StopIteration):
+        return 0.0
+
+
+def _cpu_seconds(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,218 @@
+"""A person at one request: what they were asked, what becomes of their answers, and what they see next.
+
+A person's questions are made as they are needed, a few ahead so that pictures can be loaded, and belong to that person.
+They are read once a request, and all that a request does is done in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, select
+
+from nearer.survey import people
+from nearer.survey.asking import CATCH, PRACTICE, Asker, numbers_in, text_of
+from nearer.survey.people import Person
+from nearer.survey.store.database import Database
+from nearer.survey.store.tables import answers, questions
+from nearer.survey.study import Study
+
+_AHEAD = 3  # questions that wait for an answer, so that the next can be loaded
+# Statements are made once: making one takes longer than carrying it out.
+_ASKED = (
+    select(questions.c.id, questions.c.shown, questions.c.same, questions.c.purpose,
+           answers.c.question.is_not(None).label("done"))
+    .join_from(questions, answers, answers.c.question == questions.c.id, isouter=True)
+    .where(questions.c.person == bindparam("person"))
+    .order_by(questions.c.place)
+)  # fmt: skip
+_ASK = questions.insert()
+
+
+class NotYours(Exception):
+    """An answer to a question that was given to somebody else, or to nobody."""
+
+
+class Given(NamedTuple):
+    """An answer as it arrived.
+
+    Attributes
+    ----------
+    question : int
+        Its number.
+    chosen : tuple of int
+        Places among the options.
+    seconds : float or None
+    sent_as : str
+        The id that the browser gave it.
+    """
+
+    question: int
+    chosen: tuple[int, ...]
+    seconds: float | None
+    sent_as: str
+
+
+@dataclass
+class _Question:
+    """A question that a person was given."""
+
+    id: int
+    shown: str
+    same: str
+    purpose: str
+    done: bool
+
+
+class Desk:
+    """Where people are received: what is the same for all of them.
+
+    Parameters
+    ----------
+    study : Study
+    database : Database
+    asker : Asker
+    """
+
+    def __init__(self, study: Study, database: Database, asker: Asker) -> None:
+        self.study, self.asker = study, asker
+        self.keep = database.ignoring(answers)
+        settings = study.settings
+        self.page: dict[str, Any] = {
+            "phase": "asking", "welcome": paragraphs(settings.welcome), "consent": paragraphs(settings.consent),
+            "thanks": paragraphs(settings.thanks), "question": settings.question, "kind": settings.kind, "n_done": 0,
+            "n_all": asker.n_all, "break_every": settings.break_every, "completion_url": "", "completion_code": "",
+            "next": [],
+        }  # fmt: skip
+
+    def item(self, question: _Question) -> dict[str, Any]:
+        """Return a question as the page takes it; what it is for is nobody's business there."""
+        items = [self._shown(each) for each in numbers_in(question.shown)]
+        head = items.pop(0) if self.study.is_headed else None
+        practice = question.purpose == PRACTICE
+        return {
+            "id": question.id, "practice": practice, "n_chosen": self.study.n_chosen, "head": head, "options": items,
+        }  # fmt: skip
+
+    def _shown(self, number: int) -> dict[str, Any]:
+        stimulus = self.study.stimuli[self.study.labels[number]]
+        url = f"/stimuli/{number}" if stimulus.kind != "text" else ""
+        return {"number": number, "caption": stimulus.caption, "kind": stimulus.kind, "url": url}
+
+
+class Visit:
+    """A person at one request.
+
+    Parameters
+    ----------
+    desk : Desk
+    connection : Connection
+    person : Person
+    status : str
+        Whether the study is open, paused or closed.
+    """
+
+    def __init__(self, desk: Desk, connection: Connection, person: Person, status: str) -> None:
+        self.desk, self.connection, self.person, self.status = desk, connection, person, status
+
+    @cached_property
+    def asked(self) -> list[_Question]:
+        """What this person was asked so far, in its order."""
+        rows = self.connection.execute(_ASKED, {"person": self.person.id})
+        return [_Question(*row) for row in rows]
+
+    def agree(self) -> None:
+        """Note that this person agrees to take part, if the study is open to them."""
+        if self.phase == "welcome":
+            self.person = people.consent(self.connection, self.person)
+
+    def take(self, given: Sequence[Given], received: float) -> list[int]:
+        """Keep answers, each once, and return the numbers of their questions.
+
+        Raises
+        ------
+        NotYours
+            Nothing of the call is kept then.
+        ValueError
+            About places that no option has. Nothing is kept.
+        """
+        mine = {each.id: each for each in self.asked}
+        for each in given:
+            if each.question not in mine:
+                raise NotYours(f"question {each.question} was not given to this person")
+            self._refuse_other_places(each.chosen, mine[each.question])
+        for each in given:
+            mine[each.question].done = True
+        if given:
+            values = [
+                {
+                    "question": each.question, "person": self.person.id, "sent_as": each.sent_as,
+                    "chosen": text_of(sorted(each.chosen)), "seconds": each.seconds, "received": received,
+                }
+                for each in given
+            ]  # fmt: skip
+            self.connection.execute(self.desk.keep, values)
+        return [each.question for each in given]
+
+    def state(self, now: float) -> dict[str, Any]:
+        """Return what this person sees now, with questions made ahead; whoever has answered everything is done."""
+        desk, phase = self.desk, self.phase
+        if phase != "asking":
+            return desk.page | {"phase": phase}
+        n_done = sum(each.done and each.purpose != PRACTICE for each in self.asked)
+        n_all = desk.asker.n_all
+        if n_done < n_all:
+            self._ask_ahead(now)
+            waiting = [each for each in self.asked if not each.done]
+            return desk.page | {"n_done": n_done, "next": [desk.item(each) for each in waiting[:_AHEAD]]}
+        self.person = people.complete(self.connection, self.person)
+        code = self.person.code
+        url = desk.study.settings.completion_url.replace("{code}", code)
+        return desk.page | {"phase": "done", "n_done": n_all, "completion_url": url, "completion_code": code}
+
+    @property
+    def phase(self) -> str:
+        """What this person is at, before answers are counted."""
+        if self.person.completed is None and self.status != "open":
+            return self.status
+        if self.person.consented is not None:
+            return "asking"
+        most = self.desk.study.settings.most_people
+        return "closed" if most and people.count(self.connection) >= most else "welcome"
+
+    def _ask_ahead(self, now: float) -> None:
+        """Make questions until enough of them wait, or this person has had all."""
+        asker = self.desk.asker
+        n_most = self.desk.study.settings.practice + asker.n_all
+        n_missing = min(_AHEAD - sum(not each.done for each in self.asked), n_most - len(self.asked))
+        if n_missing <= 0:
+            return
+        had = {numbers_in(each.same) for each in self.asked if each.purpose not in (PRACTICE, CATCH)}
+        for place in range(len(self.asked), len(self.asked) + n_missing):
+            shown, purpose = asker.next(self.connection, place, had)
+            key = asker.key(shown)
+            row = {"shown": text_of(shown), "same": text_of(key), "purpose": purpose}
+            added = self.connection.execute(_ASK, row | {"person": self.person.id, "place": place, "asked": now})
+            number = added.inserted_primary_key
+            assert number is not None
+            had.add(key)
+            asker.remember(shown, purpose)
+            self.asked.append(_Question(id=number[0], done=False, **row))
+
+    def _refuse_other_places(self, chosen: tuple[int, ...], question: _Question) -> None:
+        study = self.desk.study
+        n_options = len(numbers_in(question.shown)) - int(study.is_headed)
+        places = set(chosen)
+        if len(places) != len(chosen) or len(places) != study.n_chosen:
+            raise ValueError(f"an answer names {study.n_chosen} different options")
+        if not all(0 <= place < n_options for place in places):
+            raise ValueError(f"options are numbered from 0 to {n_options - 1}")
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text, which empty lines part."""
+    parts = (" ".join(part.split()) for part in text.replace("\r\n", "\n").split("\n\n"))
+    return [part for part in parts if part]
