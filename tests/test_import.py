@@ -39,3 +39,10 @@ def loaded():
 @pytest.mark.parametrize("module", MODULES)
 def test_import_loads_nothing_heavy(module, loaded):
     assert loaded[module] == []
+
+
+def test_the_server_of_a_survey_loads_neither_scipy_nor_what_fits_maps():
+    """A small machine serves a thousand people; maps are fitted in another process."""
+    code = "import sys, nearer.survey.server; print([name for name in sys.argv[1:] if name in sys.modules])"
+    run = [sys.executable, "-c", code, "scipy", "sklearn", "numba", "pandas", "pyarrow", "matplotlib"]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -31,6 +31,12 @@ _PROPOSED = 200
 _HOLDS = 600.0  # seconds after which a question that was given may be proposed to others
 _MAP_GROWTH, _MAP_SECONDS = 1.1, 20.0  # a map is fitted when there is a tenth more, and not more often than that
 _LEVEL = 0.95
+#: One thread, and memory that is given back: the server on the same small machine comes first.
+_MODEST = {
+    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": "1000000",
+}  # fmt: skip
+_NICER = 10
 _LOG = logging.getLogger("nearer.survey")
 
 
@@ -164,6 +170,7 @@ class Engine:
 
 def run_engine(folder: Path, parent: int) -> None:
     """Learn and propose until the server ends."""
+    os.nice(_NICER)
     study, database = open_study(folder)
     engine = Engine(study, database)
     while os.getppid() == parent:
@@ -203,7 +210,7 @@ class Supervisor:
         while not self._ended.is_set():
             began = time.monotonic()
             command = [sys.executable, "-m", "nearer.survey.engine", str(self.folder), str(os.getpid())]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST)
             status = self.process.wait()
             if self._ended.is_set():
                 return

@@ -12,6 +12,7 @@ from nearer.cli.parsing import Commands, fail, say
 from nearer.cli.values import dimensions, jobs, names, positive, positives, seconds, words
 from nearer.common.words import name
 from nearer.lab.commands.bench_active import add_active
+from nearer.lab.commands.bench_survey import add_survey
 from nearer.lab.commands.report import Report, add_benchmark
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def add(commands: Commands) -> None:
     for add_one in (_add_speed, _add_scaling, _add_large, _add_accuracy, _add_coverage, _add_reading, _add_convex):
         add_one(benchmarks)
     add_active(benchmarks)
+    add_survey(benchmarks)
     bench.set_defaults(command=run)
 
 

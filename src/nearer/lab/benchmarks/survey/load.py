@@ -95,7 +95,7 @@ def run_load(
     server: Server, *, n_people: int, pause: float, seconds: float, arriving: float, secret: str, seed: int
 ) -> tuple[dict[str, Any], Log]:
     """Let people answer for some seconds after all have arrived, and return figures and what they saw."""
-    with _many_files(), asyncio.Runner(loop_factory=_loop) as runner:
+    with many_files(), asyncio.Runner(loop_factory=event_loop) as runner:
         return runner.run(_measured(server, n_people, pause, seconds, arriving, secret, seed))
 
 
@@ -159,7 +159,8 @@ async def _look(port: int, secret: str, log: Log) -> None:
         await asyncio.sleep(_LOOKS_EVERY)
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Return the fastest loop that is there."""
     with contextlib.suppress(ImportError):
         import uvloop
 
@@ -168,7 +169,7 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 @contextlib.contextmanager
-def _many_files() -> Iterator[None]:
+def many_files() -> Iterator[None]:
     """Allow as many connections as the system lets this process have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -22,25 +22,34 @@ class Server:
     ----------
     folder : Path
         Of the study.
-    command : tuple of str
-        What runs before the program, such as another clock.
+    log : Path
+        What it says is added to this file.
+
+    Attributes
+    ----------
+    port : int
+    environment : dict
+        Variables that it is started with, beside those of this process.
+    starts : list of float
+        Seconds that each start took until it listened.
     """
 
-    def __init__(self, folder: Path, command: tuple[str, ...] = ()) -> None:
-        self.folder, self.command = folder, command
+    def __init__(self, folder: Path, log: Path) -> None:
+        self.folder, self.log = folder, log
         self.port = free_port()
-        self.process: subprocess.Popen[str] | None = None
+        self.environment: dict[str, str] = {}
+        self.process: subprocess.Popen[bytes] | None = None
         self.starts: list[float] = []
 
     def start(self) -> None:
         """Start the server, and wait until it listens."""
         began = time.perf_counter()
         program = [sys.executable, "-m", "nearer.cli", "survey", "run", str(self.folder), "--port", str(self.port)]
-        with (self.folder.parent / "server.log").open("a", encoding="utf-8") as log:
-            self.process = subprocess.Popen([*self.command, *program], stdout=log, stderr=log, text=True)
+        with self.log.open("a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(program, stdout=log, stderr=log, env=os.environ | self.environment)
         while not self._listens():
             if self.process.poll() is not None or time.perf_counter() - began > _STARTS:
-                raise RuntimeError(f"the server did not start; {self.folder.parent / 'server.log'} says why")
+                raise RuntimeError(f"the server did not start; {self.log} says why")
             time.sleep(0.02)
         self.starts.append(time.perf_counter() - began)
 
@@ -68,7 +77,7 @@ class Server:
         return bool(found)
 
     def memory(self) -> tuple[float, float]:
-        """Return the megabytes that the server and its engine take now, without what they share with others."""
+        """Return the megabytes that the server and its engine take now; what they share is split between them."""
         assert self.process is not None
         return _megabytes(self.process.pid), sum(map(_megabytes, self._engine()))
 
@@ -87,9 +96,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(folder: Path, command: tuple[str, ...] = ()) -> Iterator[Server]:
+def running(folder: Path, log: Path) -> Iterator[Server]:
     """Serve a study while this lasts."""
-    server = Server(folder, command)
+    server = Server(folder, log)
     server.start()
     try:
         yield server
@@ -115,8 +124,8 @@ def _children(parent: int) -> list[int]:
 
 def _megabytes(process: int) -> float:
     try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
     except (OSError, StopIteration):
         return 0.0
 
