@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from nearer.formats import Answers, Catches, read_answers
 from nearer.formats.text import inert
 from nearer.study.asking.lists import Trial
 from nearer.study.asking.sheets import columns_of
-from nearer.survey.asking import CATCH, PRACTICE, numbers_in
+from nearer.survey.asking import CATCH, PRACTICE, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import Study, open_study
 
@@ -68,6 +71,38 @@ def table_of(folder: Path) -> dict[str, list[Any]]:
     if not rows:
         raise ValueError(f"{folder}: nobody has answered yet; serve the study with `nearer survey run {folder}`")
     return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def answers_of(connection: Connection, study: Study) -> Answers:
+    """Return the answers so far as `nearer.formats.read_answers` would, with how people did on catch questions."""
+    rows = rows_of(connection, study)
+    table = {name: [row[name] for row in rows] for name in rows[0]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of chosen questions, which are known here
+        answers = read_answers(table)
+    return replace(answers, catches=catches_of(connection, study))
+
+
+def catches_of(connection: Connection, study: Study) -> Catches | None:
+    """Return how people did on catch questions; None if nobody has answered one.
+
+    They are in no table of answers: to say that an object is more like itself than like another places nothing.
+    """
+    found = connection.execute(
+        select(people.c.name, questions.c.shown, answers.c.chosen)
+        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join(people, people.c.id == questions.c.person)
+        .where(questions.c.purpose == CATCH, people.c.left_out.is_(False))
+        .order_by(people.c.id)
+    )
+    right: dict[str, list[bool]] = {}
+    for row in found:
+        places = right_places(numbers_in(row.shown), study.is_headed)
+        right.setdefault(row.name, []).append(set(places) <= set(numbers_in(row.chosen)))
+    if not right:
+        return None
+    counts = (tuple(map(len, right.values())), tuple(map(sum, right.values())))
+    return Catches("purpose", "expected", tuple(right), *counts)
 
 
 def _row(row: Any, study: Study) -> dict[str, Any]:

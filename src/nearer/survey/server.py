@@ -79,19 +79,17 @@ def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> Non
     import uvicorn
 
     app, writer, study = build(folder, serving)
-    engine = Supervisor(folder, writer.database) if study.settings.method == "active" else None
+    engine = Supervisor(folder, writer.database)
     config = uvicorn.Config(
         app, host=serving.host, port=serving.port, log_level="warning", access_log=False, server_header=False,
         proxy_headers=serving.proxied, timeout_graceful_shutdown=5, limit_concurrency=2000,
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
     )  # fmt: skip
     logging.getLogger("nearer.survey").setLevel(logging.INFO)
-    if engine is not None:
-        engine.start()
+    engine.start()
     try:
         begun(study)
         uvicorn.Server(config).run()
     finally:
-        if engine is not None:
-            engine.stop()
+        engine.stop()
         writer.close()
