@@ -85,11 +85,18 @@ def test_from_an_empty_folder_to_a_map(study, running, tmp_path, capsys):
     process, links = running
     assert main(["survey", "check", str(study)]) == 0
     capsys.readouterr()
-    assert take_part(links["participants"])["phase"] == "done"
+    done = take_part(links["participants"])
+    assert done["phase"] == "done"
     browser = Browser(links["researcher"])
     browser.link = links["participants"]
     live = browser.ask("researcher/api/state")
     assert live["n_answers"] == 40
+    code = done["completion_code"]
+    assert main(["survey", "code", str(study), code.lower(), "--json"]) == 0
+    (known,) = json.loads(capsys.readouterr().out)
+    assert (known["person"], known["n_answers"]) == (live["people"][0]["id"], 40)
+    assert main(["survey", "code", str(study), code, "NOSUCHCODE"]) == 1
+    assert "NOSUCHCODE: there is no such code" in capsys.readouterr().out
     assert main(["fit", str(study), "--dimensions", "2", "--quick", "-o", str(tmp_path / "map")]) == 0
     assert (tmp_path / "map" / "embedding.csv").is_file()
     os.kill(process.pid, signal.SIGINT)

@@ -24,7 +24,7 @@ _ANSWER = {"triplet": "answer", "odd-one-out": "odd", "most-central": "central"}
 
 
 def rows_of(connection: Connection, study: Study, *, everybody: bool = False) -> list[dict[str, Any]]:
-    """Return all answers but those for practice and to catch questions, in the order in which they came.
+    """Return all answers but those for practice and to catch questions, in the order of asking, whatever clocks did.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def rows_of(connection: Connection, study: Study, *, everybody: bool = False) ->
         .join_from(answers, questions, answers.c.question == questions.c.id)
         .join(people, people.c.id == questions.c.person)
         .where(questions.c.purpose.not_in((PRACTICE, CATCH)))
-        .order_by(answers.c.received, questions.c.id)
+        .order_by(questions.c.id)
     )
     return [_row(row, study) for row in found if everybody or not row.left_out]
 
