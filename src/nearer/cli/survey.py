@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.cli.parsing import Commands, add_command, say
+from nearer.cli.parsing import Commands, add_command, is_study, say
 from nearer.cli.values import port, word
 from nearer.common.words import counted
 
@@ -119,7 +119,7 @@ def _demo(options: argparse.Namespace) -> int:
 
     if options.study is not None:
         folder = options.study
-        _serve(options, folder if (folder / "study.toml").is_file() else demo_study(folder))
+        _serve(options, folder if is_study(folder) else demo_study(folder))
         return 0
     with tempfile.TemporaryDirectory(prefix="nearer-survey-") as kept:
         _serve(options, demo_study(Path(kept) / "colours"))
