@@ -205,6 +205,11 @@ def write_state(database: Database, state: str, message: str = "", n_told: int =
         write_fact(connection, ENGINE, json.dumps({"state": state, "message": message, "n_told": n_told}))
 
 
+def log_to_stderr() -> None:
+    """Let whoever runs a study see, with the time, what went wrong."""
+    logging.basicConfig(format="%(asctime)s nearer: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+
+
 def run_engine(folder: Path, parent: int) -> None:
     """Learn and propose until the server ends."""
     study, database = open_study(folder)
@@ -265,4 +270,5 @@ class Supervisor:
 
 
 if __name__ == "__main__":
+    log_to_stderr()
     run_engine(Path(sys.argv[1]), int(sys.argv[2]))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from nearer.survey.app import application, survey_of
-from nearer.survey.engine import Supervisor
+from nearer.survey.engine import Supervisor, log_to_stderr
 from nearer.survey.researcher import researchers_routes
 from nearer.survey.security import SECRET, Guarded, new_secret
 from nearer.survey.store.database import read_fact
@@ -85,7 +84,7 @@ def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> Non
         proxy_headers=serving.proxied, timeout_graceful_shutdown=5, limit_concurrency=2000,
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
     )  # fmt: skip
-    logging.getLogger("nearer.survey").setLevel(logging.INFO)
+    log_to_stderr()
     engine.start()
     try:
         begun(study)
