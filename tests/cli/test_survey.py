@@ -85,11 +85,18 @@ def test_from_an_empty_folder_to_a_map(study, running, tmp_path, capsys):
     process, links = running
     assert main(["survey", "check", str(study)]) == 0
     capsys.readouterr()
-    assert take_part(links["participants"])["phase"] == "done"
+    done = take_part(links["participants"])
+    assert done["phase"] == "done"
     browser = Browser(links["researcher"])
     browser.link = links["participants"]
     live = browser.ask("researcher/api/state")
     assert live["n_answers"] == 40
+    code = done["completion_code"]
+    assert main(["survey", "code", str(study), code.lower(), "--json"]) == 0
+    (known,) = json.loads(capsys.readouterr().out)
+    assert (known["person"], known["n_answers"]) == (live["people"][0]["id"], 40)
+    assert main(["survey", "code", str(study), code, "NOSUCHCODE"]) == 1
+    assert "NOSUCHCODE: there is no such code" in capsys.readouterr().out
     assert main(["fit", str(study), "--dimensions", "2", "--quick", "-o", str(tmp_path / "map")]) == 0
     assert (tmp_path / "map" / "embedding.csv").is_file()
     os.kill(process.pid, signal.SIGINT)
@@ -98,6 +105,82 @@ def test_from_an_empty_folder_to_a_map(study, running, tmp_path, capsys):
     assert "40 answers" not in capsys.readouterr().err
     assert main(["fit", str(study), "-o", str(tmp_path / "again")]) == 2
     assert "nobody has answered yet" in capsys.readouterr().err
+
+
+SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9" fill="{}"/></svg>'
+
+
+@pytest.fixture
+def answered(study, monkeypatch):
+    """A study of pictures that four people have taken part in, the last without looking."""
+    from starlette.testclient import TestClient
+
+    from nearer.survey.server import Serving, build
+
+    for at, name in enumerate(NAMES):
+        (study / "stimuli" / f"{name}.svg").write_text(SQUARE.format(f"#{at}{at}8888"))
+    rows = [f"{name},{2 * at},{'large' if at > 3 else 'small'}" for at, name in enumerate(NAMES)]
+    (study / "objects.csv").write_text("\n".join(["object,size,class", *rows]) + "\n")
+    text = (study / "study.toml").read_text().replace("catch = 0", "catch = 4").replace('title = ""', 'title = "Zoo"')
+    (study / "study.toml").write_text(text)
+    app, writer, _ = build(study, Serving(), seed=0)
+
+    def answer(add_seconds, choose):
+        client = TestClient(app)
+        client.get("/")
+        state = client.post("/api/consent", json={}, headers={"x-nearer": "1"}).json()
+        while state["phase"] == "asking":
+            question = state["next"][0]
+            away = [abs(each["number"] - question["head"]["number"]) for each in question["options"]]
+            sent = {"question": question["id"], "chosen": [choose(away)], "seconds": add_seconds, "id": "x"}
+            state = client.post("/api/answers", json={"answers": [sent]}, headers={"x-nearer": "1"}).json()
+
+    for _ in range(3):
+        answer(1.5, lambda away: int(np.argmin(away)))
+    answer(0.1, lambda away: int(np.argmax(away)))
+    writer.close()
+    return study
+
+
+def test_a_study_is_checked_like_a_file(answered, capsys):
+    assert main(["check", str(answered), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["file"] == "animals"
+    assert {"fails-catch", "too-fast"} <= {each["code"] for each in found["findings"]}
+    assert sum(found["catches"]["n_asked"]) == 16
+    culprit = next(each for each in found["findings"] if each["code"] == "too-fast")["examples"][0].split("'")[1]
+    assert main(["check", str(answered), "--exclude", f"person={culprit}", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert not {"fails-catch", "too-fast"} & {each["code"] for each in found["findings"]}
+    assert sum(found["catches"]["n_asked"]) == 12
+
+
+def test_a_report_of_a_study_needs_nothing_else(answered, capsys):
+    (answered / "objects.csv").rename(answered / "aside.csv")  # pictures alone will do
+    assert main(["report", str(answered)]) == 0
+    (answered / "aside.csv").rename(answered / "objects.csv")
+    said = capsys.readouterr()
+    assert said.out == f"written: {answered / 'map' / 'report.html'}\n"
+    assert f"nearer fit {answered} -o {answered / 'map'}" in said.err
+    page = (answered / "map" / "report.html").read_text()
+    assert "<h1>Zoo</h1>" in page
+    assert page.count("data:image/svg+xml;base64,") >= 8
+    results = json.loads((answered / "map" / "results.json").read_text())
+    assert results["source"]["file"] == "animals"
+    assert sum(results["source"]["catches"]["n_asked"]) == 16
+
+    other = answered.parent / "elsewhere.html"
+    assert main(["report", str(answered), "-o", str(other), "--title", "Beasts"]) == 0
+    said = capsys.readouterr()
+    assert "is the map of these answers" in said.err
+    assert "<h1>Beasts</h1>" in other.read_text()
+    assert '"size"' in other.read_text()
+    assert json.loads((answered / "map" / "results.json").read_text())["date"] == results["date"]
+
+
+def test_a_study_is_not_added_to_a_map(answered, tmp_path, capsys):
+    assert main(["add", str(tmp_path), str(answered), "-o", str(tmp_path / "out")]) == 2
+    assert "a study keeps all its answers" in capsys.readouterr().err
 
 
 def test_a_server_that_is_killed_has_lost_nothing(study, running):

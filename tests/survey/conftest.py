@@ -56,6 +56,15 @@ class Served:
         """Return somebody who has opened the page."""
         return Person(self.client(), consent, parameters)
 
+    def people(self):
+        """Return names of all people, and their codes, in the order of their coming."""
+        from sqlalchemy import select
+
+        from nearer.survey.store.tables import people
+
+        with self.writer.database.engine.connect() as connection:
+            return connection.execute(select(people.c.name, people.c.code).order_by(people.c.id)).all()
+
     def rows(self):
         """Return all answers that are kept."""
         from sqlalchemy import select

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from nearer.survey.checking import check_study, content_of
-from nearer.survey.settings import commented
+from nearer.survey.settings_template import commented
 
 FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".webp": "WEBP"}
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
-from nearer.survey.engine import ENGINE, Engine, Supervisor
+from nearer.survey import engine as engines
+from nearer.survey.engine import Engine
 from nearer.survey.store.database import read_fact
-from nearer.survey.store.tables import proposals, questions
+from nearer.survey.store.tables import people, proposals, questions
+from nearer.survey.supervising import ENGINE, KNOWN, Supervisor
 
 PLACES = {name: at for at, name in enumerate(("cat", "dog", "cow", "car", "bus", "van", "tram", "bike"))}
 
@@ -33,13 +35,23 @@ def served(serve):
 
 
 @pytest.fixture
-def engine(served, monkeypatch):
+def quick(monkeypatch):
+    """Let maps be rough ones."""
     from nearer.active import belief
     from nearer.posterior import Microcanonical
 
     begin = Microcanonical(n_chains=2, n_warmup=100, n_steps=400, thin=10, n_starts=2, n_climb=15)
     monkeypatch.setattr(belief, "_BEGIN", begin)
+
+
+@pytest.fixture
+def engine(served, quick):
     return Engine(served.study, served.writer.database)
+
+
+def fact(served, name):
+    with served.writer.database.engine.connect() as connection:
+        return json.loads(read_fact(connection, name))
 
 
 def n_proposed(served):
@@ -87,18 +99,132 @@ def _leave_out_first(connection):
     connection.execute(people.update().where(people.c.id == first).values(left_out=True))
 
 
+def test_answers_are_told_in_whatever_order_they_come(served, engine):
+    person = served.person()
+    first, second, third = person.state()["next"]
+    for question in (third, second):
+        person.answer(question)
+    assert engine.look()
+    assert engine.n_told == 2
+    person.answer(first)  # for practice
+    assert not engine.look() or engine.n_told == 2
+    person.finish(nearest(served))
+    engine.look()
+    assert engine.n_told == 20
+
+
+def test_who_is_forgotten_is_forgotten_by_the_engine(served, engine):
+    from nearer.survey.people import forget
+
+    for _ in range(2):
+        served.person().finish(nearest(served))
+    engine.look()
+    with served.writer.database.engine.connect() as connection:
+        name = connection.execute(select(people.c.name)).scalars().first()
+    served.writer.run(lambda connection: forget(connection, name))
+    assert engine.look()
+    assert engine.n_told == len(engine.questions.comparisons_) == 20
+
+
+def test_a_clock_that_is_set_back_holds_no_question_for_ever(served, engine, monkeypatch):
+    served.person().state()
+    with served.writer.database.engine.connect() as connection:
+        assert len(engine._waiting(connection)) == 2  # and one for practice
+        yesterday = time.time() - 86_400
+        monkeypatch.setattr(engines.time, "time", lambda: yesterday)
+        assert engine._waiting(connection) == []
+
+
 def test_the_researcher_sees_map_error_and_outlook(served, engine):
+    assert fact(served, ENGINE)["state"] == "waiting"
     for _ in range(2):
         served.person().finish(nearest(served))
     engine.look()
     assert engine.fit_if_due()
     assert not engine.fit_if_due()
-    with served.writer.database.engine.connect() as connection:
-        known = json.loads(read_fact(connection, ENGINE))
-    assert known["state"] == "ready"
+    assert fact(served, ENGINE) == {"state": "ready", "message": "", "n_told": 40}
+    known = fact(served, KNOWN)
+    assert known["n_known"] == 40
     assert len(known["map"]["points"]) == len(known["map"]["ellipses"]) == 8
     assert 0 <= known["error"]["low"] <= known["error"]["value"] <= known["error"]["high"] <= 1
-    assert "more answers" in known["outlook"]
+    assert known["outlook"]["n_answers_more"] == 8
+    assert known["outlook"]["recommendation"] in ("stop", "go on")
+    assert known["ceiling"] is None  # too few came again
+    assert isinstance(known["findings"], list)
+
+
+def test_the_last_answers_get_a_map_too(served, engine, monkeypatch):
+    served.person().finish(nearest(served))
+    person = served.person()
+    engine.look()
+    engine.fit_if_due()
+    question = person.state()["next"][1]
+    person.answer(question, nearest(served)(question))
+    engine.look()
+    later = time.monotonic() + engines._MAP_SECONDS + 1
+    monkeypatch.setattr(engines.time, "monotonic", lambda: later)
+    assert not engine.fit_if_due()  # one more is no tenth
+    monkeypatch.setattr(engines.time, "monotonic", lambda: later + engines._MAP_AT_LAST)
+    assert engine.fit_if_due()
+    assert fact(served, KNOWN)["n_known"] == 21
+
+
+def test_a_map_that_fails_costs_no_question(served, engine, monkeypatch):
+    def fail(*_):
+        raise ArithmeticError("too odd")
+
+    monkeypatch.setattr(engines, "known_of", fail)
+    served.person().finish(nearest(served))
+    assert engine.look()
+    assert engine.fit_if_due()
+    assert fact(served, ENGINE) == {"state": "failed", "message": "no map could be made: too odd", "n_told": 20}
+    assert n_proposed(served) > 20
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_random_questions_make_a_map_too_and_none_is_proposed(serve, quick, dimensions):
+    served = serve(
+        questions={"per_person": 40, "practice": 0, "dimensions": dimensions},
+        sampling={"method": "random", "test_share": 0.3, "repeat_share": 0.5},
+    )
+    engine = Engine(served.study, served.writer.database)
+    for _ in range(4):
+        served.person().finish(nearest(served))
+    assert engine.look()
+    assert not engine.look()
+    assert engine.fit_if_due()
+    assert n_proposed(served) == 0
+    known = fact(served, KNOWN)
+    assert {len(point) for point in known["map"]["points"]} == {2}
+    assert known["map"]["n_dimensions"] == dimensions
+    assert known["error"]["n"] > 20
+    assert known["ceiling"]["low"] <= known["ceiling"]["value"] <= known["ceiling"]["high"]
+    assert known["ceiling"]["n"] >= 20
+
+
+def test_the_doctor_names_who_looks_careless_and_keeps_it_in_mind(serve, quick):
+    served = serve(questions={"per_person": 30, "practice": 0, "catch": 4}, sampling={"method": "random"})
+    engine = Engine(served.study, served.writer.database)
+    usual = nearest(served)
+    for _ in range(3):
+        served.person().finish(usual)
+    served.person().finish(lambda question: [0])  # a catch question whose right answer is on the left comes out right
+    hasty = served.person()
+    hasty.finish(lambda question: [1 - usual(question)[0]])
+    engine.look()
+    engine.fit_if_due()
+    flags = fact(served, KNOWN)["people"]
+    names = [row[0] for row in served.people()]
+    assert "always one place" in flags[names[3]]
+    assert flags[names[4]][:1] == ["fails catch questions"]
+    assert not set(names[:3]) & set(flags)
+    assert any(each["code"] == "fails-catch" for each in fact(served, KNOWN)["findings"])
+    served.writer.run(lambda c: c.execute(people.update().where(people.c.name == names[4]).values(left_out=True)))
+    engine.look()
+    engine.next_fit = 0.0
+    engine.fit_if_due()
+    assert fact(served, KNOWN)["people"][names[4]][:1] == ["fails catch questions"]
+    assert names[4] not in str(fact(served, KNOWN)["findings"])
 
 
 def test_an_engine_that_is_killed_begins_again_and_people_go_on(served):

@@ -1,15 +1,41 @@
-"""What must not be possible: each is refused with the right status, and nothing of it is kept."""
+"""What must not be possible: each is refused with the right status and logged, and nothing of it is kept."""
 
+import logging
 import uuid
 
 import pytest
 
+from nearer.survey.security import Refusals
+
 SCRIPT = "<script>alert(1)</script>"
+JSON = {"x-nearer": "1", "content-type": "application/json"}
 
 
 @pytest.fixture
 def served(serve):
-    return serve(texts={"welcome": SCRIPT, "consent": SCRIPT, "thanks": SCRIPT}, title=SCRIPT, question=SCRIPT)
+    return serve(
+        texts={"welcome": SCRIPT, "consent": SCRIPT, "thanks": SCRIPT}, title=SCRIPT, question=SCRIPT,
+        people={"most": 100}, objects=(SCRIPT, "dog", "cow", "car"),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def refused(caplog):
+    """Return a function that sees whether a request was refused with a status, and whether the log has a line of it."""
+
+    def refused(response, status):
+        assert response.status_code == status
+        lines = log_of(caplog)
+        assert any(line.startswith("refused: ") and f": {status}, " in line for line in lines), lines
+        caplog.clear()
+        return True
+
+    caplog.set_level(logging.INFO)
+    return refused
+
+
+def log_of(caplog):
+    return [record.getMessage() for record in caplog.records if record.name == "nearer.survey"]
 
 
 def answer(question, /, **changes):
@@ -29,16 +55,16 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("body", NONSENSE)
-def test_nonsense_is_refused(served, body):
-    assert served.person().post("/api/answers", body).status_code == 400
+def test_nonsense_is_refused(served, refused, body):
+    assert refused(served.person().post("/api/answers", body), 400)
     assert served.rows() == []
 
 
 @pytest.mark.parametrize("changes", CHANGES)
-def test_answers_that_are_none_are_refused(served, changes):
+def test_answers_that_are_none_are_refused(served, refused, changes):
     person = served.person()
     question = person.state()["next"][0]
-    assert person.post("/api/answers", {"answers": [answer(question["id"], **changes)]}).status_code in (400, 403)
+    assert refused(person.post("/api/answers", {"answers": [answer(question["id"], **changes)]}), 400)
     assert served.rows() == []
     assert person.answer(question).status_code == 200  # the person goes on
 
@@ -53,29 +79,60 @@ def test_strange_times_lose_no_answer(served, seconds):
     assert [row.seconds for row in served.rows()] == [None]
 
 
-def test_another_persons_question_is_refused(served):
+def test_another_persons_question_is_refused(served, refused):
     first, second = served.person(), served.person()
     question = first.state()["next"][0]
-    assert second.answer(question).status_code == 403
-    assert served.rows() == []
+    assert refused(second.answer(question), 403)
     mixed = [answer(second.state()["next"][0]["id"]), answer(question["id"])]
-    assert second.post("/api/answers", {"answers": mixed}).status_code == 403
+    assert refused(second.post("/api/answers", {"answers": mixed}), 403)
     assert served.rows() == []  # nothing of a forged request is kept
 
 
-def test_a_question_that_was_never_asked_is_refused(served):
-    assert served.person().answer(999_999).status_code == 403
+def test_a_question_that_was_never_asked_is_refused(served, refused):
+    assert refused(served.person().answer(999_999), 403)
+
+
+def test_a_replayed_answer_changes_nothing(served, refused):
+    person, other = served.person(), served.person()
+    question = person.state()["next"][0]
+    sent = {"answers": [answer(question["id"], chosen=[1])]}
+    person.post("/api/answers", sent)
+    before, state = served.rows(), person.state()
+    forged = {"answers": [answer(question["id"], chosen=[0], id=sent["answers"][0]["id"], seconds=9.0)]}
+    for body in (sent, sent, forged):
+        assert person.post("/api/answers", body).status_code == 200
+    assert (served.rows(), person.state()) == (before, state)
+    assert refused(other.post("/api/answers", sent), 403)
+    assert served.rows() == before
+
+
+def test_answers_before_consent_and_after_the_end_of_the_study_are_refused(served, refused):
+    person = served.person(consent=False)
+    assert refused(person.answer(1), 403)
+    person.post("/api/consent", {})
+    question = person.state()["next"][0]
+    researcher = served.client()
+    researcher.get("/researcher", params={"key": served.secret})
+    researcher.post("/researcher/api/status", json={"status": "closed"}, headers=JSON)
+    assert refused(person.answer(question), 409)
+    assert served.rows() == []
 
 
 @pytest.mark.parametrize("token", ["", "x", "0" * 32, "' OR 1=1 --", "x" * 5000])
-def test_a_made_up_session_is_refused(served, token):
+def test_a_made_up_session_is_refused(served, refused, token):
     client = served.client()
     client.cookies.set("nearer_session", token)
-    assert client.get("/api/state").status_code == 401
-    assert client.post("/api/answers", json={"answers": []}, headers={"x-nearer": "1"}).status_code == 401
+    assert refused(client.get("/api/state"), 401)
+    assert refused(client.post("/api/answers", json={"answers": []}, headers=JSON), 401)
 
 
-def test_the_hash_in_the_database_is_no_key(served):
+def test_nobody_is_made_to_use_a_session_that_others_know(served):
+    client = served.client()
+    client.cookies.set("nearer_session", "known-to-others")
+    assert "known-to-others" not in client.get("/").headers["set-cookie"]
+
+
+def test_the_hash_in_the_database_is_no_key(served, refused):
     from sqlalchemy import select
 
     from nearer.survey.store.tables import people
@@ -86,7 +143,7 @@ def test_the_hash_in_the_database_is_no_key(served):
     assert kept not in person.client.cookies.get("nearer_session")
     client = served.client()
     client.cookies.set("nearer_session", kept)
-    assert client.get("/api/state").status_code == 401
+    assert refused(client.get("/api/state"), 401)
 
 
 @pytest.mark.parametrize(
@@ -97,50 +154,83 @@ def test_the_hash_in_the_database_is_no_key(served):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/api/answers", "/api/consent"])
-def test_other_pages_can_send_nothing(served, headers, path):
+def test_other_pages_can_send_nothing(served, refused, headers, path):
     person = served.person()
     body = {"answers": [answer(person.state()["next"][0]["id"])]}
-    assert person.post(path, body, **headers).status_code == 403
+    assert refused(person.post(path, body, **headers), 403)
     assert served.rows() == []
 
 
-def test_forms_can_send_nothing(served):
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data", ""])
+def test_forms_can_send_nothing(served, refused, kind):
     person = served.person()
-    plain = person.client.post("/api/answers", data={"answers": "1"}, headers={"x-nearer": "1"})
-    assert plain.status_code == 415
+    content = b'{"answers": []}'
+    sent = person.client.post("/api/answers", content=content, headers={"x-nearer": "1", "content-type": kind})
+    assert refused(sent, 415)
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"[" * 50_000])
-def test_broken_json_is_refused(served, content):
-    headers = {"x-nearer": "1", "content-type": "application/json"}
-    assert served.person().client.post("/api/answers", content=content, headers=headers).status_code == 400
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 50_000])
+def test_broken_json_is_refused(served, refused, content):
+    assert refused(served.person().client.post("/api/answers", content=content, headers=JSON), 400)
 
 
-def test_large_bodies_are_refused_also_where_their_length_is_not_told(served):
-    person, headers = served.person(), {"x-nearer": "1", "content-type": "application/json"}
-    assert person.client.post("/api/answers", content=b"x" * 70_000, headers=headers).status_code == 413
+@pytest.mark.parametrize("path", ["/", "/api/answers", "/api/consent", "/researcher/api/status"])
+def test_large_bodies_are_refused(served, refused, path):
+    assert refused(served.person().client.post(path, content=b"x" * 70_000, headers=JSON), 413)
 
+
+def test_large_bodies_are_refused_also_where_their_length_is_not_told(served, refused):
     def pieces():
         yield from (b"x" * 10_000 for _ in range(8))
 
-    assert person.client.post("/api/answers", content=pieces(), headers=headers).status_code == 413
+    assert refused(served.person().client.post("/api/answers", content=pieces(), headers=JSON), 413)
 
 
-def test_whoever_answers_too_fast_must_wait(served):
+@pytest.mark.parametrize("length", ["-1", "many", "9" * 30])
+def test_lengths_that_are_none_are_refused(served, refused, length):
+    headers = {**JSON, "content-length": length}
+    assert refused(served.person().client.post("/api/answers", content=b"{}", headers=headers), 413)
+
+
+def test_whoever_answers_too_fast_must_wait(served, refused):
     person = served.person()
-    found = [person.post("/api/answers", {"answers": []}).status_code for _ in range(80)]
-    assert 429 in found
+    found = [person.post("/api/answers", {"answers": []}) for _ in range(80)]
+    assert refused(found[-1], 429)
     assert served.person().post("/api/answers", {"answers": []}).status_code == 200  # and nobody else
 
 
 @pytest.mark.parametrize(
-    "path", ["../study.toml", "..%2fstudy.toml", "%2e%2e/study.toml", "0/../../study.toml", "a", "-1"]
+    "path", ["../study.toml", "..%2fstudy.toml", "%2e%2e/study.toml", "0/../../study.toml", "a", "-1", "%00", "9" * 99]
 )
 @pytest.mark.parametrize("where", ["/stimuli/", "/static/"])
-def test_no_file_outside_is_served(served, where, path):
+def test_no_file_outside_is_served(served, refused, where, path):
     found = served.client().get(where + path)
-    assert found.status_code == 404
+    assert refused(found, 404)
     assert "title" not in found.text
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "NONSENSE"])
+@pytest.mark.parametrize("path", ["/", "/api/answers", "/researcher/api/state", "/stimuli/0"])
+def test_other_methods_are_refused(served, refused, method, path):
+    assert refused(served.person().client.request(method, path), 405)
+
+
+@pytest.mark.parametrize("name", ["x-http-method-override", "x-method-override", "x-original-method"])
+def test_a_method_is_what_it_is(served, refused, name):
+    person = served.person()
+    assert refused(person.client.get("/api/answers", headers={**JSON, name: "POST"}), 405)
+    assert refused(person.client.get("/api/consent?_method=POST", headers=JSON), 405)
+
+
+@pytest.mark.parametrize("path", ["/", "/api/state", "/researcher"])
+def test_nobody_is_led_elsewhere_by_the_name_of_the_server(served, path):
+    client = served.person().client
+    client.cookies.set("nearer_researcher", served.secret)
+    headers = {"host": "evil.example", "x-forwarded-host": "evil.example", "forwarded": "host=evil.example"}
+    found = client.get(path, headers=headers, follow_redirects=False)
+    assert "evil.example" not in found.text + str(found.headers)
+    entered = client.get(f"/researcher?key={served.secret}", headers=headers, follow_redirects=False)
+    assert entered.headers["location"] == "/researcher"
 
 
 def test_a_link_out_of_the_folder_is_no_stimulus(serve, make_study, tmp_path):
@@ -150,13 +240,32 @@ def test_a_link_out_of_the_folder_is_no_stimulus(serve, make_study, tmp_path):
     assert "private" not in serve(folder).study.labels
 
 
+def test_long_labels_are_refused_before_anybody_is_asked(make_study):
+    from nearer.survey.study import open_study
+
+    with pytest.raises(ValueError, match="201 characters"):
+        open_study(make_study(objects=("x" * 201, "dog", "cow")))
+
+
 def test_no_text_becomes_a_script(served):
-    page = served.person().page
-    assert SCRIPT not in page.text
-    policy = page.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe-inline" not in policy
-    assert "unsafe-eval" not in policy
+    """Labels, captions, texts of the study, ids of platforms and of answers: all of it is text, wherever it is told."""
+    person = served.person(PROLIFIC_PID=SCRIPT, workerId=SCRIPT)
+    person.finish(lambda question: [0])
+    other = served.person()
+    other.answer(other.state()["next"][0], id=SCRIPT)
+    other.client.cookies.set("nearer_researcher", served.secret)
+    for path in ("/", "/researcher"):
+        page = other.client.get(path)
+        assert SCRIPT not in page.text
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe-inline" not in policy
+        assert "unsafe-eval" not in policy
+    for path, kind in {"/api/state": "application/json", "/researcher/api/state": "application/json",
+                       "/researcher/answers.csv": "text/csv; charset=utf-8"}.items():  # fmt: skip
+        found = other.client.get(path)
+        assert SCRIPT in found.text  # as it was written, where nobody takes it for a page
+        assert (found.headers["content-type"], found.headers["x-content-type-options"]) == (kind, "nosniff")
 
 
 @pytest.mark.parametrize("path", ["/", "/api/state", "/static/participant.js", "/stimuli/0", "/researcher", "/nowhere"])
@@ -172,29 +281,67 @@ RESEARCHERS = ["/researcher", "/researcher/api/state", "/researcher/answers.csv"
 
 
 @pytest.mark.parametrize("path", RESEARCHERS)
-def test_the_researchers_pages_need_the_secret(served, path):
+@pytest.mark.parametrize("guess", [None, "", "x" * 32, "' OR 1=1 --", "\u00e9"])
+def test_the_researchers_pages_need_the_secret(served, refused, path, guess):
     client = served.person().client
-    assert client.get(path).status_code == 403
-    client.cookies.set("nearer_researcher", "x" * len(served.secret))
-    assert client.get(path).status_code in (403, 429)
+    if guess is not None:
+        client.cookies.set("nearer_researcher", guess.encode("unicode_escape").decode())
+    assert refused(client.get(path), 403)
     client.cookies.set("nearer_researcher", served.secret)
     assert client.get(path).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/researcher/api/status", "/researcher/api/people"])
-def test_nobody_else_changes_a_study(served, path):
+@pytest.mark.parametrize("path", ["/researcher/api/status", "/researcher/api/people", "/researcher/api/codes"])
+def test_nobody_else_changes_a_study(served, refused, path):
     person = served.person()
-    assert person.post(path, {"status": "closed"}).status_code == 403
+    assert refused(person.post(path, {"status": "closed"}), 403)
     person.client.cookies.set("nearer_researcher", served.secret)
-    assert person.post(path, {"status": "closed"}, origin="https://evil.example").status_code == 403
+    assert refused(person.post(path, {"status": "closed"}, origin="https://evil.example"), 403)
+    assert refused(person.post(path, {"status": "gone", "id": 3, "codes": 3}), 400)
+    assert refused(person.post(path, []), 400)
     assert person.state()["phase"] == "asking"
 
 
-def test_guessing_has_a_limit(served):
+def test_guessing_has_a_limit(served, refused):
     client = served.client()
-    found = [client.get("/researcher", params={"key": f"guess{number}"}).status_code for number in range(30)]
-    assert found[:10] == [403] * 10
-    assert 429 in found
+    found = [client.get("/researcher", params={"key": f"guess{number}"}) for number in range(30)]
+    assert [each.status_code for each in found[:10]] == [403] * 10
+    assert refused(found[-1], 429)
+    disguised = client.get("/researcher", params={"key": "guess"}, headers={"x-forwarded-for": "203.0.113.9"})
+    assert refused(disguised, 429)
+
+
+def test_the_log_knows_nobody(served, caplog):
+    person, client = served.person(PROLIFIC_PID="platform-id"), served.client()
+    token = person.client.cookies.get("nearer_session")
+    question = person.state()["next"][0]["id"]
+    client.get(f"/{token}%0Arefused: forged", params={"key": served.secret})
+    client.get(f"/stimuli/{token}", params={"PROLIFIC_PID": "platform-id"})
+    client.get("/researcher", params={"key": "a-wrong-guess"}, headers={"x-forwarded-for": "203.0.113.9"})
+    client.request("SECRETMETHOD", "/api/state")
+    served.person().answer(question, id="sent-as")
+    person.post("/api/answers", {"answers": [{"question": question, "chosen": ["said"], "id": "sent-as"}]})
+    lines = log_of(caplog)
+    assert [line.partition(",")[0] for line in lines] == [
+        "refused: GET elsewhere: 404", "refused: GET /stimuli...: 404", "refused: GET /researcher...: 403",
+        "refused: another method /api...: 405", "refused: POST /api...: 403", "refused: POST /api...: 400",
+    ]  # fmt: skip
+    personal = (token, served.secret, "guess", "platform-id", "sent-as", "said", "203.0", "testclient", "SECRETMETHOD")
+    assert not any(each in line for line in lines for each in (*personal, "forged", "\n"))
+
+
+def test_very_many_refusals_are_a_few_lines(caplog):
+    refusals, scope = Refusals(at_once=3, per_second=1e-9), {"method": "GET", "path": "/x"}
+    for _ in range(1000):
+        refusals.log(scope, 404)
+    assert len(log_of(caplog)) == 3
+    refusals._lines.per_second = 1e9
+    refusals.log(scope, 404)
+    refusals.log(scope, 404)
+    assert log_of(caplog)[3:] == [
+        "refused: GET elsewhere: 404, there is nothing (and 997 others before it)",
+        "refused: GET elsewhere: 404, there is nothing",
+    ]
 
 
 def test_the_secret_is_no_part_of_the_database(served):

@@ -2,11 +2,20 @@
 
 import csv
 import io
+import itertools
+import json
+import threading
+import time
 
+import numpy as np
 import pytest
 
 from nearer.formats import read_answers
 from nearer.survey.exporting import csv_of, table_of
+from nearer.survey.live import live_state
+from nearer.survey.store.database import write_fact
+from nearer.survey.store.tables import answers
+from nearer.survey.supervising import ENGINE, KNOWN
 
 
 @pytest.fixture
@@ -20,18 +29,141 @@ def researcher(serve):
     return served
 
 
+def live(served):
+    """Return the state as a page sees it that was opened just now."""
+    with served.writer.database.engine.connect() as connection:
+        return live_state(connection, served.study, "http://testserver/")
+
+
 def test_the_page_tells_what_happens(researcher):
-    quick = researcher.person()
-    quick.finish(lambda question: [0])
+    researcher.person().finish(lambda question: [0])
+    second = researcher.person()
+    for question in second.state()["next"]:
+        second.answer(question, seconds=3.5)
     researcher.person()  # who has answered nothing yet
     state = researcher.researcher.get("/researcher/api/state").json()
-    assert (state["n_answers"], state["n_people"], state["n_objects"], state["status"]) == (13, 1, 8, "open")
-    assert state["median_seconds"] == 1.5
-    assert state["over_time"][-1][1:] == [13, 1]
-    (person,) = state["people"]
-    assert person["done"]
-    assert "always the same side" in person["flags"]
-    assert state["engine"]["state"] == "off"
+    assert (state["n_answers"], state["n_people"], state["n_objects"], state["status"]) == (14, 2, 8, "open")
+    assert (state["n_done"], state["n_now"]) == (1, 2)
+    assert state["median_seconds"] == 2.5  # of 1.5 and 3.5
+    assert state["per_minute"] == pytest.approx((14 + 2 + 1) / 10)
+    assert state["over_time"][-1][1:] == [14, 2]
+    assert [(person["done"], person["here"], person["n_answers"]) for person in state["people"]] == [
+        (False, True, 2), (True, False, 12),
+    ]  # fmt: skip
+    assert (state["engine"]["state"], state["findings"], state["cost"]) == ("off", [], None)
+
+
+@pytest.mark.parametrize("times", [[], [2.0], [None, None], [3.0, 1.0], [1.0, None, 9.0, 2.0], [4.0, 1.0, 2.0, 3.0]])
+def test_the_median_is_that_of_the_times_there_are(serve, times):
+    served = serve(questions={"per_person": 6, "practice": 0})
+    person = served.person()
+    for seconds in times:
+        person.answer(person.state()["next"][0], seconds=seconds)
+    found = [each["median_seconds"] for each in live(served)["people"]]
+    known = [each for each in times if each is not None]
+    assert found == ([] if not times else [float(np.median(known)) if known else None])
+
+
+def test_time_goes_forward_whatever_the_clock_does(serve):
+    served = serve(questions={"per_person": 8, "practice": 0})
+    now = time.time()
+    for _ in range(3):
+        served.person().finish()
+    moments = [now + each for each in (0, 50, 20, 10, -3600, -3500, 7200, 7100, 5, 3)]
+    with served.writer.database.engine.begin() as connection:
+        for number, moment in enumerate(moments):
+            connection.execute(answers.update().where(answers.c.question == number + 1).values(received=moment))
+    curve = live(served)["over_time"]
+    assert curve == sorted(curve)
+    assert all(early[1:] <= late[1:] for early, late in itertools.pairwise(curve))
+    assert curve[-1][1:] == [24, 3]
+    assert curve[-1][0] >= round(now + 7200, 1)
+
+
+def test_a_state_is_kept_for_a_moment_and_changes_show_at_once(researcher):
+    ask = lambda: researcher.researcher.get("/researcher/api/state").json()  # noqa: E731
+    assert ask()["n_answers"] == 0
+    researcher.person().finish()
+    assert ask()["n_answers"] == 0
+    changed = researcher.change("/researcher/api/status", {"status": "paused"}).json()
+    assert (changed["n_answers"], changed["status"]) == (12, "paused")
+    assert ask()["status"] == "paused"
+
+
+def test_looking_never_waits_for_whoever_writes(researcher):
+    """The page, its state and the downloads are read beside the thread that writes."""
+    researcher.person().finish()
+    held, release = threading.Event(), threading.Event()
+    waiting = researcher.writer.submit(lambda _: held.set() or release.wait(20))
+    held.wait(10)
+    try:
+        for path in ("", "/api/state", "/answers.csv", "/answers.parquet"):
+            assert researcher.researcher.get(f"/researcher{path}").status_code == 200
+        assert not waiting.done()
+    finally:
+        release.set()
+
+
+def test_what_the_engine_knows_is_shown_with_what_it_costs(serve):
+    served = serve(people={"pay": 3.0})
+    for _ in range(2):
+        served.person().finish()
+    name = served.people()[0].name
+    known = {
+        "n_known": 12, "map": {"objects": ["cat"], "points": [[0, 0]], "ellipses": [[0, 0, 1, 1, 0]]},
+        "error": {"value": 0.2, "low": 0.1, "high": 0.3, "n": 9}, "ceiling": None,
+        "outlook": {"n_answers_more": 20, "recommendation": "go on"}, "people": {name: ["too fast"]},
+        "findings": [{"level": "warning", "code": "too-fast", "title": "1 person", "text": "", "examples": []}],
+    }  # fmt: skip
+    served.writer.run(lambda connection: write_fact(connection, KNOWN, json.dumps(known)))
+    served.writer.run(lambda connection: write_fact(connection, ENGINE, json.dumps({"state": "ready", "n_told": 12})))
+    state = live(served)
+    assert {key: state[key] for key in ("map", "error", "ceiling", "outlook", "findings")} == {
+        key: known[key] for key in ("map", "error", "ceiling", "outlook", "findings")
+    }
+    assert next((each["id"], each["flags"]) for each in state["people"]) == (name, ["too fast"])  # to be looked at
+    assert state["cost"] == {"so_far": "6.00", "more": "10.00", "each": "3.00"}
+    assert state["engine"] == {"state": "ready", "message": "", "n_told": 12, "n_known": 12, "proposes": False}
+
+
+def test_a_code_tells_whose_it_is(researcher):
+    researcher.person().finish()
+    researcher.person()
+    (name, code), (other, unfinished) = researcher.people()
+    said = [f" {code[:4].lower()} {code[4:]} ", unfinished, "ABCDEFGHJK", "", "' OR 1=1 --"]
+    found = researcher.change("/researcher/api/codes", {"codes": said}).json()["codes"]
+    assert [each["right"] for each in found] == [True, False, False, False, False]
+    assert [each["person"] for each in found] == [name, other, None, None, None]
+    assert "12 answers" in found[0]["said"]
+    assert "not done yet: 0 answers" in found[1]["said"]
+    assert found[2]["said"] == "there is no such code"
+    for wrong in (None, "text", [3], ["x"] * 201):
+        assert researcher.change("/researcher/api/codes", {"codes": wrong}).status_code == 400
+
+
+def test_a_code_of_all_is_told_to_be_one(serve):
+    served = serve(people={"completion_code": "C1-a"})
+    client = served.client()
+    client.get("/researcher", params={"key": served.secret})
+
+    def ask():
+        sent = client.post("/researcher/api/codes", json={"codes": ["c1-A"]}, headers={"x-nearer": "1"})
+        return sent.json()["codes"][0]
+
+    assert not ask()["right"]
+    served.person().finish()
+    assert ask()["right"]
+    assert "does not tell who" in ask()["said"]
+
+
+def test_codes_cannot_be_guessed(serve):
+    served = serve()
+    for _ in range(20):
+        served.person(consent=False)
+    codes = [code for _, code in served.people()]
+    assert len(set(codes)) == 20
+    assert {len(code) for code in codes} == {10}
+    assert len({letter for code in codes for letter in code}) > 20
 
 
 def test_pausing_and_closing(researcher):
@@ -68,10 +200,10 @@ def test_what_is_downloaded_is_read_back(serve, kind, tmp_path):
     client.get("/researcher", params={"key": served.secret})
     for name in ("answers.csv", "answers.parquet"):
         (tmp_path / name).write_bytes(client.get(f"/researcher/{name}").content)
-        answers = read_answers(tmp_path / name)
-        assert (len(answers), answers.kind) == (6, "grid" if kind == "2 of 5" else kind)
-        assert len(set(answers.annotators.tolist())) == 1
-        assert answers.seconds.tolist() == [1.5] * 6
+        found = read_answers(tmp_path / name)
+        assert (len(found), found.kind) == (6, "grid" if kind == "2 of 5" else kind)
+        assert len(set(found.annotators.tolist())) == 1
+        assert found.seconds.tolist() == [1.5] * 6
     assert len(read_answers(table_of(served.folder))) == 6
 
 

@@ -5,7 +5,9 @@ import tomllib
 
 import pytest
 
-from nearer.survey.settings import DEFAULTS, TEMPLATE, Settings, commented, contrast, gather_settings, read_settings
+from nearer.survey.settings import DEFAULTS, Settings, gather_settings, read_settings
+from nearer.survey.settings_checks import contrast
+from nearer.survey.settings_template import TEMPLATE, commented
 from nearer.survey.words import LANGUAGES
 
 
@@ -143,6 +145,8 @@ class TestWrongValues:
             ("[sampling]\nrepeat_share = 0.6", "[sampling] repeat_share must be a number from 0 to 0.5"),
             ("[sampling]\ntest_share = 0.9\nrepeat_share = 0.2", "are more than 1 together"),
             ("[people]\nmost = -3", "[people] most must be a whole number from 0 to 10 000 000, got -3"),
+            ("[people]\npay = -0.5", "[people] pay must be a number from 0 to 1 000 000, got -0.5"),
+            ("[people]\npay = '1.50'", "[people] pay must be a number from 0 to 1 000 000, got '1.50'"),
             ('[people]\ncompletion_url = "javascript:alert(1)"', "must be an address that begins with https://"),
             ('[people]\ncompletion_url = "https://"', "must be an address that begins with https://"),
             ('[people]\ncompletion_url = "https://a b.org"', "must be an address that begins with https://"),
@@ -167,6 +171,7 @@ class TestWrongValues:
         [
             '[people]\ncompletion_url = "https://app.prolific.com/submissions/complete?cc={code}"',
             '[people]\ncompletion_code = "C1-A_2"',
+            "[people]\npay = 1.5",
             '[look]\nbackground = "#101010"\naccent = "#ffee00"',
             '[server]\ndatabase = "postgresql+psycopg://db/study"',
             'kind = "odd-one-out"',

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit, ndtri
 
+from nearer.active.forms import Key
 from nearer.active.record import AGAIN, TEST, Record
 from nearer.common.arrays import FloatArray
 from nearer.common.words import counted
@@ -66,21 +67,32 @@ def honest_error(draws: Draws, record: Record) -> HonestError:
     tests = [number for number, purpose in enumerate(record.purposes) if purpose == TEST]
     if not tests:
         raise ValueError("there are no answers to random questions yet; ask more, or raise test_share")
-    wrong = [chances_left_out(draws, record, number) for number in tests]
+    alike = _alike(record)  # once, or it would take the square of their number
+    wrong = [chances_left_out(draws, record, number, alike) for number in tests]
     return HonestError.of(np.array([float(np.mean((each < 0.5) + 0.5 * (each == 0.5))) for each in wrong]))
 
 
-def chances_left_out(draws: Draws, record: Record, number: int) -> FloatArray:
-    """Return the chance of each comparison of an answer, (r,), as if its question had never been asked."""
+def chances_left_out(
+    draws: Draws, record: Record, number: int, alike: dict[Key, list[int]] | None = None
+) -> FloatArray:
+    """Return the chance of each comparison of an answer, (r,), as if its question had never been asked.
+
+    ``alike`` has the numbers of all answers that count to each question, where they are known.
+    """
     key = record.keys[number]
-    together = [number]
-    if key is not None:
-        same = (at for at, each in enumerate(record.keys) if each == key)
-        together = [at for at in same if record.purposes[at] != AGAIN]
+    together = [number] if key is None else (_alike(record) if alike is None else alike)[key]
     logs = np.sum([_held(draws, record.said[at])[1] for at in together], axis=0)
     weights = np.exp(logs.min() - logs)
     chances: FloatArray = weights @ _held(draws, record.said[number])[0] / weights.sum()
     return chances
+
+
+def _alike(record: Record) -> dict[Key, list[int]]:
+    alike: dict[Key, list[int]] = {}
+    for number, (key, purpose) in enumerate(zip(record.keys, record.purposes, strict=True)):
+        if key is not None and purpose != AGAIN:
+            alike.setdefault(key, []).append(number)
+    return alike
 
 
 def _held(draws: Draws, said: np.ndarray[Any, Any]) -> tuple[FloatArray, FloatArray]:

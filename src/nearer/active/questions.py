@@ -17,6 +17,7 @@ from nearer.active.asked import Asked
 from nearer.active.belief import Belief, learn
 from nearer.active.choice import Choice, targets_of
 from nearer.active.forms import Form, Key, form_of
+from nearer.active.future import Choose
 from nearer.active.honest import HonestError, honest_error
 from nearer.active.learner import Learner
 from nearer.active.objects import Objects
@@ -174,7 +175,15 @@ class Questions:
         with self._lock:
             return self.objects_[known[1].best(k, closed)]
 
-    def tell(self, rows: Any, answers: Any = None, *, person: Any = None, purposes: ArrayLike | None = None) -> None:
+    def tell(
+        self,
+        rows: Any,
+        answers: Any = None,
+        *,
+        person: Any = None,
+        purposes: ArrayLike | None = None,
+        learn: bool = True,
+    ) -> None:
         """Take answers, and return at once; what is believed is updated in the background.
 
         Parameters
@@ -188,6 +197,9 @@ class Questions:
             Who answered.
         purposes : array-like of str, optional
             What each row was asked for, where it was asked by others than this; "test" is for random questions.
+        learn : bool
+            Whether what is believed is updated. Without, questions go by what was believed before; `model_`, and what
+            follows from it, know these answers all the same.
 
         Raises
         ------
@@ -202,7 +214,8 @@ class Questions:
         with self._lock:
             for answer, who, row in zip(*said, strict=True):
                 self._record.tell(answer, who, None if given is None else str(given[row]))
-            self._learn_if_enough()
+            if learn:
+                self._learn_if_enough()
 
     def add(self, objects: Iterable[Any]) -> None:
         """Take new objects, which are asked about at once.
@@ -238,18 +251,21 @@ class Questions:
         """
         return honest_error(self.model_.draws_, self._record)
 
-    def outlook(self, n_answers: int | None = None) -> Outlook:
+    def outlook(self, n_answers: int | None = None, choose: Choose = "information") -> Outlook:
         """Return what the next answers would bring, and whether to go on.
 
         Parameters
         ----------
         n_answers : int, optional
             How many more; a fifth of those there are if left out.
+        choose : {"information", "random"}
+            How their questions would come about.
         """
         honest = self.held_out_error() if TEST in self._record.purposes else None
         return outlook(
-            self.model_, self.comparisons_, n_answers, pool=self.pool, honest=honest, random_state=self._seed
-        )
+            self.model_, self.comparisons_, n_answers, choose=choose, pool=self.pool, honest=honest,
+            random_state=self._seed,
+        )  # fmt: skip
 
     @property
     def objects_(self) -> NDArray[Any]:

@@ -61,6 +61,25 @@ CHECKS: tuple[Check, ...] = (
 #: The quick ones among them that can find an error.
 ERRORS: tuple[Check, ...] = (check_unseen, check_groups)
 
+#: Those that look at people, and at how answers are recorded: what can be mended while answers come in.
+COLLECTED: tuple[Check, ...] = (
+    check_groups,
+    check_uneven,
+    check_double,
+    check_blocks,
+    check_columns,
+    check_repeats,
+    check_self_contradictions,
+    check_cycles,
+    check_sides,
+    check_order,
+    check_places,
+    check_runs,
+    check_speed,
+    check_catches,
+    check_chance,
+)
+
 
 def check(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
     """Look for everything that can be wrong with answers, before a map is made of them.
@@ -122,6 +141,37 @@ def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
     """
     found = _run(ERRORS, Case(answers, n_components, stream(None, "folds")))
     return Findings(found.source, tuple(finding for finding in found if finding.level == "error"))
+
+
+def check_collected(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
+    """Look at answers that still come in: at the people who give them, and at how they are recorded.
+
+    Whether there are enough of them, and how good a map can be, is left out, and so is how objects are written: for
+    whoever asks the questions, and fits maps meanwhile.
+
+    Parameters
+    ----------
+    answers : Answers
+    n_components : int
+        Dimension of the map that they are for.
+    random_state : None, int, SeedSequence, Generator or RandomState
+        For the parts that a quick map is judged by.
+
+    Returns
+    -------
+    Findings
+        Some of those of `check`, worst first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer import Comparisons
+    >>> rows = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c")])
+    >>> answers = Answers(rows, np.arange(2), "triplet", "answers.csv", np.arange(2, 4))
+    >>> [finding.code for finding in check_collected(answers)]
+    ['cycles', 'connected']
+    """
+    return _run(COLLECTED, Case(answers, n_components, stream(random_state, "folds")))
 
 
 def _run(checks: tuple[Check, ...], case: Case) -> Findings:

@@ -15,7 +15,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_file, add_folder, fail, read_file, say, tell
+from nearer.cli.parsing import Commands, add_command, add_file, add_folder, fail, is_study, read_file, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
     from nearer.study.folder import refuse_input
     from nearer.study.placing import results_for
 
+    if any(map(is_study, options.file)):
+        raise ValueError("a study keeps all its answers, those of before and those that came later: nearer fit STUDY")
     refuse_input(options.file, options.out)
     model, files = load_model(options.folder), file_list(options.file)
     earlier = Earlier(model, results_for(model, options.folder), options.folder)

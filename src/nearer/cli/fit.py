@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_file, add_seed, fail, read_file, say, tell
+from nearer.cli.parsing import Commands, add_command, add_file, add_seed, fail, files_of, read_file, say, tell
 from nearer.cli.values import dimensions, pairs, resamples, share
 
 if TYPE_CHECKING:
@@ -195,9 +195,7 @@ def _line(finding: Finding) -> str:
 
 
 def _about(options: argparse.Namespace) -> dict[str, Any]:
-    from nearer.formats.file_lists import file_list
-
-    files = file_list(options.file)
+    files = files_of(options)
     return {
         "title": options.title or files.title,
         "file": files.source,

@@ -16,6 +16,8 @@ from nearer.cli.values import KINDS, column_values, pairs, rule, seed, word
 
 if TYPE_CHECKING:
     from nearer.formats import Answers
+    from nearer.formats.file_lists import FileList
+    from nearer.survey.exporting import StudyTable
 
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -82,7 +84,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, nargs="+", metavar="FILE",
         help="CSV, TSV, Parquet, JSON lines or npz, one answer a row; or a folder, or several files, such as one for "
-        "each participant",
+        "each participant; or the folder of a study of `nearer survey`",
     )  # fmt: skip
     add_reading(parser)
 
@@ -140,10 +142,11 @@ def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str
     from nearer.formats import read_answers
     from nearer.formats.unused_columns import told_columns
 
+    study = _study_in(options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # each is among the notes
         answers = read_answers(
-            _of_study(options.file),
+            options.file if study is None else study.columns,
             options.kind,
             columns=options.columns,
             preset=options.preset,
@@ -157,6 +160,8 @@ def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str
             also=also,
             catch=options.catch,
         )
+    if study is not None:
+        answers = study.named(answers)
     if told and answers.left_out:
         sys.stderr.write("".join(f"nearer: {left}\n" for left in answers.left_out))
     if told and answers.catches:
@@ -168,13 +173,29 @@ def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str
     return answers
 
 
-def _of_study(files: Any) -> Any:
-    """Return the answers in the folder of a study, or the files themselves if they are none."""
-    if not isinstance(files, list) or len(files) != 1 or not (Path(files[0]) / "study.toml").is_file():
-        return files
-    from nearer.survey.exporting import table_of
+def files_of(options: argparse.Namespace) -> FileList:
+    """Return the files that the answers come from; of a study, what was in it when it was read."""
+    from nearer.formats.file_lists import file_list
 
-    return table_of(Path(files[0]))
+    study: StudyTable | None = getattr(options, "study_table", None)
+    return file_list(options.file) if study is None else study
+
+
+def _study_in(options: argparse.Namespace) -> StudyTable | None:
+    """Return the answers of a study, if its folder is what the options name, and keep them for `files_of`."""
+    files = options.file if isinstance(options.file, list) else [options.file]
+    if len(files) != 1 or not is_study(files[0]):
+        return None
+    from nearer.survey.exporting import study_table
+
+    options.study_table = study_table(Path(files[0]))
+    found: StudyTable = options.study_table
+    return found
+
+
+def is_study(folder: Path) -> bool:
+    """Say whether a folder is that of a study, without what it takes to open one."""
+    return (Path(folder) / "study.toml").is_file()
 
 
 def _together(said: list[tuple[str, list[str]]]) -> dict[str, list[str]]:

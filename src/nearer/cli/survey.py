@@ -1,4 +1,4 @@
-"""`nearer survey`: make a study, check it, serve it, and delete what a person said."""
+"""`nearer survey`: make a study, check it, serve it, look codes up, and delete what a person said."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.cli.parsing import Commands, add_command, say
+from nearer.cli.parsing import Commands, add_command, is_study, say
 from nearer.cli.values import port, word
 from nearer.common.words import counted
 
@@ -23,7 +23,9 @@ Collect answers: show questions to people in their browsers, keep every answer, 
   nearer survey new STUDY                make a folder; put a file for each object into STUDY/stimuli
   nearer survey check STUDY              find what is wrong before anyone is invited
   nearer survey run STUDY                serve it; prints the link for participants and the researcher's secret link
-  nearer fit STUDY -o map                the map of the answers so far"""
+  nearer survey code STUDY CODE          whose completion code this is, and whether that person is done
+  nearer fit STUDY -o map                the map of the answers so far
+  nearer report STUDY                    the same as a page to look at and to send"""
 _RUN = """\
 Serve a study until Ctrl-C. Participants open the first link that is printed; the second one, which holds a secret, is
 for the researcher alone: a live page with the map, the people, and the answers to download. The secret is printed once,
@@ -41,11 +43,13 @@ def add(commands: Commands) -> None:
     check = add_command(parts, "check", "find what is wrong with a study", _CHECK, command=_check)
     run = add_command(parts, "run", "serve a study", _RUN, command=_run)
     demo = add_command(parts, "demo", "serve a study of colours", _DEMO, command=_demo)
+    code = add_command(parts, "code", "look completion codes up", _CODE, command=_code)
     forget = add_command(parts, "forget", "delete what a person said", _FORGET, command=_forget)
     secret = add_command(parts, "secret", "make a new secret link", _SECRET, command=_secret)
-    for part in (new, check, run, forget, secret):
+    for part in (new, check, run, code, forget, secret):
         part.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
     demo.add_argument("--study", type=Path, metavar="DIR", help="where to keep it (a folder that is deleted)")
+    code.add_argument("codes", type=word, nargs="+", metavar="CODE", help="as people handed it in")
     forget.add_argument(
         "person", type=word, metavar="PERSON", help="name in the column participant, or the id of a platform"
     )
@@ -58,6 +62,9 @@ _CHECK = """\
 Find what is wrong with a study before anyone is invited: settings, missing and unreadable files, pictures that are too
 large for a phone or there twice. The exit status is 1 if something is wrong."""
 _DEMO = "Serve a study of colours that needs no preparation, to see what participants and researchers see."
+_CODE = """\
+Look up completion codes that people handed in: whose each is, when that person was done, and with how many answers.
+Letters may be small or large. The exit status is 1 unless each is of somebody who has answered everything."""
 _FORGET = """\
 Delete everything about one person: what they were asked, what they answered, and what a recruiting platform said of
 them. A server that runs goes on meanwhile."""
@@ -112,7 +119,7 @@ def _demo(options: argparse.Namespace) -> int:
 
     if options.study is not None:
         folder = options.study
-        _serve(options, folder if (folder / "study.toml").is_file() else demo_study(folder))
+        _serve(options, folder if is_study(folder) else demo_study(folder))
         return 0
     with tempfile.TemporaryDirectory(prefix="nearer-survey-") as kept:
         _serve(options, demo_study(Path(kept) / "colours"))
@@ -148,6 +155,20 @@ def _serving(options: argparse.Namespace) -> Serving:
     return Serving(
         options.host, options.port, options.address or "", options.certificate, options.key, bool(options.address)
     )
+
+
+def _code(options: argparse.Namespace) -> int:
+    from nearer.survey.codes import look_up
+    from nearer.survey.study import open_study
+
+    study, database = open_study(options.study)
+    try:
+        with database.engine.connect().execution_options(reading=True) as connection:
+            found = look_up(connection, study.settings, options.codes)
+    finally:
+        database.close()
+    say(options, "\n".join(f"{each.code}: {each.said}" for each in found), [each._asdict() for each in found])
+    return 0 if all(each.right for each in found) else 1
 
 
 def _forget(options: argparse.Namespace) -> int:

@@ -32,7 +32,7 @@ from nearer.survey import people
 from nearer.survey.asking import Asker
 from nearer.survey.files import Files
 from nearer.survey.security import Guarded, Limit, TooLarge, from_own_page
-from nearer.survey.store.database import read_fact, write_fact
+from nearer.survey.store.database import read_fact, reason, write_fact
 from nearer.survey.store.writer import Busy, Writer
 from nearer.survey.study import Study
 from nearer.survey.visiting import Desk, Given, NotYours, Visit
@@ -45,6 +45,7 @@ _KEPT = 30 * 24 * 3600  # seconds that a browser keeps a session
 _MOST_AT_ONCE, _LONGEST_ID = 100, 40
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _LOG = logging.getLogger("nearer.survey")
+_TROUBLES = Limit(50, 1)
 #: Pictures may hold scripts (SVG): on a page of their own these must not run either.
 _STIMULUS_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -223,7 +224,6 @@ async def _for_person(survey: Survey, request: Request, work: Callable[[Visit], 
 async def body_of(request: Request) -> Any:
     """Return the JSON that a request of our own page brings."""
     if not from_own_page(request.headers):
-        _LOG.warning("refused a request from another page: %s", request.url.path)
         raise Refused(403, "this is for the study's own page")
     if request.headers.get("content-type", "").split(";")[0] != "application/json":
         raise Refused(415, "JSON is needed")
@@ -273,7 +273,8 @@ def _error(status: int, why: str) -> JSONResponse:
 
 
 def _busy(_: Request, error: Exception) -> Response:
-    _LOG.error("%s", error)
+    if _TROUBLES.allows("all"):  # or a full disk would be filled with the news of it
+        _LOG.error("%s", reason(error) if isinstance(error, SQLAlchemyError) else error)
     response = _error(503, "the server is busy; the answer is sent again by itself")
     response.headers["retry-after"] = "1"
     return response

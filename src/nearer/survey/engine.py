@@ -1,7 +1,8 @@
-"""The engine: a process that learns from the answers so far and proposes the questions that would tell most.
+"""The engine: a process that learns from the answers so far, and proposes the questions that would tell most.
 
 It reads answers from the database and writes proposals, and what it knows, back: the server never waits for it, and
-goes on without it. Whatever ends it, the server starts it again, and it begins anew from what is in the database.
+goes on without it. Whatever ends it, the server starts it again, and it begins anew from what is in the database. Where
+questions are drawn at random it proposes none, and learns for the researcher's page alone.
 """
 
 from __future__ import annotations
@@ -9,34 +10,30 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
 import sys
-import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Connection, func, select
 
 from nearer.active.record import OTHER, PURPOSES
 from nearer.survey.asking import CATCH, PRACTICE, numbers_in, text_of
+from nearer.survey.known import judged, known_of
 from nearer.survey.store.database import Database, read_fact, write_fact
 from nearer.survey.store.tables import answers, people, proposals, questions
 from nearer.survey.study import Study, open_study
+from nearer.survey.supervising import KNOWN, log_to_stderr, write_state
 
-ENGINE = "engine"
 _WAIT = 0.5  # seconds between two looks at the answers
 _PROPOSED = 200
 _HOLDS = 600.0  # seconds after which a question that was given may be proposed to others
 _MAP_GROWTH, _MAP_SECONDS = 1.1, 20.0  # a map is fitted when there is a tenth more, and not more often than that
-_LEVEL = 0.95
-#: One thread, and memory that is given back: the server on the same small machine comes first.
-_MODEST = {
-    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2",
-    "MALLOC_TRIM_THRESHOLD_": "1000000",
-}  # fmt: skip
-_NICER = 10
+_NICER = 10  # steps behind the server, which comes first
+_MAP_AT_LAST = 120.0  # seconds after which fewer new answers are worth a map too
+_SHARE = 0.2  # of its time that the engine spends on maps, at most
+_AT_ONCE = 500  # answers that are read by number
 _LOG = logging.getLogger("nearer.survey")
 
 
@@ -50,48 +47,56 @@ class Engine:
     seed : int
     """
 
+    n_told: int
+    n_fitted: int
+    fitted_at: float
+    next_fit: float
+
     def __init__(self, study: Study, database: Database, seed: int = 0) -> None:
         self.study, self.database, self.seed = study, database, seed
         self.left_out: frozenset[int] = frozenset()
-        self.n_told, self.n_fitted, self.next_fit = 0, 0, 0.0
-        self.known: dict[str, Any] = {}
+        with database.engine.connect().execution_options(reading=True) as connection:
+            self.known: dict[str, Any] = json.loads(read_fact(connection, KNOWN) or "{}")
         self._begin_anew()
+        self._note("waiting")
+
+    @property
+    def proposes(self) -> bool:
+        """Whether it proposes questions."""
+        return self.study.settings.method == "active"
 
     def look(self) -> bool:
         """Learn from what has come since the last look, and propose questions; say whether anything had come."""
         with self.database.engine.connect().execution_options(reading=True) as connection:
             left_out = frozenset(connection.execute(select(people.c.id).where(people.c.left_out)).scalars())
-            if left_out != self.left_out:
-                self.left_out = left_out
-                self._begin_anew()
-            new = self._new_answers(connection)
-            given = self._waiting(connection)
+            new = self._new_answers(connection, left_out)
             n_proposals = connection.execute(select(func.count()).select_from(proposals)).scalar_one()
-        if not new and n_proposals >= _PROPOSED // 2:
-            return False
-        if not new and not self.n_told:
+        enough = not self.proposes or not self.n_told or n_proposals >= _PROPOSED // 2
+        if not new and enough:
             return False
         self._tell(new)
-        self.questions.update()
-        rows = self._chosen(given)
-        with self.database.engine.begin() as connection:
-            connection.execute(proposals.delete())
-            if rows:
-                connection.execute(proposals.insert(), rows)
-        self._note("ready", "")
+        if self.proposes:
+            self.questions.update()
+            self._propose()
+        self._note("ready" if self.known else "waiting")
         return True
 
     def fit_if_due(self) -> bool:
         """Fit a map for the researcher, if enough answers have come since the last one; say whether it did."""
-        due = self.n_told >= max(_MAP_GROWTH * self.n_fitted, 2 * len(self.study.labels))
-        if not due or time.monotonic() < self.next_fit:
+        now = time.monotonic()
+        growth = 1.0 if now > self.fitted_at + _MAP_AT_LAST else _MAP_GROWTH
+        due = self.n_told > self.n_fitted and self.n_told >= max(growth * self.n_fitted, 2 * len(self.study.labels))
+        if not due or now < self.next_fit:
             return False
-        self._note("learning", "")
-        began = time.monotonic()
-        self.known = self._summary()
-        self.n_fitted = self.n_told
-        self.next_fit = time.monotonic() + max(_MAP_SECONDS, 5 * (time.monotonic() - began))
-        self._note("ready", "")
+        self._note("learning")
+        try:
+            self._fit()
+            self._note("ready")
+        except Exception as error:  # questions are worth more than the page
+            _LOG.exception("no map could be made")
+            self._note("failed", f"no map could be made: {error}")
+        self.n_fitted, self.fitted_at = self.n_told, time.monotonic()
+        self.next_fit = self.fitted_at + max(_MAP_SECONDS, (self.fitted_at - now) * (1 / _SHARE - 1))
         return True
 
     def _begin_anew(self) -> None:
@@ -102,132 +107,109 @@ class Engine:
             len(self.study.labels), settings.dimensions, settings.kind,
             test_share=0.0, repeat_share=0.0, random_state=self.seed,
         )  # fmt: skip
-        self.n_told, self.n_fitted, self.next_fit = 0, 0, 0.0
-        self.told: set[int] = set()
+        self.n_told, self.n_fitted = 0, 0
+        self.fitted_at, self.next_fit = 0.0, 0.0
+        self.seen: set[int] = set()
+        self._sum = (0, 0)
 
-    def _new_answers(self, connection: Connection) -> list[Any]:
-        """Return answers that were not told yet."""
-        rows = connection.execute(
-            select(questions.c.id, questions.c.person, questions.c.shown, questions.c.purpose, answers.c.chosen,
-                   answers.c.received)
-            .join_from(answers, questions, answers.c.question == questions.c.id)
-            .where(questions.c.purpose.not_in((PRACTICE, CATCH)))
-            .order_by(questions.c.id)
-        ).all()  # fmt: skip
-        return [row for row in rows if row.id not in self.told and row.person not in self.left_out]
+    def _new_answers(self, connection: Connection, left_out: frozenset[int]) -> list[Any]:
+        """Return answers that were not told yet; if some must be forgotten, begin anew and return all.
+
+        Answers come in any order, and clocks are set back: what is new is told by the numbers of the questions alone,
+        which are looked at only if their count or their sum has changed.
+        """
+        counted = select(func.count(), func.coalesce(func.sum(answers.c.question), 0)).select_from(answers)
+        n_answers, total = connection.execute(counted).one()
+        if left_out == self.left_out and self._sum == (n_answers, total):
+            return []
+        there = set(connection.execute(select(answers.c.question)).scalars())
+        if left_out != self.left_out or not self.seen <= there:
+            self.left_out = left_out
+            self._begin_anew()
+        new = _answers_to(connection, there - self.seen)
+        self.seen, self._sum = there, (n_answers, int(total))
+        return [row for row in new if row.person not in left_out]
+
+    def _tell(self, new: list[Any]) -> None:
+        by_person: dict[int, list[Any]] = {}
+        for row in new:
+            by_person.setdefault(row.person, []).append(row)
+        for person, rows in by_person.items():
+            shown = [numbers_in(row.shown) for row in rows]
+            named = [self._named(each, numbers_in(row.chosen)) for each, row in zip(shown, rows, strict=True)]
+            purposes = [row.purpose if row.purpose in PURPOSES else OTHER for row in rows]
+            self.questions.tell(shown, named, person=person, purposes=purposes, learn=self.proposes)
+        self.n_told += len(new)
+
+    def _named(self, shown: tuple[int, ...], chosen: tuple[int, ...]) -> Any:
+        """Return the object, or the objects, that an answer names."""
+        options = shown[int(self.study.is_headed) :]
+        named = [options[place] for place in chosen]
+        return named if self.study.n_chosen > 1 else named[0]
+
+    def _propose(self) -> None:
+        """Put the next questions in place of those before, the most telling first, without those somebody has."""
+        with self.database.engine.connect().execution_options(reading=True) as connection:
+            given = self._waiting(connection)
+        chosen = self.questions.most_telling(_PROPOSED, given)
+        keys = self.study.form.keys(chosen) if len(chosen) else []
+        rows = [{"shown": text_of(row), "same": text_of(key)} for row, key in zip(chosen.tolist(), keys, strict=True)]
+        with self.database.engine.begin() as connection:
+            connection.execute(proposals.delete())
+            if rows:
+                connection.execute(proposals.insert(), rows)
 
     def _waiting(self, connection: Connection) -> list[tuple[int, ...]]:
         """Return the questions that people have and have not answered; of those who left long ago, not for ever."""
+        now = time.time()
         rows = connection.execute(
             select(questions.c.shown)
             .join_from(questions, answers, answers.c.question == questions.c.id, isouter=True)
             .where(answers.c.question.is_(None), questions.c.purpose.not_in((PRACTICE, CATCH)))
-            .where(questions.c.asked > time.time() - _HOLDS)
+            .where(questions.c.asked.between(now - _HOLDS, now + _HOLDS))  # a clock may have been set back
         )
         return [numbers_in(shown) for shown in rows.scalars()]
 
-    def _tell(self, new: list[Any]) -> None:
-        for row in new:
-            shown, chosen = numbers_in(row.shown), numbers_in(row.chosen)
-            options = shown[int(self.study.is_headed) :]
-            named = [options[place] for place in chosen]
-            purpose = row.purpose if row.purpose in PURPOSES else OTHER
-            answer = named if self.study.n_chosen > 1 else named[0]
-            self.questions.tell([shown], [answer], person=row.person, purposes=[purpose])
-            self.told.add(row.id)
-        self.n_told += len(new)
-
-    def _chosen(self, given: list[tuple[int, ...]]) -> list[dict[str, Any]]:
-        """Return the next questions, the most telling first, without those that were given to somebody."""
-        rows = self.questions.most_telling(_PROPOSED, given)
-        keys = self.study.form.keys(rows) if len(rows) else []
-        return [{"shown": text_of(row), "same": text_of(key)} for row, key in zip(rows.tolist(), keys, strict=True)]
-
-    def _summary(self) -> dict[str, Any]:
-        """Return what the researcher's page shows: the map, the honest error and what more answers would bring."""
-        model = self.questions.model_
-        found: dict[str, Any] = {"n_known": self.n_told, "error": None, "outlook": None, "map": None}
-        if model.embedding_.shape[1] == 2:
-            ellipses = model.ellipses(_LEVEL)
-            found["map"] = {
-                "objects": list(self.study.labels),
-                "points": np.round(model.embedding_, 4).tolist(),
-                "ellipses": np.round(ellipses, 4).tolist(),
-            }
-        try:
-            error = self.questions.held_out_error()
-            found["error"] = {"value": float(error), "low": error.low, "high": error.high, "n": error.n_answers}
-            found["outlook"] = str(self.questions.outlook())
-        except ValueError as reason:  # no random questions yet
-            _LOG.info("no honest error yet: %s", reason)
-        return found
-
-    def _note(self, state: str, message: str) -> None:
-        fact = {"state": state, "message": message, "n_known": self.n_told, "pid": os.getpid(), **self.known}
+    def _fit(self) -> None:
+        """Find out what the researcher's page shows."""
+        known = {"n_known": self.n_told, "fitted": time.time(), **known_of(self.questions, self.study)}
+        with self.database.engine.connect().execution_options(reading=True) as connection:
+            known |= judged(connection, self.study, self.known)
+        self.known = known
         with self.database.engine.begin() as connection:
-            write_fact(connection, ENGINE, json.dumps(fact))
+            write_fact(connection, KNOWN, json.dumps(known))
+
+    def _note(self, state: str, message: str = "") -> None:
+        write_state(self.database, state, message, self.n_told)
+
+
+def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
+    """Return the answers to some questions that count, in the order of their numbers."""
+    found: list[Any] = []
+    ordered = sorted(numbers)
+    for first in range(0, len(ordered), _AT_ONCE):
+        found += connection.execute(
+            select(questions.c.id, questions.c.person, questions.c.shown, questions.c.purpose, answers.c.chosen)
+            .join_from(answers, questions, answers.c.question == questions.c.id)
+            .where(questions.c.id.in_(ordered[first : first + _AT_ONCE]))
+            .where(questions.c.purpose.not_in((PRACTICE, CATCH)))
+            .order_by(questions.c.id)
+        )
+    return found
 
 
 def run_engine(folder: Path, parent: int) -> None:
     """Learn and propose until the server ends."""
-    os.nice(_NICER)
+    if hasattr(os, "nice"):  # Windows has none
+        os.nice(_NICER)
     study, database = open_study(folder)
     engine = Engine(study, database)
     while os.getppid() == parent:
-        if not engine.look() and not engine.fit_if_due():
+        looked, fitted = engine.look(), engine.fit_if_due()
+        if not looked and not fitted:
             time.sleep(_WAIT)
 
 
-class Supervisor:
-    """Keeps an engine running beside the server.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the study.
-    database : Database
-    """
-
-    def __init__(self, folder: Path, database: Database) -> None:
-        self.folder, self.database = folder, database
-        self.process: subprocess.Popen[bytes] | None = None
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="nearer-engine", daemon=True)
-
-    def start(self) -> None:
-        """Start the engine, and start it again whenever it ends."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the engine."""
-        self._ended.set()
-        if self.process is not None:
-            self.process.terminate()
-        self._thread.join(5)
-
-    def _watch(self) -> None:
-        wait = 1.0
-        while not self._ended.is_set():
-            began = time.monotonic()
-            command = [sys.executable, "-m", "nearer.survey.engine", str(self.folder), str(os.getpid())]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST)
-            status = self.process.wait()
-            if self._ended.is_set():
-                return
-            wait = 1.0 if time.monotonic() - began > 60 else min(2 * wait, 60.0)
-            _LOG.warning("the engine ended with status %d; it starts again in %.0f s", status, wait)
-            self._tell_failed(status)
-            self._ended.wait(wait)
-
-    def _tell_failed(self, status: int) -> None:
-        try:
-            with self.database.engine.begin() as connection:
-                known = json.loads(read_fact(connection, ENGINE) or "{}")
-                known |= {"state": "failed", "message": f"ended with status {status}; it starts again"}
-                write_fact(connection, ENGINE, json.dumps(known))
-        except Exception as error:  # the page is worth less than the engine
-            _LOG.warning("the state of the engine could not be written: %s", error)
-
-
 if __name__ == "__main__":
+    log_to_stderr()
     run_engine(Path(sys.argv[1]), int(sys.argv[2]))

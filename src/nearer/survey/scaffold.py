@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from nearer.common.words import number
 from nearer.datasets import load_colors
-from nearer.survey.settings import SETTINGS_FILE, TEMPLATE, commented
+from nearer.survey.settings import SETTINGS_FILE
+from nearer.survey.settings_template import TEMPLATE, commented
 from nearer.survey.stimuli import ENDINGS, LONGEST_TEXT, STIMULI_FOLDER
 
 N_COLOURS = 24

@@ -4,11 +4,15 @@ The secret is a long random word of which the database has a hash alone. Partici
 that no script can read. Whatever changes something must come from the study's own pages: browsers say where a request
 comes from, and let other pages add no header of their own. Addresses are used for counting, in memory, under a key that
 is forgotten with the process; they are never written anywhere.
+
+What is refused is logged: what, where and why, in words of this file alone, so that nothing of whoever asked, and
+nothing that they sent, ends in a log. Of very many refusals some lines tell, with the number of the others.
 """
 
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 import time
 from collections import OrderedDict
@@ -25,6 +29,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+_LOG = logging.getLogger("nearer.survey")
 SECRET = "secret"
 OWN_HEADER = "x-nearer"
 _MOST_KEYS = 20_000
@@ -41,6 +46,12 @@ _HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+_PLACES = ("/researcher", "/stimuli", "/static", "/api")
+_WHY = {
+    400: "it makes no sense", 401: "there is no such session", 404: "there is nothing", 405: "not in this way",
+    409: "the study is closed", 413: "it is too large", 415: "it is no JSON", 429: "too often",
+}  # fmt: skip
 
 
 def new_secret(connection: Connection) -> str:
@@ -98,8 +109,47 @@ class Limit:
         return allowed
 
 
+class Refusals:
+    """Logs what was refused, in so many lines at once and so many a second afterwards.
+
+    Parameters
+    ----------
+    at_once : int
+    per_second : float
+    """
+
+    def __init__(self, at_once: int = 50, per_second: float = 1.0) -> None:
+        self._lines = Limit(at_once, per_second)
+        self._unwritten = 0
+
+    def log(self, scope: Scope, status: int) -> None:
+        """Log a request that was refused."""
+        if not self._lines.allows("all"):
+            self._unwritten += 1
+            return
+        others = f" (and {self._unwritten} others before it)" if self._unwritten else ""
+        method = scope["method"] if scope["method"] in _METHODS else "another method"
+        _LOG.warning("refused: %s %s: %d, %s%s", method, _place(scope["path"]), status, _why(scope, status), others)
+        self._unwritten = 0
+
+
+def _place(path: str) -> str:
+    """Return an address as far as it is one of ours; what else somebody wrote there is not repeated."""
+    if path == "/":
+        return path
+    return next((f"{place}..." for place in _PLACES if path.startswith(place)), "elsewhere")
+
+
+def _why(scope: Scope, status: int) -> str:
+    if status != 403:
+        return _WHY.get(status, "no")
+    if scope["method"] == "POST" and not from_own_page(Headers(scope=scope)):
+        return "it comes from another page"
+    return "without the secret" if scope["path"].startswith("/researcher") else "it is not this person's"
+
+
 class Guarded:
-    """An application behind headers that every answer has, and a limit on what a request may bring.
+    """An application behind headers that every answer has, a limit on what a request may bring, and a log.
 
     Parameters
     ----------
@@ -108,7 +158,7 @@ class Guarded:
     """
 
     def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], most_bytes: int = 64_000) -> None:
-        self.app, self.most_bytes = app, most_bytes
+        self.app, self.most_bytes, self.refusals = app, most_bytes, Refusals()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -118,6 +168,8 @@ class Guarded:
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
+                if 400 <= message["status"] < 500:
+                    self.refusals.log(scope, message["status"])
                 own = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(each for each in _HEADERS if each[0] not in own)]
             await send(message)

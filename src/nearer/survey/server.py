@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from nearer.survey.app import application, survey_of
-from nearer.survey.engine import Supervisor
 from nearer.survey.researcher import researchers_routes
 from nearer.survey.security import SECRET, Guarded, new_secret
 from nearer.survey.store.database import read_fact
 from nearer.survey.store.writer import Writer
 from nearer.survey.study import Study, open_study
+from nearer.survey.supervising import Supervisor, log_to_stderr
 
 _KEEPS = 20  # seconds that a connection is kept open: longer than most people take for an answer
 _WAITING = 4096  # connections that wait to be accepted, when all pages come back after a restart
@@ -83,22 +82,20 @@ def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> Non
     import uvicorn
 
     app, writer, study = build(folder, serving)
-    engine = Supervisor(folder, writer.database) if study.settings.method == "active" else None
+    engine = Supervisor(folder, writer.database)
     config = uvicorn.Config(
         app, host=serving.host, port=serving.port, log_level="warning", access_log=False, server_header=False,
         proxy_headers=serving.proxied, timeout_graceful_shutdown=5, timeout_keep_alive=_KEEPS, backlog=_WAITING,
         limit_concurrency=_allow_connections(),
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
     )  # fmt: skip
-    logging.getLogger("nearer.survey").setLevel(logging.INFO)
-    if engine is not None:
-        engine.start()
+    log_to_stderr()
+    engine.start()
     try:
         begun(study)
         uvicorn.Server(config).run()
     finally:
-        if engine is not None:
-            engine.stop()
+        engine.stop()
         writer.close()
 
 

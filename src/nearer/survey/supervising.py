@@ -1,0 +1,93 @@
+"""Keeping an engine running beside the server, in a process of its own, and what the two tell each other.
+
+The server loads nothing of the engine, which would take it seconds and several times its memory.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from nearer.survey.store.database import Database, read_fact, write_fact
+
+#: Facts: what the engine does now, and what it has found out for the researcher's page.
+ENGINE, KNOWN = "engine", "known"
+_SHORTEST, _LONGEST = 1.0, 60.0  # seconds until an engine that has ended is started again
+#: One thread, and memory that is given back: the server on the same small machine comes first.
+_MODEST = {
+    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": "1000000",
+}  # fmt: skip
+_LOG = logging.getLogger("nearer.survey")
+
+
+class Supervisor:
+    """Keeps an engine running beside the server.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the study.
+    database : Database
+    """
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        self.folder, self.database = folder, database
+        self.process: subprocess.Popen[bytes] | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="nearer-engine", daemon=True)
+
+    def start(self) -> None:
+        """Start the engine, and start it again whenever it ends."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the engine."""
+        self._ended.set()
+        if self.process is not None:
+            self.process.terminate()
+        self._thread.join(5)
+
+    def _watch(self) -> None:
+        wait = _SHORTEST
+        while not self._ended.is_set():
+            self._tell_state("starting")
+            command = [sys.executable, "-m", "nearer.survey.engine", str(self.folder), str(os.getpid())]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST)
+            status = self.process.wait()
+            if self._ended.is_set():
+                return
+            wait = _SHORTEST if self._was_ready() else min(2 * wait, _LONGEST)
+            _LOG.warning("the engine ended with status %d; it starts again in %.0f s", status, wait)
+            self._tell_state("failed", f"it ended with status {status}, and starts again")
+            self._ended.wait(wait)
+
+    def _was_ready(self) -> bool:
+        """Say whether the engine that has ended had learned from answers: then it may well do so again."""
+        try:
+            with self.database.engine.connect().execution_options(reading=True) as connection:
+                return json.loads(read_fact(connection, ENGINE) or "{}").get("state") in ("ready", "learning")
+        except Exception:  # a database that cannot be read is no reason to hurry
+            return False
+
+    def _tell_state(self, state: str, message: str = "") -> None:
+        try:
+            write_state(self.database, state, message)
+        except Exception as error:  # the page is worth less than the engine
+            _LOG.warning("the state of the engine could not be written: %s", error)
+
+
+def write_state(database: Database, state: str, message: str = "", n_told: int = 0) -> None:
+    """Let the researcher's page know what the engine does."""
+    with database.engine.begin() as connection:
+        write_fact(connection, ENGINE, json.dumps({"state": state, "message": message, "n_told": n_told}))
+
+
+def log_to_stderr() -> None:
+    """Let whoever runs a study see, with the time, what went wrong."""
+    logging.basicConfig(format="%(asctime)s nearer: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
