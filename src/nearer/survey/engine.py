@@ -212,6 +212,8 @@ def log_to_stderr() -> None:
 
 def run_engine(folder: Path, parent: int) -> None:
     """Learn and propose until the server ends."""
+    if hasattr(os, "nice"):
+        os.nice(10)  # people who answer come first
     study, database = open_study(folder)
     engine = Engine(study, database)
     while os.getppid() == parent:

@@ -202,4 +202,4 @@ def _listed(found: list[Row[Any]], flags: dict[str, list[str]], now: float) -> l
         }
         for row in reversed(found)
     ]  # fmt: skip
-    return sorted(rows, key=lambda row: not row["flags"] or row["left_out"])
+    return sorted(rows, key=lambda row: not row["flags"])
