@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from http.cookiejar import CookieJar
 
@@ -97,10 +98,15 @@ def test_from_an_empty_folder_to_a_map(study, running, tmp_path, capsys):
     assert (known["person"], known["n_answers"]) == (live["people"][0]["id"], 40)
     assert main(["survey", "code", str(study), code, "NOSUCHCODE"]) == 1
     assert "NOSUCHCODE: there is no such code" in capsys.readouterr().out
+    with pytest.raises(urllib.error.HTTPError):
+        Browser(links["participants"] + "nowhere?PROLIFIC_PID=somebody")
     assert main(["fit", str(study), "--dimensions", "2", "--quick", "-o", str(tmp_path / "map")]) == 0
     assert (tmp_path / "map" / "embedding.csv").is_file()
     os.kill(process.pid, signal.SIGINT)
     process.wait(30)
+    log = process.stderr.read()
+    assert "nearer: refused: GET elsewhere: 404" in log
+    assert not any(personal in log for personal in ("127.0.0.1", "somebody", links["researcher"][-32:]))
     assert main(["survey", "forget", str(study), live["people"][0]["id"]]) == 0
     assert "40 answers" not in capsys.readouterr().err
     assert main(["fit", str(study), "-o", str(tmp_path / "again")]) == 2

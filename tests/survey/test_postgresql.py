@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from nearer.survey.codes import look_up
+from nearer.survey.engine import Engine
+from nearer.survey.live import live_state
 from nearer.survey.people import forget
 from nearer.survey.store.tables import answers, questions
 
@@ -91,3 +94,23 @@ def test_forgetting(postgresql, serve, make_study):
     assert served.writer.run(lambda connection: forget(connection, "gone"))["answers"] == 7
     with served.writer.database.engine.connect() as connection:
         assert len(connection.execute(select(answers)).all()) == before - 7
+
+
+def test_the_researcher_sees_what_happens(postgresql, serve, make_study):
+    served = serve(make_study(server={"database": postgresql}))
+    with served.writer.database.engine.connect() as connection:
+        before = live_state(connection, served.study, "")
+    person = served.person()
+    person.finish()
+    with served.writer.database.engine.connect() as connection:
+        state = live_state(connection, served.study, "")
+        assert state["n_answers"] == before["n_answers"] + 6
+        assert state["people"][0]["median_seconds"] == 1.5
+        assert state["over_time"] == sorted(state["over_time"])
+        assert state["over_time"][-1][1] == state["n_answers"]
+        found = look_up(connection, served.study.settings, [person.state()["completion_code"].lower()])
+        assert found[0].right
+    engine = Engine(served.study, served.writer.database)
+    assert engine.look()
+    assert engine.n_told == state["n_answers"]
+    assert not engine.look()

@@ -12,7 +12,7 @@ import pytest
 
 from nearer.formats import read_answers
 from nearer.survey.exporting import csv_of, table_of
-from nearer.survey.live import live_state
+from nearer.survey.live import live_state, pictures_of
 from nearer.survey.store.database import write_fact
 from nearer.survey.store.tables import answers
 from nearer.survey.supervising import ENGINE, KNOWN
@@ -118,12 +118,24 @@ def test_what_the_engine_knows_is_shown_with_what_it_costs(serve):
     served.writer.run(lambda connection: write_fact(connection, KNOWN, json.dumps(known)))
     served.writer.run(lambda connection: write_fact(connection, ENGINE, json.dumps({"state": "ready", "n_told": 12})))
     state = live(served)
-    assert {key: state[key] for key in ("map", "error", "ceiling", "outlook", "findings")} == {
-        key: known[key] for key in ("map", "error", "ceiling", "outlook", "findings")
-    }
+    assert state["map"] == known["map"] | {"pictures": None}  # of texts there are none
+    shown = ("error", "ceiling", "outlook", "findings")
+    assert {key: state[key] for key in shown} == {key: known[key] for key in shown}
     assert next((each["id"], each["flags"]) for each in state["people"]) == (name, ["too fast"])  # to be looked at
     assert state["cost"] == {"so_far": "6.00", "more": "10.00", "each": "3.00"}
     assert state["engine"] == {"state": "ready", "message": "", "n_told": 12, "n_known": 12, "proposes": False}
+
+
+def test_pictures_are_on_the_map_if_all_objects_have_one(serve, make_study, monkeypatch):
+    folder = make_study(objects=("cat", "dog", "cow"))
+    for name in ("cat", "dog"):
+        (folder / "stimuli" / f"{name}.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    assert pictures_of(serve(folder).study) is None
+    (folder / "stimuli" / "cow.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    served = serve(folder)
+    assert pictures_of(served.study) == ["/stimuli/0", "/stimuli/1", "/stimuli/2"]
+    monkeypatch.setattr("nearer.survey.live._MOST_BYTES", 50)
+    assert pictures_of(served.study) is None
 
 
 def test_a_code_tells_whose_it_is(researcher):

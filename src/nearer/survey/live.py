@@ -29,6 +29,7 @@ _FRESH = 1.5  # seconds that a state is kept
 _SHARE = 0.1  # of a thread's time that is spent on states, at most
 _POINTS = 120  # of the curves over time
 _NOW, _LATELY = 120.0, 600.0  # seconds: who answered since is there; answers since make the speed
+_MOST_BYTES = 5_000_000  # of pictures on the map
 _OFF = {"state": "off", "message": "", "n_told": 0}
 #: Answers that count: the table of answers joined with its questions.
 _COUNT = questions.c.purpose.not_in((PRACTICE, CATCH))
@@ -101,10 +102,20 @@ def live_state(connection: Connection, study: Study, link: str) -> dict[str, Any
         "over_time": _over_time(connection, found, now),
         "engine": {**engine, "n_known": known.get("n_known", 0), "proposes": settings.method == "active"},
         "cost": _cost(study, n_done, known.get("outlook")),
-        **{name: known.get(name) for name in ("map", "error", "ceiling", "outlook")},
+        "map": known["map"] | {"pictures": pictures_of(study)} if known.get("map") else None,
+        **{name: known.get(name) for name in ("error", "ceiling", "outlook")},
         "findings": known.get("findings", []),
         "people": _listed(found, known.get("people", {}), now),
     }
+
+
+def pictures_of(study: Study) -> list[str] | None:
+    """Return where the picture of each object is; None if not all have one, or they are much to load at once."""
+    stimuli = [study.stimuli[label] for label in study.labels]
+    files = [each.file for each in stimuli if each.kind == "image" and each.file is not None]
+    if len(files) < len(stimuli) or sum(file.stat().st_size for file in files if file.is_file()) > _MOST_BYTES:
+        return None
+    return [f"/stimuli/{number}" for number in range(len(stimuli))]
 
 
 def _people(connection: Connection) -> list[Row[Any]]:
@@ -191,4 +202,4 @@ def _listed(found: list[Row[Any]], flags: dict[str, list[str]], now: float) -> l
         }
         for row in reversed(found)
     ]  # fmt: skip
-    return sorted(rows, key=lambda row: not row["flags"] or row["left_out"])
+    return sorted(rows, key=lambda row: not row["flags"])

@@ -73,9 +73,10 @@ export function drawIntervals(box, rows) {
 // The map: an ellipse, a dot and a label for each object, at one scale for both axes.
 export function drawMap(box, map) {
   const n = map.objects.length;
-  const height = Math.max(300, Math.min(560, box.clientWidth));
-  const { svg, width } = drawing(box, height, `Map of ${n} objects with the ellipses of their uncertainty`);
   const frame = frameOf(map);
+  const flat = ((box.clientWidth - 60) * frame.height) / frame.width + 40; // no higher than what is drawn
+  const height = Math.max(200, Math.min(560, box.clientWidth, flat));
+  const { svg, width } = drawing(box, height, `Map of ${n} objects with the ellipses of their uncertainty`);
   const scale = Math.min((width - 60) / frame.width, (height - 40) / frame.height);
   const x = (value) => width / 2 + scale * (value - frame.x);
   const y = (value) => height / 2 - scale * (value - frame.y); // up is up
@@ -84,10 +85,16 @@ export function drawMap(box, map) {
     svg.append(vector("ellipse", { cx: x(cx), cy: y(cy), rx: scale * a, ry: scale * b, transform: turn, class: "ellipse" }));
   }
   const dots = map.points.map(([px, py]) => [x(px), y(py)]);
-  dots.forEach(([cx, cy], place) => {
-    svg.append(vector("circle", { cx, cy, r: 4, class: "dot" }, vector("title", {}, map.objects[place])));
-  });
-  svg.append(...labels(map.objects, dots, width, height));
+  const half = map.pictures ? Math.max(7, Math.min(14, width / 45)) : 4;
+  dots.forEach((dot, place) => svg.append(mark(dot, half, map.pictures && map.pictures[place], map.objects[place])));
+  svg.append(...labels(map.objects, dots, half, width, height));
+}
+
+// An object: its picture where there is one, or else a dot.
+function mark([cx, cy], half, picture, name) {
+  const title = vector("title", {}, name);
+  if (!picture) return vector("circle", { cx, cy, r: half, class: "dot" }, title);
+  return vector("image", { href: picture, x: cx - half, y: cy - half, width: 2 * half, height: 2 * half }, title);
 }
 
 // Middle and size of everything that is drawn; an ellipse counts up to a limit, or one unsure object would shrink all others.
@@ -104,8 +111,8 @@ function frameOf(map) {
 }
 
 // Labels beside their dots; one that would cover another is left out (the dot still says its name when pointed at).
-function labels(names, dots, width, height) {
-  const taken = dots.map(([cx, cy]) => [cx - 4, cy - 4, cx + 4, cy + 4]);
+function labels(names, dots, half, width, height) {
+  const taken = dots.map(([cx, cy]) => [cx - half, cy - half, cx + half, cy + half]);
   const isFree = ([a, b, c, d]) =>
     a >= 0 && b >= 0 && c <= width && d <= height && taken.every(([e, f, g, h]) => c <= e || g <= a || d <= f || h <= b);
   const placed = [];
@@ -114,10 +121,10 @@ function labels(names, dots, width, height) {
     const [cx, cy] = dots[place];
     const long = LETTER * short.length;
     const tries = [
-      [cx + 7, cy + 4, "start", cx + 7],
-      [cx - 7, cy + 4, "end", cx - 7 - long],
-      [cx, cy - 8, "middle", cx - long / 2],
-      [cx, cy + 17, "middle", cx - long / 2],
+      [cx + half + 3, cy + 4, "start", cx + half + 3],
+      [cx - half - 3, cy + 4, "end", cx - half - 3 - long],
+      [cx, cy - half - 4, "middle", cx - long / 2],
+      [cx, cy + half + 13, "middle", cx - long / 2],
     ];
     for (const [lx, ly, anchor, left] of tries) {
       const area = [left, ly - LINE + 3, left + long, ly + 3];

@@ -10,12 +10,14 @@ const STATUS = {
   closed: "Closed: nobody can answer.",
 };
 const ENGINE = {
-  off: "Off: questions are drawn at random",
-  waiting: "Waiting for answers",
-  learning: "Learning",
-  ready: "Up to date",
-  failed: "Failed: questions are drawn at random until it is back",
+  off: "No map is made: the engine does not run",
+  starting: "The engine is starting",
+  waiting: "The map waits for answers",
+  learning: "A new map is being made",
+  ready: "The map is up to date",
+  failed: "The map could not be brought up to date; people go on meanwhile",
 };
+const LEVELS = { error: "Wrong", warning: "Look at this", note: "Good to know", good: "Good" };
 
 let state = null;
 let drawn = ""; // what the drawings show, and how wide; they are drawn again only when it changes
@@ -32,13 +34,20 @@ async function ask(path, body) {
     } else if (!response.ok) {
       trouble(`The server answered with an error (${response.status}). Trying again...`);
     } else {
-      state = await response.json();
       trouble("");
-      write();
+      return await response.json();
     }
   } catch {
     trouble("No connection to the server: the numbers may be old. Trying again...");
   }
+  return null;
+}
+
+async function update(path, body) {
+  const found = await ask(path, body);
+  if (found === null) return;
+  state = found;
+  write();
 }
 
 function trouble(text) {
@@ -46,14 +55,16 @@ function trouble(text) {
 }
 
 async function poll() {
-  if (!document.hidden) await ask("/researcher/api/state");
+  if (!document.hidden) await update("/researcher/api/state");
   setTimeout(poll, EVERY);
 }
 
 // --- Writing the state into the page ----------------------------------------------------------------------------------
 
 const whole = (value) => value.toLocaleString("en-GB");
+const counted = (value, one, many = `${one}s`) => `${whole(value)} ${value === 1 ? one : many}`;
 const percent = (value) => `${(100 * value).toFixed(1)}%`;
+const points = (value) => (100 * Math.max(value, 0)).toFixed(1);
 const seconds = (value) => (value === null ? "-" : `${value.toFixed(1)} s`);
 
 // Only what has changed is touched: a live region must not speak every two seconds.
@@ -69,31 +80,90 @@ function write() {
     button.setAttribute("aria-pressed", String(button.dataset.status === state.status));
   }
   say("link", state.link);
-  say("n-answers", whole(state.n_answers));
-  say("n-people", whole(state.n_people));
-  say("n-objects", whole(state.n_objects));
-  say("seconds", seconds(state.median_seconds));
+  writeNumbers();
   writeQuality();
+  writeOutlook();
   writeEngine();
+  writeFindings();
   writePeople();
+  byId("one-code").hidden = !state.one_code;
   draw();
 }
 
+function writeNumbers() {
+  say("n-answers", whole(state.n_answers));
+  say("n-left-out", state.n_left_out ? `${whole(state.n_left_out)} of them left out` : `about ${counted(state.n_objects, "object")}`);
+  say("n-people", whole(state.n_people));
+  say("n-done", `${whole(state.n_done)} done`);
+  say("n-now", whole(state.n_now));
+  say("per-minute", `${whole(Math.round(10 * state.per_minute) / 10)} answers a minute`);
+  say("seconds", seconds(state.median_seconds));
+  byId("cost-box").hidden = !state.cost;
+  say("cost", state.cost ? state.cost.so_far : "-");
+  say("cost-each", state.cost ? `${state.cost.each} for each who is done` : "");
+}
+
 function writeQuality() {
-  const { error, ceiling, outlook } = state;
+  const { error, ceiling } = state;
   say("error", error ? percent(error.value) : "-");
-  const answers = error ? `${percent(error.low)} to ${percent(error.high)}, ${whole(error.n)} answers` : "not enough answers yet";
-  say("error-interval", answers);
-  say("ceiling", ceiling ? percent(ceiling.value) : "-");
-  const again = "needs questions that were asked more than once";
-  say("ceiling-interval", ceiling ? `${percent(ceiling.low)} to ${percent(ceiling.high)}` : again);
-  say("outlook", outlook || "What further answers would bring is not known yet.");
+  const measured = error ? `${percent(error.low)} to ${percent(error.high)}, from ${counted(error.n, "random question")}` : "not enough answers yet";
+  say("error-interval", measured);
+  say("ceiling", ceiling ? (ceiling.vague ? "hardly known" : percent(ceiling.value)) : "-");
+  const within = ceiling ? `${percent(ceiling.low)} to ${percent(ceiling.high)}, from ${counted(ceiling.n, "question")} asked again` : "";
+  say("ceiling-interval", ceiling ? within : "needs 20 questions that several people had");
+}
+
+// What the next answers would bring, and what they would cost; figures of the engine, in words.
+function writeOutlook() {
+  const { outlook, cost } = state;
+  byId("outlook").hidden = !outlook;
+  byId("no-outlook").hidden = Boolean(outlook);
+  if (!outlook) return;
+  const stop = outlook.recommendation === "stop";
+  byId("outlook").dataset.advice = stop ? "stop" : "go";
+  say("advice", stop ? "You may stop." : "Go on.");
+  const reason = outlook.reason.replace(/\d\.\d+/g, (share) => `${points(share)} points`); // as all errors here, of 100
+  say("reason", `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`);
+  say("more", whole(outlook.n_answers_more));
+  say("more-cost", cost && cost.more ? `about ${cost.more} of pay` : "a fifth more");
+  say("then", percent(outlook.error_then));
+  const least = outlook.gain_low > 0 ? `${points(outlook.gain_low)} to ` : "at most ";
+  say("then-now", `${percent(outlook.error_now)} expected now; less by ${least}${points(outlook.gain_high)} points`);
+  say("ellipse", outlook.ellipse_then === null ? "-" : percent(outlook.ellipse_then));
+  say("ellipse-now", outlook.ellipse_now === null ? "" : `of a typical distance; ${percent(outlook.ellipse_now)} now`);
+  say("outlook-warning", outlook.warning ? `${outlook.warning}.` : "");
 }
 
 function writeEngine() {
-  const { state: name, message, n_known: known } = state.engine;
-  const parts = [`Engine: ${ENGINE[name] || name}`, `it knows ${whole(known)} of ${whole(state.n_answers)} answers`, message];
-  say("engine", `${parts.filter(Boolean).join("; ").replace(/\.$/, "")}.`);
+  const { state: name, message, n_known: known, proposes } = state.engine;
+  const since = Math.max(state.n_answers - state.n_left_out - known, 0);
+  const parts = [ENGINE[name] || name];
+  if (message) parts.push(message);
+  if (known) parts.push(`it was made from ${counted(known, "answer")}${since ? `, and ${whole(since)} came since` : ""}`);
+  else if (name === "waiting") parts.push(`it needs ${whole(2 * state.n_objects)}, and there are ${whole(since)}`);
+  say("engine", `${parts.join("; ")}. Questions are ${proposes ? "chosen by what they tell" : "drawn at random"}.`);
+  const more = state.map ? state.map.n_dimensions : 0;
+  byId("map-note").hidden = more < 3;
+  say("map-note", more < 3 ? "" : `The map has ${more} dimensions; these are the two along which objects differ most.`);
+}
+
+let told = ""; // what the findings say: they are written again only when it changes
+
+function writeFindings() {
+  const now = JSON.stringify(state.findings);
+  const found = state.findings.filter((each) => each.level !== "good");
+  say("no-findings", state.engine.n_known ? (found.length ? "" : "Nothing looks wrong so far.") : "Answers are looked at with the first map.");
+  if (now === told) return;
+  told = now;
+  byId("findings").replaceChildren(...state.findings.map(finding));
+}
+
+function finding({ level, title, text, examples }) {
+  const badge = element("span", { class: `level ${level}` }, LEVELS[level] || level);
+  if (level === "good") return element("li", {}, badge, " ", title);
+  const listed = element("ul", {}, ...examples.map((each) => element("li", {}, each)));
+  const details = element("details", {}, element("summary", {}, badge, " ", title), element("p", {}, text), listed);
+  return element("li", {}, details);
 }
 
 function draw() {
@@ -119,10 +189,11 @@ function writePeople() {
     row.remove();
     rows.delete(id);
   }
-  for (const person of state.people) {
+  for (const [place, person] of state.people.entries()) {
     const seen = JSON.stringify(person);
-    if (!rows.has(person.id)) rows.set(person.id, { row: body.appendChild(newRow(person.id)), seen: "" });
+    if (!rows.has(person.id)) rows.set(person.id, { row: newRow(person.id), seen: "" });
     const kept = rows.get(person.id);
+    if (body.rows[place] !== kept.row) body.insertBefore(kept.row, body.rows[place] || null);
     if (kept.seen !== seen) writeRow(kept.row, person);
     kept.seen = seen;
   }
@@ -145,7 +216,7 @@ function writeRow(row, person) {
   time.textContent = person.median_seconds === null ? "-" : person.median_seconds.toFixed(1);
   flags.classList.toggle("none", !person.flags.length);
   flags.replaceChildren(...person.flags.map((flag) => element("span", { class: "flag" }, flag)));
-  progress.textContent = (person.done ? "done" : "answering") + (person.left_out ? ", left out" : "");
+  progress.textContent = (person.done ? "done" : person.here ? "answering" : "went away") + (person.left_out ? ", left out" : "");
   const button = action.firstChild;
   button.textContent = person.left_out ? "Take back" : "Leave out";
   button.setAttribute("aria-label", `${button.textContent} ${person.id}`);
@@ -155,16 +226,24 @@ function writeRow(row, person) {
 
 function leaveOut(id) {
   const person = state.people.find((other) => other.id === id);
-  return ask("/researcher/api/people", { id, left_out: !person.left_out });
+  return update("/researcher/api/people", { id, left_out: !person.left_out });
 }
 
 for (const button of document.querySelectorAll("button[data-status]")) {
-  button.addEventListener("click", () => ask("/researcher/api/status", { status: button.dataset.status }));
+  button.addEventListener("click", () => update("/researcher/api/status", { status: button.dataset.status }));
 }
+byId("codes").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const codes = byId("code-text").value.split(/[\n,;]+/).map((code) => code.trim()).filter(Boolean).slice(0, 200);
+  const found = codes.length ? await ask("/researcher/api/codes", { codes }) : { codes: [] };
+  if (found === null) return;
+  const line = ({ code, right, said }) => element("li", {}, element("span", { class: `level ${right ? "good" : "error"}` }, right ? "Right" : "Not right"), ` ${code}: ${said}.`);
+  byId("code-results").replaceChildren(...found.codes.map(line));
+});
 byId("copy").addEventListener("click", async () => {
   say("copied", (await copyTextOf(byId("link"))) ? "Copied" : "Please copy it by hand");
   setTimeout(() => say("copied", ""), 3000);
 });
 addEventListener("resize", () => state && draw());
-document.addEventListener("visibilitychange", () => !document.hidden && ask("/researcher/api/state"));
+document.addEventListener("visibilitychange", () => !document.hidden && update("/researcher/api/state"));
 poll();
