@@ -155,6 +155,21 @@ def participants_routes(survey: Survey) -> list[Route | Mount]:
 
         return await _for_person(survey, request, take)
 
+    async def unseen(request: Request) -> Response:
+        body = await body_of(request)
+        fields: dict[str, Any] = body if isinstance(body, dict) else {}
+        question, failed = fields.get("question"), fields.get("objects")
+        if not isinstance(question, int) or not _whole(question) or not isinstance(failed, list):
+            raise ValueError("say which question, and which of its objects")
+
+        def take_back(connection: Connection, person: Person) -> tuple[dict[str, Any], Person]:
+            shown = survey.asker.take_back(connection, person, question)
+            labels = [survey.study.labels[number] for number in shown if number in failed]
+            _LOG.warning("a browser could not load %s; another question takes the place", ", ".join(labels) or "a file")
+            return {}, person
+
+        return await _for_person(survey, request, take_back)
+
     static = str(resources.files("nearer.survey") / "static")
     return [
         Route("/", page),
@@ -163,6 +178,7 @@ def participants_routes(survey: Survey) -> list[Route | Mount]:
         Route("/api/state", state),
         Route("/api/consent", consent, methods=["POST"]),
         Route("/api/answers", answer, methods=["POST"]),
+        Route("/api/unseen", unseen, methods=["POST"]),
         Mount("/static", StaticFiles(directory=static)),
     ]
 

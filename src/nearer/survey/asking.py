@@ -25,6 +25,7 @@ from nearer.survey.store.tables import answers, proposals, questions
 from nearer.survey.study import Study
 
 PRACTICE, CATCH = "practice", "catch"
+UNSEEN = "unseen"  # what a question is for whose files a browser could not load: nothing, and never answered
 _AHEAD = 3  # questions that wait for an answer, so that the next can be loaded
 _LOOKED_AT = 30  # proposals, of which somebody may have had some
 _REMEMBERED = 1000  # random questions, to be repeated
@@ -88,7 +89,8 @@ class Asker:
             About places that no option has. Nothing is kept.
         """
         wanted = [each.question for each in given]
-        rows = connection.execute(select(questions).where(questions.c.id.in_(wanted), questions.c.person == person.id))
+        asked = (questions.c.id.in_(wanted), questions.c.person == person.id, questions.c.purpose != UNSEEN)
+        rows = connection.execute(select(questions).where(*asked))
         shown = {row.id: numbers_in(row.shown) for row in rows}
         for each in given:
             if each.question not in shown:
@@ -110,6 +112,23 @@ class Asker:
             connection.execute(self.database.ignoring(answers), values)
         return wanted
 
+    def take_back(self, connection: Connection, person: Person, question: int) -> tuple[int, ...]:
+        """Take back a question that could not be shown, and return what it shows; another comes in its place.
+
+        Raises
+        ------
+        NotYours
+            If it is not this person's, is answered, or as many as the person's list is long were taken back before.
+        """
+        its = (questions.c.id == question, questions.c.person == person.id)
+        shown = connection.execute(select(questions.c.shown).where(*its)).scalar()
+        answered = connection.execute(select(answers.c.question).where(answers.c.question == question)).first()
+        before = select(func.count()).where(questions.c.person == person.id, questions.c.purpose == UNSEEN)
+        if shown is None or answered is not None or connection.execute(before).scalar_one() >= self.n_all:
+            raise NotYours(f"question {question} cannot be taken back")
+        connection.execute(questions.update().where(*its).values(purpose=UNSEEN))
+        return numbers_in(shown)
+
     def progress(self, connection: Connection, person: Person, now: float) -> tuple[int, list[dict[str, Any]]]:
         """Return how many questions a person has answered, and those that wait; new ones are made."""
         settings = self.study.settings
@@ -119,9 +138,10 @@ class Asker:
             .where(questions.c.person == person.id)
             .order_by(questions.c.place)
         ).all()
-        waiting = [(row.id, numbers_in(row.shown), row.purpose) for row in asked if row.question is None]
+        waiting = [(row.id, numbers_in(row.shown), row.purpose) for row in asked if _is_open(row)]
         n_done = sum(row.question is not None and row.purpose != PRACTICE for row in asked)
-        n_most = settings.practice + self.n_all
+        n_unseen = sum(row.purpose == UNSEEN and row.place >= settings.practice for row in asked)
+        n_most = settings.practice + self.n_all + n_unseen
         had: set[tuple[int, ...]] | None = None
         while len(waiting) < _AHEAD and len(asked) + len(waiting) - _n_open(asked) < n_most:
             place = len(asked) + len(waiting) - _n_open(asked)
@@ -287,7 +307,11 @@ def n_answers(connection: Connection) -> int:
 
 
 def _n_open(asked: Sequence[Any]) -> int:
-    return sum(row.question is None for row in asked)
+    return sum(map(_is_open, asked))
+
+
+def _is_open(row: Any) -> bool:
+    return row.question is None and row.purpose != UNSEEN
 
 
 def _plain(row: NDArray[np.intp]) -> tuple[int, ...]:
