@@ -32,9 +32,10 @@ sys.path.insert(0, str(DOCS.parent / "tests"))
 PAGE = DOCS / "survey-tutorial.md"
 LINK = "http://127.0.0.1:8000/"
 _SERVE = "nearer survey run leaves"
-_N_PEOPLE, _CARELESS = 20, (7,)  # the one of them who does not look
+_N_PEOPLE, _CARELESS = 20, (2,)  # the one of them who does not look
 _SHARPNESS, _LAPSES = 4.0, 0.03
 _SEED = 5
+_MYSELF = "myself"
 
 
 class Tutorial:
@@ -61,26 +62,29 @@ class Tutorial:
         (self.folder / "leaves" / "study.toml").write_text(_block("toml", self.text), encoding="utf-8")
 
     def serve(self) -> str:
-        """Serve the study until everybody has answered, and return what it printed."""
+        """Take part, as the page advises, and delete that; then let people answer. Return what the first start printed."""
+        with self.served() as printed, browsing(self.folder / "profile") as browser:
+            photograph_participant(browser)
+        run_command(f"nearer survey forget leaves {_MYSELF}", self.folder)
+        secret = re.search(r"key=(\S+)", printed)
+        assert secret is not None, printed
+        with self.served(), browsing(self.folder / "profile") as browser:
+            answer_all(sorted(path.stem for path in (self.folder / "leaves" / "stimuli").glob("*.svg")))
+            photograph_researcher(browser, secret[1])
+        return printed.replace(secret[1], "...")
+
+    @contextmanager
+    def served(self) -> Iterator[str]:
+        """Serve the study, and hand out what the program prints."""
         command = [sys.executable, "-m", "nearer.cli.main", *_SERVE.split()[1:]]
         with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
-            printed = [server.stdout.readline() for _ in range(4)]
-            secret = re.search(r"key=(\S+)", "".join(printed))
-            assert secret is not None, "the study was not served; is port 8000 free?"
             try:
-                self.take_part(secret[1])
+                printed = "".join(server.stdout.readline() for _ in range(4))
+                _wait_for_server()
+                yield printed
             finally:
                 server.send_signal(signal.SIGINT)
-        return "".join(printed).replace(secret[1], "...")
-
-    def take_part(self, secret: str) -> None:
-        """Let people answer, and take the pictures."""
-        _wait_for_server()
-        answer_all(sorted(path.stem for path in (self.folder / "leaves" / "stimuli").glob("*.svg")))
-        with browsing(self.folder / "profile") as browser:
-            photograph_participant(browser)
-            photograph_researcher(browser, secret)
 
 
 def places_of(labels: list[str]) -> np.ndarray:
@@ -130,7 +134,7 @@ def photograph_participant(browser: Any) -> None:
     from PIL import Image
 
     visitor = Visitor(browser, SimpleNamespace(link=LINK), (390, 760))
-    visitor.open()
+    visitor.open(f"?PROLIFIC_PID={_MYSELF}")
     screens = [_screen(browser)]
     visitor.begin()
     visitor.answer()
