@@ -62,7 +62,7 @@ class Tutorial:
         (self.folder / "leaves" / "study.toml").write_text(_block("toml", self.text), encoding="utf-8")
 
     def serve(self) -> str:
-        """Take part, as the page advises, and delete that; then let people answer. Return what the first start printed."""
+        """Take part, as the page advises, and delete that; then let people answer. Return what was printed first."""
         with self.served() as printed, browsing(self.folder / "profile") as browser:
             photograph_participant(browser)
         run_command(f"nearer survey forget leaves {_MYSELF}", self.folder)

@@ -107,6 +107,17 @@ def played_one_at_a_time(browser, shown):
         eventually(lambda place=place: browser.execute_script(playing) == [at == place for at in range(3)])
 
 
+@pytest.mark.parametrize("size", [PHONE, (844, 390), (320, 568)], ids=str)
+@pytest.mark.parametrize("kind", ["triplet", "2 of 5"])
+def test_every_player_has_room_for_its_button(browser, at_port, files, kind, size):
+    served = at_port(kind=kind, objects=(), files=files("audio"), questions=SHORT)
+    visitor = Visitor(browser, served, size)
+    visitor.open()
+    visitor.begin()
+    assert min(player.size["width"] for player in visitor.find("audio")) >= 120
+    assert overflow(browser) == 0
+
+
 def test_a_key_in_a_player_is_for_the_player(browser, at_port, files):
     served = at_port(objects=(), files=files("audio"), questions=SHORT)
     visitor = Visitor(browser, served, DESK, "keys")
