@@ -33,7 +33,7 @@ def report_of(folder: Path, results: Path | None) -> Path:
 
 
 def photograph(page: Path, picture: Path) -> None:
-    """Write what a window shows that a page is opened in, coloured by the first attribute."""
+    """Write what a window shows that a page is opened in, coloured by the first attribute if it has any."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.support.ui import Select
@@ -48,7 +48,8 @@ def photograph(page: Path, picture: Path) -> None:
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         browser.get(page.as_uri())
         browser.find_element("id", "canvas").send_keys("n")  # the first object, with its neighbours
-        Select(browser.find_element("id", "colour")).select_by_index(1)
+        colours = Select(browser.find_element("id", "colour"))
+        colours.select_by_index(len(colours.options[:2]) - 1)
         browser.execute_script("scrollTo(0, 0); document.activeElement.blur()")
         browser.execute_async_script("setTimeout(() => requestAnimationFrame(arguments[0]), 500)")
         browser.save_screenshot(str(picture))

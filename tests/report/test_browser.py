@@ -2,10 +2,10 @@
 
 import base64
 import json
-import time
 
 import numpy as np
 import pytest
+from helpers.browsing import eventually
 from helpers.report_sample import color_results, empty_results, random_results, results_of
 
 from nearer.report import write_report
@@ -43,14 +43,6 @@ def settle(browser):
     browser.execute_async_script(
         "const done = arguments[0]; setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 180)"
     )
-
-
-def eventually(condition, seconds=10):
-    """Wait for what the browser does in its own time; what it never does fails."""
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return condition()
 
 
 def get(browser, selector):

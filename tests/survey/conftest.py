@@ -2,6 +2,9 @@
 
 import itertools
 import json
+import socket
+import threading
+import time
 import uuid
 
 import pytest
@@ -12,11 +15,17 @@ from nearer.survey.server import Serving, build, secret_of
 NAMES = ("cat", "dog", "cow", "car", "bus", "van", "tram", "bike")
 
 
-def write_study(folder, *, objects=NAMES, **tables):
-    """Write the folder of a study; keyword arguments are tables of its settings, or top-level values."""
+def write_study(folder, *, objects=NAMES, files=None, **tables):
+    """Write the folder of a study; keyword arguments are tables of its settings, or top-level values.
+
+    Objects that are texts are named; of others, files have the contents by their names.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stimuli").mkdir(exist_ok=True)
-    (folder / "objects.csv").write_text("object,caption\n" + "".join(f"{each},a {each}\n" for each in objects))
+    for name, content in (files or {}).items():
+        (folder / "stimuli" / name).write_bytes(content)
+    if objects:
+        (folder / "objects.csv").write_text("object,caption\n" + "".join(f"{each},a {each}\n" for each in objects))
     top = {"title": "Things", "question": "Which is more like it?", "kind": "triplet"}
     top |= {key: value for key, value in tables.items() if not isinstance(value, dict)}
     lines = [f"{key} = {json.dumps(value)}" for key, value in top.items()]
@@ -121,3 +130,41 @@ def serve(make_study):
     yield begin
     for each in served:
         each.writer.close()
+
+
+@pytest.fixture
+def at_port(serve):
+    """Return a function that serves a study at a port of this machine, where it can be stopped and started."""
+    uvicorn = pytest.importorskip("uvicorn")
+    running = []
+
+    def begin(**settings):
+        served = serve(**settings)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            served.port = free.getsockname()[1]
+        served.link = f"http://127.0.0.1:{served.port}/"
+
+        def start():
+            server = uvicorn.Server(
+                uvicorn.Config(served.app, host="127.0.0.1", port=served.port, log_level="error", lifespan="off")
+            )
+            thread = threading.Thread(target=server.run, daemon=True)
+            thread.start()
+            while not server.started:
+                time.sleep(0.01)
+            running.append((server, thread))
+
+            def stop():
+                server.should_exit = server.force_exit = True
+                thread.join(20)
+
+            served.stop = stop
+
+        served.start = start
+        start()
+        return served
+
+    yield begin
+    for server, _ in running:
+        server.should_exit = server.force_exit = True

@@ -165,3 +165,44 @@ def test_objects_keep_their_numbers_when_a_study_grows(serve, make_study):
         file.write("ant,an ant\n")
     after = serve(folder).study.labels
     assert after == (*before, "ant")
+
+
+def test_a_question_that_cannot_be_shown_is_taken_back_and_another_comes(serve, caplog):
+    served = serve(questions={"per_person": 4, "practice": 1})
+    person = served.person()
+    person.answer(person.state()["next"][0])  # practice
+    first, second, third = person.state()["next"]
+    failed = [first["options"][0]["number"]]
+    told = person.post("/api/unseen", {"question": first["id"], "objects": failed})
+    assert told.status_code == 200
+    assert [each["id"] for each in told.json()["next"]][:2] == [second["id"], third["id"]]
+    assert f"could not load {served.study.labels[failed[0]]}" in caplog.text
+    assert person.answer(first).status_code == 403  # another tab, where it is still shown
+    last = person.finish()
+    assert (last["phase"], last["n_done"], last["n_all"]) == ("done", 4, 4)
+    assert len(served.rows()) == 5
+    assert first["id"] not in {row.question for row in served.rows()}
+
+
+def test_what_is_taken_back_for_practice_is_not_made_up_for(serve):
+    served = serve(questions={"per_person": 2, "practice": 1})
+    person = served.person()
+    person.post("/api/unseen", {"question": person.state()["next"][0]["id"], "objects": []})
+    assert person.finish()["phase"] == "done"
+    assert len(served.rows()) == 2
+
+
+def test_who_takes_back_too_much_or_what_is_not_theirs_is_refused(serve):
+    served = serve(questions={"per_person": 2, "practice": 0})
+    person, other = served.person(), served.person()
+    question = person.state()["next"][0]
+    assert other.post("/api/unseen", {"question": question["id"], "objects": []}).status_code == 403
+    person.answer(question)
+    assert person.post("/api/unseen", {"question": question["id"], "objects": []}).status_code == 403
+    for body in ([], {}, {"question": "1", "objects": []}, {"question": 1}):
+        assert person.post("/api/unseen", body).status_code == 400
+    codes = [
+        other.post("/api/unseen", {"question": other.state()["next"][0]["id"], "objects": []}).status_code
+        for _ in range(3)
+    ]
+    assert codes == [200, 200, 403]

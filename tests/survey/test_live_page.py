@@ -9,8 +9,8 @@ from importlib import resources
 
 import pytest
 
-from nearer.survey.engine import ENGINE, KNOWN
 from nearer.survey.store.database import write_fact
+from nearer.survey.supervising import ENGINE, KNOWN
 
 SCRIPT = "<img src=x onerror=alert(1)>"
 

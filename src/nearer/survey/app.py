@@ -163,6 +163,20 @@ def participants_routes(survey: Survey) -> list[Route]:
 
         return await _for_person(survey, request, take)
 
+    async def unseen(request: Request) -> Response:
+        body = await body_of(request)
+        fields: dict[str, Any] = body if isinstance(body, dict) else {}
+        question, failed = fields.get("question"), fields.get("objects")
+        if not isinstance(question, int) or not _whole(question) or not isinstance(failed, list):
+            raise ValueError("say which question, and which of its objects")
+
+        def take_back(visit: Visit) -> dict[str, Any]:
+            labels = [survey.study.labels[number] for number in visit.take_back(question) if number in failed]
+            _LOG.warning("a browser could not load %s; another question takes the place", ", ".join(labels) or "a file")
+            return {}
+
+        return await _for_person(survey, request, take_back)
+
     return [
         Route("/", page),
         Route("/look.css", look),
@@ -170,6 +184,7 @@ def participants_routes(survey: Survey) -> list[Route]:
         Route("/api/state", state),
         Route("/api/consent", consent, methods=["POST"]),
         Route("/api/answers", answer, methods=["POST"]),
+        Route("/api/unseen", unseen, methods=["POST"]),
         Route("/static/{name}", part),
     ]
 

@@ -21,6 +21,8 @@ from nearer.survey.store.tables import proposals, questions
 from nearer.survey.study import Study
 
 PRACTICE, CATCH = "practice", "catch"
+UNSEEN = "unseen"  # what a question is for whose files a browser could not load: nothing, and never answered
+NOT_COUNTED = (PRACTICE, CATCH, UNSEEN)
 _LOOKED_AT = 8  # proposals, of which somebody may have had some
 _REMEMBERED = 1000  # random questions, to be repeated
 # Statements are made once: making one takes longer than carrying it out.
@@ -90,7 +92,7 @@ class Asker:
 
     def remember(self, shown: tuple[int, ...], purpose: str) -> None:
         """Note that a question was given to somebody."""
-        if purpose in (PRACTICE, CATCH):
+        if purpose in NOT_COUNTED:
             return
         self.times[list(shown)] += 1
         if purpose == TEST:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select
 
 from nearer.common.words import counted
-from nearer.survey.asking import CATCH, PRACTICE
+from nearer.survey.asking import NOT_COUNTED
 from nearer.survey.settings import Settings
 from nearer.survey.store.tables import answers, people, questions
 
@@ -76,5 +76,5 @@ def _n_answers(connection: Connection, person: Any) -> int:
         select(func.count())
         .select_from(answers)
         .join(questions, answers.c.question == questions.c.id)
-        .where(answers.c.person == person.id, questions.c.purpose.not_in((PRACTICE, CATCH)))
+        .where(answers.c.person == person.id, questions.c.purpose.not_in(NOT_COUNTED))
     ).scalar_one()

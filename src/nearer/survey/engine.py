@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from nearer.active.record import OTHER, PURPOSES
-from nearer.survey.asking import CATCH, PRACTICE, numbers_in, text_of
+from nearer.survey.asking import NOT_COUNTED, numbers_in, text_of
 from nearer.survey.known import judged, known_of
 from nearer.survey.store.database import Database, read_fact, write_fact
 from nearer.survey.store.tables import answers, people, proposals, questions
@@ -165,7 +165,7 @@ class Engine:
         rows = connection.execute(
             select(questions.c.shown)
             .join_from(questions, answers, answers.c.question == questions.c.id, isouter=True)
-            .where(answers.c.question.is_(None), questions.c.purpose.not_in((PRACTICE, CATCH)))
+            .where(answers.c.question.is_(None), questions.c.purpose.not_in(NOT_COUNTED))
             .where(questions.c.asked.between(now - _HOLDS, now + _HOLDS))  # a clock may have been set back
         )
         return [numbers_in(shown) for shown in rows.scalars()]
@@ -192,7 +192,7 @@ def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
             select(questions.c.id, questions.c.person, questions.c.shown, questions.c.purpose, answers.c.chosen)
             .join_from(answers, questions, answers.c.question == questions.c.id)
             .where(questions.c.id.in_(ordered[first : first + _AT_ONCE]))
-            .where(questions.c.purpose.not_in((PRACTICE, CATCH)))
+            .where(questions.c.purpose.not_in(NOT_COUNTED))
             .order_by(questions.c.id)
         )
     return found

@@ -17,7 +17,7 @@ from nearer.formats import Answers, Catches, read_answers
 from nearer.formats.file_lists import FileList
 from nearer.formats.showing import columns_shown
 from nearer.formats.text import inert
-from nearer.survey.asking import CATCH, PRACTICE, numbers_in, right_places
+from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import Study, open_study
 
@@ -38,7 +38,7 @@ def rows_of(connection: Connection, study: Study, *, everybody: bool = False) ->
         select(people.c.name, people.c.left_out, questions, answers.c.chosen, answers.c.seconds, answers.c.received)
         .join_from(answers, questions, answers.c.question == questions.c.id)
         .join(people, people.c.id == questions.c.person)
-        .where(questions.c.purpose.not_in((PRACTICE, CATCH)))
+        .where(questions.c.purpose.not_in(NOT_COUNTED))
         .order_by(questions.c.id)
     )
     return [_row(row, study) for row in found if everybody or not row.left_out]

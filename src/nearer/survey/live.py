@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Integer, Row, case, cast, func, or_, select
 from starlette.concurrency import run_in_threadpool
 
 from nearer.common.words import money
-from nearer.survey.asking import CATCH, PRACTICE
+from nearer.survey.asking import NOT_COUNTED
 from nearer.survey.people import status_of
 from nearer.survey.store.database import Database, read_fact
 from nearer.survey.store.tables import answers, people, questions
@@ -32,7 +32,7 @@ _NOW, _LATELY = 120.0, 600.0  # seconds: who answered since is there; answers si
 _MOST_BYTES = 5_000_000  # of pictures on the map
 _OFF = {"state": "off", "message": "", "n_told": 0}
 #: Answers that count: the table of answers joined with its questions.
-_COUNT = questions.c.purpose.not_in((PRACTICE, CATCH))
+_COUNT = questions.c.purpose.not_in(NOT_COUNTED)
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, select
 
 from nearer.survey import people
-from nearer.survey.asking import CATCH, PRACTICE, Asker, numbers_in, text_of
+from nearer.survey.asking import NOT_COUNTED, PRACTICE, UNSEEN, Asker, numbers_in, text_of
 from nearer.survey.people import Person
 from nearer.survey.store.database import Database
 from nearer.survey.store.tables import answers, questions
@@ -30,6 +30,7 @@ _ASKED = (
     .order_by(questions.c.place)
 )  # fmt: skip
 _ASK = questions.insert()
+_TAKE_BACK = questions.update().where(questions.c.id == bindparam("number")).values(purpose=UNSEEN)
 
 
 class NotYours(Exception):
@@ -65,6 +66,11 @@ class _Question:
     same: str
     purpose: str
     done: bool
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is still to be answered."""
+        return not self.done and self.purpose != UNSEEN
 
 
 class Desk:
@@ -139,7 +145,7 @@ class Visit:
         ValueError
             About places that no option has. Nothing is kept.
         """
-        mine = {each.id: each for each in self.asked}
+        mine = {each.id: each for each in self.asked if each.purpose != UNSEEN}
         for each in given:
             if each.question not in mine:
                 raise NotYours(f"question {each.question} was not given to this person")
@@ -157,6 +163,23 @@ class Visit:
             self.connection.execute(self.desk.keep, values)
         return [each.question for each in given]
 
+    def take_back(self, number: int) -> tuple[int, ...]:
+        """Take back a question that could not be shown, and return what it shows; another comes in its place.
+
+        Raises
+        ------
+        NotYours
+            If it is not this person's, is answered, or as many as the person's list is long were taken back before.
+        """
+        found = next((each for each in self.asked if each.id == number), None)
+        n_before = sum(each.purpose == UNSEEN for each in self.asked)
+        if found is None or found.done or n_before >= self.desk.asker.n_all:
+            raise NotYours(f"question {number} cannot be taken back")
+        if found.waits:
+            self.connection.execute(_TAKE_BACK, {"number": number})
+            found.purpose = UNSEEN
+        return numbers_in(found.shown)
+
     def state(self, now: float) -> dict[str, Any]:
         """Return what this person sees now, with questions made ahead; whoever has answered everything is done."""
         desk, phase = self.desk, self.phase
@@ -166,7 +189,7 @@ class Visit:
         n_all = desk.asker.n_all
         if n_done < n_all:
             self._ask_ahead(now)
-            waiting = [each for each in self.asked if not each.done]
+            waiting = [each for each in self.asked if each.waits]
             return desk.page | {"n_done": n_done, "next": [desk.item(each) for each in waiting[:_AHEAD]]}
         self.person = people.complete(self.connection, self.person)
         code = self.person.code
@@ -185,12 +208,12 @@ class Visit:
 
     def _ask_ahead(self, now: float) -> None:
         """Make questions until enough of them wait, or this person has had all."""
-        asker = self.desk.asker
-        n_most = self.desk.study.settings.practice + asker.n_all
-        n_missing = min(_AHEAD - sum(not each.done for each in self.asked), n_most - len(self.asked))
+        asker, practice = self.desk.asker, self.desk.study.settings.practice
+        n_most = practice + asker.n_all + sum(each.purpose == UNSEEN for each in self.asked[practice:])
+        n_missing = min(_AHEAD - sum(each.waits for each in self.asked), n_most - len(self.asked))
         if n_missing <= 0:
             return
-        had = {numbers_in(each.same) for each in self.asked if each.purpose not in (PRACTICE, CATCH)}
+        had = {numbers_in(each.same) for each in self.asked if each.purpose not in NOT_COUNTED}
         for place in range(len(self.asked), len(self.asked) + n_missing):
             shown, purpose = asker.next(self.connection, place, had)
             key = asker.key(shown)

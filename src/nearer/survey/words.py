@@ -43,6 +43,10 @@ ENGLISH = {
     "offline_waiting": "No connection. Your answers are kept here. This page goes on once the connection is back.",
     "online": "The connection is back.",
     "stimulus_failed": "A file could not be loaded. Trying again...",
+    "unseen": "A part of this question could not be loaded",
+    "unseen_text": "Please try again. If that does not help, go on without this question: another one takes its place.",
+    "try_again": "Try again",
+    "leave_question": "Go on without it",
     "refused": "Your last answer could not be saved. Please go on from here.",
     "failed": "Something went wrong. Please allow cookies for this page and load it again.",
     "thanks": "Thank you!",
@@ -52,6 +56,7 @@ ENGLISH = {
     "copy_failed": "Please copy the code by hand.",
     "finish": "Finish",
     "may_leave": "All your answers are saved. You can close this page.",
+    "to_finish": "All your answers are saved. One last step: press Finish below.",
 }
 
 GERMAN = {
@@ -88,6 +93,13 @@ GERMAN = {
     "offline_waiting": "Keine Verbindung. Ihre Antworten bleiben hier. Es geht weiter, wenn die Verbindung zurück ist.",
     "online": "Die Verbindung ist wieder da.",
     "stimulus_failed": "Eine Datei konnte nicht geladen werden. Neuer Versuch...",
+    "unseen": "Ein Teil dieser Frage konnte nicht geladen werden",
+    "unseen_text": (
+        "Bitte versuchen Sie es noch einmal. Hilft das nicht, machen Sie ohne diese Frage weiter: Eine "
+        "andere kommt an ihre Stelle."
+    ),
+    "try_again": "Noch einmal versuchen",
+    "leave_question": "Ohne sie weitermachen",
     "refused": "Ihre letzte Antwort konnte nicht gespeichert werden. Bitte machen Sie hier weiter.",
     "failed": "Etwas ist schiefgegangen. Bitte erlauben Sie Cookies für diese Seite und laden Sie sie neu.",
     "thanks": "Vielen Dank!",
@@ -97,6 +109,7 @@ GERMAN = {
     "copy_failed": "Bitte kopieren Sie den Code von Hand.",
     "finish": "Abschließen",
     "may_leave": "Alle Antworten sind gespeichert. Sie können diese Seite schließen.",
+    "to_finish": "Alle Antworten sind gespeichert. Ein letzter Schritt: Drücken Sie unten auf Abschließen.",
 }
 
 # French puts a space that does not break before a colon and an exclamation mark.
@@ -134,6 +147,12 @@ FRENCH = {
     "offline_waiting": "Pas de connexion. Vos réponses sont gardées ici. La page reprendra au retour de la connexion.",
     "online": "La connexion est rétablie.",
     "stimulus_failed": "Un fichier n'a pas pu être chargé. Nouvel essai...",
+    "unseen": "Une partie de cette question n'a pas pu être chargée",
+    "unseen_text": (
+        "Veuillez réessayer. Si cela ne suffit pas, continuez sans cette question\u00a0: une autre la remplacera."
+    ),
+    "try_again": "Réessayer",
+    "leave_question": "Continuer sans elle",
     "refused": "Votre dernière réponse n'a pas pu être enregistrée. Veuillez continuer à partir d'ici.",
     "failed": "Un problème est survenu. Veuillez autoriser les cookies pour cette page et la recharger.",
     "thanks": "Merci beaucoup\u00a0!",
@@ -143,6 +162,7 @@ FRENCH = {
     "copy_failed": "Veuillez copier le code à la main.",
     "finish": "Terminer",
     "may_leave": "Toutes vos réponses sont enregistrées. Vous pouvez fermer cette page.",
+    "to_finish": "Toutes vos réponses sont enregistrées. Une dernière étape\u00a0: appuyez sur Terminer ci-dessous.",
 }
 
 SPANISH = {
@@ -179,6 +199,10 @@ SPANISH = {
     "offline_waiting": "Sin conexión. Sus respuestas se guardan aquí. La página seguirá en cuanto vuelva la conexión.",
     "online": "La conexión ha vuelto.",
     "stimulus_failed": "No se pudo cargar un archivo. Probando de nuevo...",
+    "unseen": "No se pudo cargar una parte de esta pregunta",
+    "unseen_text": "Inténtelo de nuevo. Si no funciona, continúe sin esta pregunta: otra ocupará su lugar.",
+    "try_again": "Intentar de nuevo",
+    "leave_question": "Continuar sin ella",
     "refused": "Su última respuesta no se pudo guardar. Continúe desde aquí.",
     "failed": "Algo ha fallado. Permita las cookies para esta página y vuelva a cargarla.",
     "thanks": "¡Muchas gracias!",
@@ -188,6 +212,7 @@ SPANISH = {
     "copy_failed": "Copie el código a mano.",
     "finish": "Finalizar",
     "may_leave": "Todas sus respuestas están guardadas. Puede cerrar esta página.",
+    "to_finish": "Todas sus respuestas están guardadas. Un último paso: pulse Finalizar abajo.",
 }
 
 BY_LANGUAGE = {"en": ENGLISH, "de": GERMAN, "fr": FRENCH, "es": SPANISH}

@@ -10,7 +10,7 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
   const several = question.n_chosen > 1;
   const chosen = new Set();
   let shownAt = null;
-  let taken = false;
+  let listens = false;
 
   const buttons = [];
   const options = element("div", { class: "options", role: "group", "aria-labelledby": "question" });
@@ -30,6 +30,7 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
     element("p", { class: "keys" }, keysHint()),
   );
   const [narrow, wide] = columns(question.options.length, kinds.has("audio") || kinds.has("video"));
+  page.dataset.question = question.id;
   page.style.setProperty("--narrow", narrow);
   page.style.setProperty("--wide", wide);
   page.style.setProperty("--options", question.options.length);
@@ -61,12 +62,13 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
     return question.options.length === 2 ? words.keys_two : fill(words.keys_some, { n });
   }
 
-  function listens() {
-    return !taken && shownAt !== null && performance.now() - shownAt >= DEAF_AT_FIRST;
+  function listen(now) {
+    listens = now;
+    page.toggleAttribute("data-listens", now);
   }
 
   function choose(place) {
-    if (!listens() || place >= buttons.length) return;
+    if (!listens || place >= buttons.length) return;
     if (!several) chosen.add(place);
     else if (chosen.has(place)) chosen.delete(place);
     else if (chosen.size < question.n_chosen) chosen.add(place);
@@ -86,8 +88,8 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
   }
 
   function take() {
-    if (!listens() || chosen.size !== question.n_chosen) return;
-    taken = true;
+    if (!listens || chosen.size !== question.n_chosen) return;
+    listen(false);
     answered([...chosen].sort((a, b) => a - b), (performance.now() - shownAt) / 1000);
     setTimeout(goOn, LOOK_BACK);
   }
@@ -115,7 +117,12 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
   function shown() {
     (head || title).focus({ preventScroll: true });
     scrollTo(0, 0);
-    requestAnimationFrame(() => requestAnimationFrame(() => (shownAt = performance.now())));
+    requestAnimationFrame(() => requestAnimationFrame(begin));
+  }
+
+  function begin() {
+    shownAt = performance.now();
+    setTimeout(() => listen(true), DEAF_AT_FIRST);
   }
 
   return { page, key, shown };

@@ -40,12 +40,19 @@ export function welcomePage(title, state, words, begin) {
   return element("div", { class: "sheet" }, heading(title), ...paragraphs(state.welcome), form);
 }
 
+// A question of which something cannot be loaded.
+export function unseenPage(id, words, tryAgain, leave) {
+  const page = messagePage(words.unseen, [words.unseen_text], words.try_again, tryAgain);
+  page.dataset.question = id;
+  page.append(element("button", { type: "button", class: "second", onclick: leave }, words.leave_question));
+  return page;
+}
+
 export function donePage(state, words) {
-  const page = messagePage(words.thanks, [...state.thanks, words.may_leave]);
+  const sent = /^https?:\/\//i.test(state.completion_url); // to another page, where taking part is acknowledged
+  const page = messagePage(words.thanks, [...state.thanks, sent ? words.to_finish : words.may_leave]);
   if (state.completion_code) page.append(codeBox(state.completion_code, words));
-  if (/^https?:\/\//i.test(state.completion_url)) {
-    page.append(element("a", { class: "main", href: state.completion_url }, words.finish));
-  }
+  if (sent) page.append(element("a", { class: "main", href: state.completion_url }, words.finish));
   return page;
 }
 

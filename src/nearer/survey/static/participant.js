@@ -3,7 +3,7 @@
 import { makeAsking } from "./asking.js";
 import { byId, element, fill } from "./dom.js";
 import { setLetters } from "./look.js";
-import { donePage, messagePage, welcomePage } from "./pages.js";
+import { donePage, messagePage, unseenPage, welcomePage } from "./pages.js";
 import { isPassing, makeSender, newId, openQueue, request, sleep, waitAfter } from "./sending.js";
 import { loadQuestion } from "./stimuli.js";
 
@@ -14,7 +14,7 @@ const words = JSON.parse(byId("words").textContent);
 const { study, title } = document.body.dataset;
 const queue = openQueue(study);
 const answered = new Set(); // questions answered on this page: an older state that arrives late must not bring them back
-const loading = new Map(); // question id -> promise of its loaded elements
+const loading = new Map(); // question id -> {media: promise of its loaded elements, broken: objects that cannot be loaded}
 
 let state = null;
 let shown = ""; // the name of what is on the screen
@@ -83,24 +83,27 @@ const send = makeSender(queue, {
   },
 });
 
-async function begin() {
+// Send until the server says yes or no.
+async function insist(path, sent) {
   for (let tries = 0; ; tries += 1) {
-    const { status, body } = await request("/api/consent", {});
-    if (status === 200) {
-      update(body);
-      if (body.phase === "welcome") notify(words.failed, true); // the session was not kept: no cookies
-      return;
-    }
-    if (status === 409) return void refresh();
+    const { status, body } = await request(path, sent);
+    if (status === 200) return update(body);
+    if (status === 409) return refresh();
     if (!isPassing(status)) return notify(words.failed, true);
     lost();
     await sleep(waitAfter(tries));
   }
 }
 
+async function begin() {
+  await insist("/api/consent", {});
+  if (state.phase === "welcome") notify(words.failed, true); // the session was not kept: no cookies
+}
+
 // --- Questions --------------------------------------------------------------------------------------------------------
 
 const nameOf = (id) => `question ${id}`;
+const nameOfUnseen = (id) => `unseen ${id}`;
 
 function unanswered() {
   return state.next.filter((question) => !queue.has(question.id) && !answered.has(question.id));
@@ -116,12 +119,33 @@ function loadAhead() {
   const waiting = unanswered();
   const wanted = new Set(waiting.map((question) => question.id));
   for (const id of loading.keys()) if (!wanted.has(id)) loading.delete(id);
-  for (const question of waiting) {
-    if (loading.has(question.id)) continue;
-    const isWanted = () => loading.has(question.id);
-    const onTrouble = () => shown === nameOf(question.id) && notify(words.stimulus_failed);
-    loading.set(question.id, loadQuestion(question, words, isWanted, onTrouble));
-  }
+  for (const question of waiting) if (!loading.has(question.id)) load(question);
+}
+
+function load(question) {
+  const kept = { media: null, broken: new Set() };
+  const isShown = () => shown === nameOf(question.id);
+  loading.set(question.id, kept);
+  kept.media = loadQuestion(question, words, {
+    isWanted: () => loading.get(question.id) === kept,
+    trouble: () => isShown() && notify(words.stimulus_failed),
+    broken(item) {
+      kept.broken.add(item.number);
+      if (isShown() && asking && !lookingBack) unseen(question); // a sound or film that fails while it is played
+    },
+  });
+}
+
+// Nothing is asked about what cannot be seen or heard: it is tried again, or another question comes in its place.
+function unseen(question) {
+  const tryAgain = () => {
+    load(question);
+    show(true);
+  };
+  const { broken } = loading.get(question.id);
+  const leave = () => insist("/api/unseen", { question: question.id, objects: [...broken] });
+  notify("");
+  open(nameOfUnseen(question.id), () => unseenPage(question.id, words, tryAgain, leave));
 }
 
 function answer(question, chosen, seconds) {
@@ -138,7 +162,7 @@ function answer(question, chosen, seconds) {
 
 // --- What is on the screen --------------------------------------------------------------------------------------------
 
-function show() {
+function show(again = false) {
   if (lookingBack) return;
   const { phase } = state;
   if (phase === "welcome") return open(phase, () => welcomePage(title, state, words, begin));
@@ -154,7 +178,7 @@ function show() {
     const text = fill(words.break_text, { done: nDone(), all: state.n_all });
     return open("break", () => messagePage(words.break, [text], words.continue, goOn));
   }
-  return ask(question);
+  if (again || shown !== nameOfUnseen(question.id)) ask(question);
 }
 
 function goOn() {
@@ -195,9 +219,11 @@ async function ask(question) {
   shown = name;
   asking = null;
   loadAhead();
-  const media = await loading.get(question.id);
+  const kept = loading.get(question.id);
+  const media = await kept.media;
   clearTimeout(late);
   if (shown !== name) return;
+  if (kept.broken.size) return unseen(question);
   asking = makeAsking({
     question,
     media,

@@ -60,33 +60,42 @@ export function newId() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-// The waiting answers of one study. Always read afresh: another tab may share them.
+// The waiting answers of one study, in the order in which they were given. Always read afresh: another tab may share them.
+// Each has a key of its own, so that two tabs never write over what the other has just kept.
 export function openQueue(study) {
-  const key = `nearer answers ${study}`;
-  let memory = []; // where the browser has no storage, they wait here
-  const read = () => {
+  const start = `nearer answer ${study} `;
+  const memory = new Map(); // where the browser has no storage, they wait here
+  const stored = () => {
     try {
-      const kept = JSON.parse(localStorage.getItem(key) || "[]");
-      return memory.length ? memory : Array.isArray(kept) ? kept : [];
+      return Object.keys(localStorage).filter((key) => key.startsWith(start)).map((key) => read(key)).filter(Boolean);
     } catch {
-      return memory;
+      return [];
     }
   };
-  const write = (entries) => {
+  const read = (key) => {
     try {
-      if (entries.length) localStorage.setItem(key, JSON.stringify(entries));
-      else localStorage.removeItem(key);
-      memory = [];
+      return JSON.parse(localStorage.getItem(key));
     } catch {
-      memory = entries;
+      return null;
     }
   };
-  return {
-    entries: read,
-    has: (question) => read().some((entry) => entry.question === question),
-    add: (entry) => write(read().some((other) => other.question === entry.question) ? read() : [...read(), entry]),
-    remove: (gone) => write(read().filter((entry) => !gone(entry))),
+  const entries = () => [...stored(), ...memory.values()].sort((one, other) => one.at - other.at);
+  const has = (question) => entries().some((entry) => entry.question === question);
+  const add = (entry) => {
+    if (has(entry.question)) return;
+    const timed = { ...entry, at: Date.now() };
+    try {
+      localStorage.setItem(start + entry.id, JSON.stringify(timed));
+    } catch {
+      memory.set(entry.id, timed);
+    }
   };
+  const remove = (gone) => {
+    for (const { id } of entries().filter(gone)) {
+      if (!memory.delete(id)) localStorage.removeItem(start + id);
+    }
+  };
+  return { entries, has, add, remove };
 }
 
 // Sends what waits; `send` may be called at any time. What came of it goes to `on`: saved(state), refused(entry),

@@ -4,6 +4,7 @@ import { sleep, waitAfter } from "./sending.js";
 
 // Phones do not load sound or film before a touch: then the question is shown without waiting for it any longer.
 const LONGEST_MEDIA_WAIT = 4000;
+const MOST_TRIES = 4; // while the server answers; without a connection it is tried for as long as that takes
 
 function event(target, name) {
   return new Promise((resolve) => target.addEventListener(name, resolve, { once: true }));
@@ -23,7 +24,7 @@ async function loadPicture(item, name) {
   return element("span", { class: "picture" }, picture);
 }
 
-async function loadMedia(item, name) {
+async function loadMedia(item, name, failedLater) {
   const media = element(item.kind, { controls: true, preload: "auto", playsinline: true, "aria-label": name });
   const late = new Promise((resolve) => setTimeout(resolve, LONGEST_MEDIA_WAIT));
   const loaded = Promise.race([event(media, "loadeddata"), failure(media), late]);
@@ -31,6 +32,7 @@ async function loadMedia(item, name) {
   media.load();
   media.addEventListener("play", () => quietOthers(media));
   await loaded;
+  media.addEventListener("error", failedLater);
   return item.kind === "video" ? element("span", { class: "picture" }, media) : media;
 }
 
@@ -38,18 +40,35 @@ function quietOthers(playing) {
   for (const media of document.querySelectorAll("audio, video")) if (media !== playing) media.pause();
 }
 
-async function loadItem(item, name, isWanted, onTrouble) {
+// Whether the server answers at all, be it to say that there is no such file.
+async function isReached(url) {
+  try {
+    await fetch(url, { method: "HEAD", cache: "no-store" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// The element of an item, null for a text, which is its caption. `broken(item)` is called for one that cannot be loaded.
+async function loadItem(item, name, { isWanted, trouble, broken }) {
   const load = item.kind === "image" ? loadPicture : loadMedia;
-  for (let tries = 0; item.kind !== "text"; tries += 1) {
+  let tries = 0;
+  for (let waits = 0; item.kind !== "text"; waits += 1) {
     try {
-      return await load(item, name);
+      return await load(item, name, () => broken(item));
     } catch {
+      if (await isReached(item.url)) tries += 1;
       if (!isWanted()) return null;
-      onTrouble();
-      await sleep(waitAfter(tries));
+      if (tries >= MOST_TRIES) {
+        broken(item);
+        return null;
+      }
+      trouble();
+      await sleep(waitAfter(waits));
     }
   }
-  return null; // a text is its caption
+  return null;
 }
 
 // What an item is called by those who listen.
@@ -57,9 +76,10 @@ export function nameOf(item, place, words) {
   return item.caption || (place < 0 ? words.head : fill(words.option, { n: place + 1 }));
 }
 
-// The elements of one question: {head, options}, once all of them are loaded.
-export async function loadQuestion(question, words, isWanted, onTrouble) {
-  const load = (item, place) => loadItem(item, nameOf(item, place, words), isWanted, onTrouble);
+// The elements of one question: {head, options}, once all of them are loaded. `on` has isWanted(), trouble() while it is tried
+// again, and broken(item).
+export async function loadQuestion(question, words, on) {
+  const load = (item, place) => loadItem(item, nameOf(item, place, words), on);
   const [head, ...options] = await Promise.all([question.head ? load(question.head, -1) : null, ...question.options.map(load)]);
   return { head, options };
 }
