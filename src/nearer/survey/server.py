@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from nearer.survey.app import application, survey_of
 from nearer.survey.researcher import researchers_routes
-from nearer.survey.security import SECRET, Guarded, new_secret
+from nearer.survey.security import SECRET, Guarded, Limit, new_secret
 from nearer.survey.store.database import read_fact
 from nearer.survey.store.writer import Writer
 from nearer.survey.study import Study, open_study
@@ -90,6 +91,8 @@ def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> Non
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
     )  # fmt: skip
     log_to_stderr()
+    lines = Limit(50, 1)  # of what is no HTTP at all: whoever sends nonsense must not fill a disk
+    logging.getLogger("uvicorn.error").addFilter(lambda _: lines.allows("all"))
     engine.start()
     try:
         begun(study)
