@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from nearer.survey.server import Serving, build, secret_of
+from nearer.survey.store.database import read_fact
 
 NAMES = ("cat", "dog", "cow", "car", "bus", "van", "tram", "bike")
 
@@ -56,6 +57,8 @@ class Served:
         self.folder = folder
         self.secret = secret_of(folder)
         self.app, self.writer, self.study = build(folder, Serving(**options), seed=0)
+        key = self.writer.run(lambda connection: read_fact(connection, "key"))
+        self.session, self.researcher_cookie = f"nearer_session_{key}", f"nearer_researcher_{key}"
 
     def client(self):
         """Return a browser of its own."""

@@ -121,14 +121,14 @@ def test_answers_before_consent_and_after_the_end_of_the_study_are_refused(serve
 @pytest.mark.parametrize("token", ["", "x", "0" * 32, "' OR 1=1 --", "x" * 5000])
 def test_a_made_up_session_is_refused(served, refused, token):
     client = served.client()
-    client.cookies.set("nearer_session", token)
+    client.cookies.set(served.session, token)
     assert refused(client.get("/api/state"), 401)
     assert refused(client.post("/api/answers", json={"answers": []}, headers=JSON), 401)
 
 
 def test_nobody_is_made_to_use_a_session_that_others_know(served):
     client = served.client()
-    client.cookies.set("nearer_session", "known-to-others")
+    client.cookies.set(served.session, "known-to-others")
     assert "known-to-others" not in client.get("/").headers["set-cookie"]
 
 
@@ -140,9 +140,9 @@ def test_the_hash_in_the_database_is_no_key(served, refused):
     person = served.person()
     with served.writer.database.engine.connect() as connection:
         kept = connection.execute(select(people.c.session)).scalar_one()
-    assert kept not in person.client.cookies.get("nearer_session")
+    assert kept not in person.client.cookies.get(served.session)
     client = served.client()
-    client.cookies.set("nearer_session", kept)
+    client.cookies.set(served.session, kept)
     assert refused(client.get("/api/state"), 401)
 
 
@@ -225,7 +225,7 @@ def test_a_method_is_what_it_is(served, refused, name):
 @pytest.mark.parametrize("path", ["/", "/api/state", "/researcher"])
 def test_nobody_is_led_elsewhere_by_the_name_of_the_server(served, path):
     client = served.person().client
-    client.cookies.set("nearer_researcher", served.secret)
+    client.cookies.set(served.researcher_cookie, served.secret)
     headers = {"host": "evil.example", "x-forwarded-host": "evil.example", "forwarded": "host=evil.example"}
     found = client.get(path, headers=headers, follow_redirects=False)
     assert "evil.example" not in found.text + str(found.headers)
@@ -253,7 +253,7 @@ def test_no_text_becomes_a_script(served):
     person.finish(lambda question: [0])
     other = served.person()
     other.answer(other.state()["next"][0], id=SCRIPT)
-    other.client.cookies.set("nearer_researcher", served.secret)
+    other.client.cookies.set(served.researcher_cookie, served.secret)
     for path in ("/", "/researcher"):
         page = other.client.get(path)
         assert SCRIPT not in page.text
@@ -285,9 +285,9 @@ RESEARCHERS = ["/researcher", "/researcher/api/state", "/researcher/answers.csv"
 def test_the_researchers_pages_need_the_secret(served, refused, path, guess):
     client = served.person().client
     if guess is not None:
-        client.cookies.set("nearer_researcher", guess.encode("unicode_escape").decode())
+        client.cookies.set(served.researcher_cookie, guess.encode("unicode_escape").decode())
     assert refused(client.get(path), 403)
-    client.cookies.set("nearer_researcher", served.secret)
+    client.cookies.set(served.researcher_cookie, served.secret)
     assert client.get(path).status_code == 200
 
 
@@ -295,7 +295,7 @@ def test_the_researchers_pages_need_the_secret(served, refused, path, guess):
 def test_nobody_else_changes_a_study(served, refused, path):
     person = served.person()
     assert refused(person.post(path, {"status": "closed"}), 403)
-    person.client.cookies.set("nearer_researcher", served.secret)
+    person.client.cookies.set(served.researcher_cookie, served.secret)
     assert refused(person.post(path, {"status": "closed"}, origin="https://evil.example"), 403)
     assert refused(person.post(path, {"status": "gone", "id": 3, "codes": 3}), 400)
     assert refused(person.post(path, []), 400)
@@ -313,7 +313,7 @@ def test_guessing_has_a_limit(served, refused):
 
 def test_the_log_knows_nobody(served, caplog):
     person, client = served.person(PROLIFIC_PID="platform-id"), served.client()
-    token = person.client.cookies.get("nearer_session")
+    token = person.client.cookies.get(served.session)
     question = person.state()["next"][0]["id"]
     client.get(f"/{token}%0Arefused: forged", params={"key": served.secret})
     client.get(f"/stimuli/{token}", params={"PROLIFIC_PID": "platform-id"})

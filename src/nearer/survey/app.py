@@ -39,7 +39,7 @@ from nearer.survey.visiting import Desk, Given, NotYours, Visit
 from nearer.survey.words import words_of
 
 Result = TypeVar("Result")
-SESSION = "nearer_session"
+SESSION = "session"
 _KEY = "key"
 _KEPT = 30 * 24 * 3600  # seconds that a browser keeps a session
 _MOST_AT_ONCE, _LONGEST_ID = 100, 40
@@ -82,6 +82,10 @@ class Survey:
         """Let the writer work, and wait without holding up others."""
         return await asyncio.wrap_future(self.writer.submit(work))
 
+    def cookie(self, name: str) -> str:
+        """Return the name of a cookie: browsers give those of a host to all its ports, where other studies may be."""
+        return f"nearer_{name}_{self.key}"
+
     def page(self, name: str, **context: Any) -> str:
         """Return a page of a template."""
         return _templates().get_template(name).render(**context)
@@ -112,13 +116,13 @@ def participants_routes(survey: Survey) -> list[Route]:
 
     async def page(request: Request) -> Response:
         response = HTMLResponse(html, headers={"cache-control": "no-store"})
-        token = request.cookies.get(SESSION, "")
+        token = request.cookies.get(survey.cookie(SESSION), "")
         if not token or await survey.run(lambda connection: people.find(connection, token)) is None:
             if not survey.arrivals.allows(address_of(request)):
                 return _error(429, "too many have begun at once; try again in a minute")
             code = "" if settings.completion_code == "each" else settings.completion_code
             _, token = await survey.run(lambda connection: people.begin(connection, request.query_params, code))
-            remember(response, SESSION, token, survey.secure)
+            remember(response, survey.cookie(SESSION), token, survey.secure)
         return response
 
     async def look(_: Request) -> Response:
@@ -219,7 +223,7 @@ class _Closed(Exception):
 
 async def _for_person(survey: Survey, request: Request, work: Callable[[Visit], dict[str, Any]]) -> Response:
     """Do something for whoever asks, and return what that person sees then."""
-    token = request.cookies.get(SESSION, "")
+    token = request.cookies.get(survey.cookie(SESSION), "")
     if not token:
         raise Refused(401, "there is no session; open the study's page")
     if request.method == "POST" and not survey.answering.allows(token):

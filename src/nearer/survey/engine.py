@@ -29,7 +29,7 @@ from nearer.survey.supervising import KNOWN, log_to_stderr, write_state
 _WAIT = 0.5  # seconds between two looks at the answers
 _PROPOSED = 200
 _HOLDS = 600.0  # seconds after which a question that was given may be proposed to others
-_MAP_GROWTH, _MAP_SECONDS = 1.1, 20.0  # a map is fitted when there is a tenth more, and not more often than that
+_MAP_GROWTH, _MAP_SECONDS = 1.1, 5.0  # a map is fitted when there is a tenth more, and not more often than that
 _NICER = 10  # steps behind the server, which comes first
 _MAP_AT_LAST = 120.0  # seconds after which fewer new answers are worth a map too
 _SHARE = 0.2  # of its time that the engine spends on maps, at most

@@ -19,7 +19,7 @@ from nearer.survey.people import STATUS
 from nearer.survey.security import is_secret
 from nearer.survey.store.database import write_fact
 
-RESEARCHER = "nearer_researcher"
+RESEARCHER = "researcher"
 _MOST_CODES = 200
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -32,7 +32,7 @@ def researchers_routes(survey: Survey, link: str) -> list[Route]:
 
     def guarded(handler: Handler) -> Handler:
         async def with_secret(request: Request) -> Response:
-            said = request.cookies.get(RESEARCHER, "")
+            said = request.cookies.get(survey.cookie(RESEARCHER), "")
             await _checked(survey, request, said)
             return await handler(request)
 
@@ -44,7 +44,7 @@ def researchers_routes(survey: Survey, link: str) -> list[Route]:
             return await guarded(page)(request)
         await _checked(survey, request, said)
         response = RedirectResponse("/researcher", status_code=303, headers={"cache-control": "no-store"})
-        remember(response, RESEARCHER, said, survey.secure, same_site="strict")
+        remember(response, survey.cookie(RESEARCHER), said, survey.secure, same_site="strict")
         return response
 
     async def page(_: Request) -> Response:

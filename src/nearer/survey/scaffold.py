@@ -73,8 +73,8 @@ def new_study(folder: Path) -> Path:
     return _made(folder, TEMPLATE, {"README.txt": _README})
 
 
-def demo_study(folder: Path) -> Path:
-    """Make the folder of a study of colours that is ready to run.
+def demo_study(folder: Path, n_colours: int = N_COLOURS, **settings: object) -> Path:
+    """Make the folder of a study of colours that is ready to run, with settings that are its own or these.
 
     Examples
     --------
@@ -85,10 +85,10 @@ def demo_study(folder: Path) -> Path:
     """
     colors = load_colors()
     squares = {}
-    for at in spread_out(colors.lab, N_COLOURS):
+    for at in spread_out(colors.lab, n_colours):
         red, green, blue = (round(255 * each) for each in colors.rgb[at].tolist())
         squares[f"{colors.names[at]}.svg"] = _SQUARE.format(fill=f"#{red:02x}{green:02x}{blue:02x}")
-    return _made(folder, commented(**_DEMO), squares)
+    return _made(folder, commented(**{**_DEMO, **settings}), squares)
 
 
 def spread_out(points: NDArray[np.float64], count: int) -> list[int]:

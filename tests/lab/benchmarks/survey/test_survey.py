@@ -12,8 +12,9 @@ pytest.importorskip("starlette", reason="the survey needs starlette: pip install
 from nearer.cli.main import main
 from nearer.lab.benchmarks.survey.browsing import Browser
 from nearer.lab.benchmarks.survey.crowd import Log
-from nearer.lab.benchmarks.survey.load import as_seen, colour_study, compare, waits
+from nearer.lab.benchmarks.survey.load import as_seen, compare, waits
 from nearer.lab.benchmarks.survey.run import SurveyRun, survey_text
+from nearer.survey.scaffold import demo_study
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import open_study
 
@@ -61,7 +62,7 @@ def test_figures_are_written_and_told(found):
 @pytest.fixture
 def kept(tmp_path):
     """A study with three answers, and what people know of them."""
-    folder = colour_study(tmp_path / "study")
+    folder = demo_study(tmp_path / "study")
     _, database = open_study(folder)
     with database.engine.begin() as connection:
         connection.execute(people.insert().values(id=1, name="a", session="s", external="", code="c", began=0.0))
@@ -92,7 +93,7 @@ def test_waits_count_what_was_sent_in_the_window():
 
 
 def test_simulated_people_see_colours(tmp_path):
-    folder = colour_study(tmp_path / "study")
+    folder = demo_study(tmp_path / "study")
     study, database = open_study(folder)
     database.close()
     number = {name: at for at, name in enumerate(study.labels)}

@@ -18,8 +18,6 @@ from nearer.datasets import load_colors
 from nearer.lab.benchmarks.survey.browsing import Browser
 from nearer.lab.benchmarks.survey.crowd import Choice, Crowd, Log
 from nearer.lab.benchmarks.survey.serving import Server
-from nearer.survey.scaffold import demo_study
-from nearer.survey.settings import SETTINGS_FILE
 from nearer.survey.store.tables import answers
 from nearer.survey.study import open_study
 
@@ -42,20 +40,6 @@ class Kept:
     def is_whole(self) -> bool:
         """Whether every confirmed answer is there exactly once, as it was given."""
         return self.n_lost == self.n_changed == self.n_doubled == 0
-
-
-def colour_study(folder: Path, *, per_person: int = 60, method: str = "active") -> Path:
-    """Make a study of colours in which a person answers so many questions."""
-    demo_study(folder)
-    path = folder / SETTINGS_FILE
-    text = path.read_text(encoding="utf-8")
-    for line in text.splitlines():
-        key = line.split(" = ")[0]
-        value = {"per_person": str(per_person), "method": f'"{method}"'}.get(key)
-        if value is not None:
-            text = text.replace(line, f"{key} = {value}")
-    path.write_text(text, encoding="utf-8")
-    return folder
 
 
 def as_seen(folder: Path, seed: int) -> Choice:
@@ -151,7 +135,7 @@ def _quantiles(times: Any) -> dict[str, float | None]:
 async def _look(port: int, secret: str, log: Log) -> None:
     """Look at the researcher's page as a browser does that shows it."""
     browser = Browser(port)
-    browser.cookie = f"cookie: nearer_researcher={secret}\r\n"
+    await browser.get(f"/researcher?key={secret}")
     while True:
         began = time.perf_counter()
         found = await browser.get("/researcher/api/state")

@@ -29,12 +29,14 @@ from nearer.lab.benchmarks.survey.faults import (
     server_killed,
     small_disk,
 )
-from nearer.lab.benchmarks.survey.load import WITHIN, Kept, colour_study, compare, run_load
+from nearer.lab.benchmarks.survey.load import WITHIN, Kept, compare, run_load
 from nearer.lab.benchmarks.survey.serving import Server, running
 from nearer.lab.common.programs import machine
+from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of
 
 PARTS = ("load", "rate", "faults")
+_PER_PERSON = 60
 _STEP, _MOST_STEPS, _STEP_SECONDS = 1.25, 8, 20.0
 _NO_CLOCK = "libfaketime is not installed (Debian's package faketime)"
 
@@ -125,7 +127,7 @@ class SurveyRun:
                     skipped.append(Outcome(name, skipped=why))
                 else:
                     troubles.append((name, trouble, 1))
-            folder = colour_study(Path(base) / "disk" / "study")
+            folder = demo_study(Path(base) / "disk" / "study", per_person=_PER_PERSON)
             with running(folder, self.folder / "server.log") as server:
                 outcomes, crowd = run_faults(server, troubles, n_people=people, pause=self.pause / 2, seed=self.seed)
                 server.stop()
@@ -136,7 +138,7 @@ class SurveyRun:
     @contextmanager
     def _served(self) -> Iterator[tuple[Server, str]]:
         with tempfile.TemporaryDirectory(prefix="nearer-bench-") as base:
-            folder = colour_study(Path(base) / "study")
+            folder = demo_study(Path(base) / "study", per_person=_PER_PERSON)
             secret = secret_of(folder)
             assert secret is not None
             with running(folder, self.folder / "server.log") as server:

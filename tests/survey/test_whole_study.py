@@ -1,0 +1,163 @@
+"""A whole study: forty simulated people, some in a real browser, chosen questions, and an end when it is advised."""
+
+import asyncio
+import itertools
+import json
+import re
+import threading
+import time
+import urllib.request
+import uuid
+from http.cookiejar import CookieJar
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers.visiting import Visitor
+
+from nearer import Comparisons
+from nearer.datasets import load_colors
+from nearer.embedding import PosteriorEmbedding
+from nearer.formats import read_answers
+from nearer.lab.benchmarks.survey.browsing import Browser
+from nearer.lab.benchmarks.survey.load import as_seen
+from nearer.lab.benchmarks.survey.serving import running
+from nearer.survey.exporting import table_of
+from nearer.survey.scaffold import demo_study
+from nearer.survey.server import secret_of
+from nearer.survey.study import open_study
+
+N_COLOURS, N_PEOPLE, N_IN_BROWSER, PER_PERSON = 30, 40, 2, 30
+AT_ONCE, PAUSE = 5, 0.3
+
+
+@pytest.fixture
+def study(tmp_path):
+    folder = demo_study(tmp_path / "colours", N_COLOURS, per_person=PER_PERSON, dimensions=3, consent="")
+    return SimpleNamespace(folder=folder, secret=secret_of(folder))
+
+
+async def _over_http(port, choose, n_people):
+    """Let people take part, some at a time, each until the study has no more questions."""
+    seats = asyncio.Semaphore(AT_ONCE)
+
+    async def take_part():
+        async with seats:
+            browser = Browser(port)
+            await browser.get("/")
+            told = await browser.post("/api/consent", {})
+            while told.status == 200 and told.content["phase"] == "asking":
+                await asyncio.sleep(PAUSE)
+                question = told.content["next"][0]
+                sent = {
+                    "question": question["id"],
+                    "chosen": choose(question),
+                    "seconds": PAUSE,
+                    "id": uuid.uuid4().hex,
+                }
+                told = await browser.post("/api/answers", {"answers": [sent]})
+            browser.close()
+
+    await asyncio.gather(*(take_part() for _ in range(n_people)))
+
+
+def _in_the_browser(browser, link, choose):
+    """Take part by touch, and return how many questions were answered."""
+    browser.delete_all_cookies()
+    visitor = Visitor(browser, SimpleNamespace(link=link))
+    visitor.open()
+    here = visitor.begin()
+    n_answered = 0
+    while here[0] == "question":
+        shown = [re.search(r"/stimuli/(\d+)", each.get_attribute("src"))[1] for each in visitor.find(".stage img")]
+        head, *options = ({"number": int(number)} for number in shown)
+        here = visitor.answer(choose({"head": head, "options": options}))
+        n_answered += 1
+        while here[0] == "sheet" and visitor.find("button.main"):
+            here = visitor.go_on()
+    return n_answered
+
+
+class Researcher:
+    """Whoever looks at the live page, and acts upon it."""
+
+    def __init__(self, link, secret):
+        self.link = link
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        self.opener.open(f"{link}researcher?key={secret}", timeout=20).read()
+
+    def ask(self, path, body=None):
+        headers = {"x-nearer": "1", "content-type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        return json.load(self.opener.open(urllib.request.Request(self.link + path, data, headers), timeout=20))
+
+    def is_advised_to_stop(self):
+        found = self.ask("researcher/api/state")
+        return found["outlook"] is not None and found["outlook"]["recommendation"] == "stop"
+
+
+def _true_points(labels):
+    colors = load_colors()
+    places = dict(zip(colors.names, colors.lab, strict=True))
+    return np.array([places[label] for label in labels])
+
+
+def _error(embedding, points):
+    """Return the share of all triplets about which a map errs."""
+    triples = np.array(list(itertools.permutations(range(len(points)), 3)))
+
+    def nearer(places):
+        apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+        return apart[triples[:, 0], triples[:, 1]] < apart[triples[:, 0], triples[:, 2]]
+
+    return float((nearer(embedding) != nearer(points)).mean())
+
+
+def _fitted(comparisons, labels):
+    model = PosteriorEmbedding(3, random_state=0).fit(comparisons)
+    return model.embedding_[[model.objects_.tolist().index(label) for label in labels]]
+
+
+def _random_answers(labels, choose, n_answers):
+    """Return as many answers of the same people to questions drawn at random."""
+    rng = np.random.default_rng(11)
+    rows = []
+    for _ in range(n_answers):
+        head, *options = rng.permutation(len(labels))[:3].tolist()
+        place = choose({"head": {"number": head}, "options": [{"number": each} for each in options]})[0]
+        rows.append([labels[each] for each in (head, options[place], options[1 - place])])
+    return Comparisons.from_triplets(rows, objects=list(labels))
+
+
+def test_a_study_ends_when_it_is_advised_and_its_map_beats_random_questions(study, browser, tmp_path):
+    choose = as_seen(study.folder, 0)
+    with running(study.folder, tmp_path / "server.log") as server:
+        link = f"http://127.0.0.1:{server.port}/"
+        researcher = Researcher(link, study.secret)
+        others = threading.Thread(
+            target=lambda: asyncio.run(_over_http(server.port, choose, N_PEOPLE - N_IN_BROWSER)), daemon=True
+        )
+        others.start()
+        seen = [_in_the_browser(browser, link, as_seen(study.folder, 1 + at)) for at in range(N_IN_BROWSER)]
+        advised = False
+        while others.is_alive() and not advised:
+            time.sleep(0.5)
+            advised = researcher.is_advised_to_stop()
+        researcher.ask("researcher/api/status", {"status": "closed"})
+        others.join(60)
+        assert not others.is_alive()
+    assert advised
+    assert seen[0] == PER_PERSON + 1  # with one for practice
+    table = table_of(study.folder)
+    with pytest.warns(UserWarning, match="chosen"):  # that their error is not that of random questions
+        answers = read_answers(table)
+    n_answers = len(table["participant"])
+    assert 200 < n_answers < N_PEOPLE * PER_PERSON
+    assert table["purpose"].count("information") > n_answers / 2
+    opened, database = open_study(study.folder)
+    database.close()
+    labels = opened.labels
+    points = _true_points(labels)
+    chosen = _error(_fitted(answers.comparisons, labels), points)
+    at_random = _error(_fitted(_random_answers(labels, choose, n_answers), labels), points)
+    assert chosen < at_random
