@@ -234,3 +234,14 @@ def test_a_new_secret_takes_the_place_of_the_old(study, capsys):
         assert is_secret(connection, second)
         assert not is_secret(connection, first)
     database.close()
+
+
+def test_a_port_that_is_taken_is_told_before_the_secret_is_spent(study, capsys):
+    from nearer.survey.server import secret_of
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert main(["survey", "run", str(study), "--port", str(taken.getsockname()[1])]) == 2
+    assert "--port" in capsys.readouterr().err
+    assert secret_of(study) is not None

@@ -222,13 +222,13 @@ def test_what_is_downloaded_is_read_back(serve, kind, tmp_path):
 def test_downloads_hold_no_formula(serve):
     served = serve(objects=("=cmd()", "+b", "c", "d"))
     served.person().finish()
-    cells = [cell for row in csv.reader(io.StringIO(csv_of(_rows(served)))) for cell in row]
+    cells = [cell for row in csv.reader(io.StringIO(csv_of(_columns(served)))) for cell in row]
     assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
     assert any(cell.startswith("'=") for cell in cells)
 
 
-def _rows(served):
-    from nearer.survey.exporting import rows_of
+def _columns(served):
+    from nearer.survey.exporting import columns_of
 
     with served.writer.database.engine.connect() as connection:
-        return rows_of(connection, served.study)
+        return columns_of(connection, served.study)

@@ -65,19 +65,7 @@ ERRORS: tuple[Check, ...] = (check_unseen, check_groups)
 COLLECTED: tuple[Check, ...] = (
     check_groups,
     check_uneven,
-    check_double,
-    check_blocks,
-    check_columns,
-    check_repeats,
-    check_self_contradictions,
-    check_cycles,
-    check_sides,
-    check_order,
-    check_places,
-    check_runs,
-    check_speed,
-    check_catches,
-    check_chance,
+    *CHECKS[CHECKS.index(check_double) : CHECKS.index(check_ceiling)],
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,7 @@ def _add_serving(parser: argparse.ArgumentParser) -> None:
         "--address", type=word, metavar="URL",
         help="as people reach it, such as https://study.example.org, where a proxy stands before it",
     )  # fmt: skip
+    parser.add_argument("--open", action="store_true", help="open the participants' page in a browser")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="of TLS, in PEM; with --key")
     parser.add_argument("--key", type=Path, metavar="FILE", help="of the certificate, in PEM")
 
@@ -127,9 +129,10 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace, folder: Path) -> None:
-    from nearer.survey.server import secret_of, serve
+    from nearer.survey.server import listen, secret_of, serve
 
     serving = _serving(options)
+    listening = listen(serving)  # before the secret, which is told once
     secret = secret_of(folder)
 
     def begun(study: Study) -> None:
@@ -143,8 +146,11 @@ def _serve(options: argparse.Namespace, folder: Path) -> None:
             {"participants": serving.link, "researcher": None if secret is None else researcher},
         )
         sys.stdout.flush()
+        if options.open:
+            webbrowser.open(serving.link)
 
-    serve(folder, serving, begun)
+    with listening:
+        serve(folder, serving, listening, begun)
 
 
 def _serving(options: argparse.Namespace) -> Serving:

@@ -6,10 +6,10 @@ import csv
 import hashlib
 import io
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from sys import intern
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, select
 
@@ -21,37 +21,40 @@ from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import Study, open_study
 
+Columns: TypeAlias = dict[str, list[Any]]
+
+_AT_A_TIME = 2000  # answers: a hundred thousand of them as rows would take a small machine's memory
 _ANSWER = {"triplet": "answer", "odd-one-out": "odd", "most-central": "central"}
 
 
-def rows_of(connection: Connection, study: Study, *, everybody: bool = False) -> list[dict[str, Any]]:
-    """Return all answers but those for practice and to catch questions, in the order of asking, whatever clocks did.
+def columns_of(connection: Connection, study: Study) -> Columns:
+    """Return all answers but those for practice, to catch questions, and of people who were left out, by columns.
 
-    Parameters
-    ----------
-    connection : Connection
-    study : Study
-    everybody : bool
-        Whether the answers of people who were left out are among them.
+    They are in the order of asking, whatever clocks did. There are no columns if there are no answers.
     """
     found = connection.execute(
-        select(people.c.name, people.c.left_out, questions, answers.c.chosen, answers.c.seconds, answers.c.received)
+        select(people.c.name, questions.c.id, questions.c.shown, questions.c.purpose, answers.c.chosen,
+               answers.c.seconds, answers.c.received)
         .join_from(answers, questions, answers.c.question == questions.c.id)
         .join(people, people.c.id == questions.c.person)
-        .where(questions.c.purpose.not_in(NOT_COUNTED))
-        .order_by(questions.c.id)
-    )
-    return [_row(row, study) for row in found if everybody or not row.left_out]
+        .where(questions.c.purpose.not_in(NOT_COUNTED), people.c.left_out.is_(False))
+        .order_by(questions.c.id),
+        execution_options={"yield_per": _AT_A_TIME},
+    )  # fmt: skip
+    columns: Columns = {}
+    for row in found:
+        for name, value in _row(row, study).items():
+            columns.setdefault(name, []).append(value)
+    return columns
 
 
-def csv_of(rows: Sequence[dict[str, Any]]) -> str:
+def csv_of(columns: Columns) -> str:
     """Return the table as CSV, in which no cell is a formula to a spreadsheet."""
     text = io.StringIO()
-    names = list(rows[0]) if rows else ["participant"]
-    writer = csv.DictWriter(text, names, lineterminator="\r\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: inert(value) if isinstance(value, str) else value for name, value in row.items()})
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(columns or ["participant"])
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([inert(value) if isinstance(value, str) else value for value in row])
     return text.getvalue()
 
 
@@ -67,13 +70,12 @@ class StudyTable(FileList):
         How people did on catch questions.
     """
 
-    columns: dict[str, list[Any]] = field(default_factory=dict)
+    columns: Columns = field(default_factory=dict)
     catches: Catches | None = None
 
     def digest(self) -> str:
         """Return the SHA-256 of the table as CSV: the same answers, the same digest."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
-        return hashlib.sha256(csv_of(rows).encode()).hexdigest()
+        return hashlib.sha256(csv_of(self.columns).encode()).hexdigest()
 
     def named(self, answers: Answers) -> Answers:
         """Return answers that were read from the columns, called after the study, with catch questions."""
@@ -98,28 +100,25 @@ def study_table(folder: Path) -> StudyTable:
     study, database = open_study(folder)
     try:
         with database.engine.connect().execution_options(reading=True) as connection:
-            rows, catches = rows_of(connection, study), catches_of(connection, study)
+            columns, catches = columns_of(connection, study), catches_of(connection, study)
     finally:
         database.close()
-    if not rows:
+    if not columns:
         raise ValueError(f"{folder}: nobody has answered yet; serve the study with `nearer survey run {folder}`")
     name = folder.resolve().name
-    columns = {column: [row[column] for row in rows] for column in rows[0]}
     return StudyTable((folder,), name, study.settings.title or name, columns=columns, catches=catches)
 
 
-def table_of(folder: Path) -> dict[str, list[Any]]:
+def table_of(folder: Path) -> Columns:
     """Return the answers in the folder of a study, by columns, as `nearer.formats.read_answers` takes them."""
     return study_table(folder).columns
 
 
 def answers_of(connection: Connection, study: Study) -> Answers:
     """Return the answers so far as `nearer.formats.read_answers` would, with how people did on catch questions."""
-    rows = rows_of(connection, study)
-    table = {name: [row[name] for row in rows] for name in rows[0]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of chosen questions, which are known here
-        answers = read_answers(table)
+        answers = read_answers(columns_of(connection, study))
     return replace(answers, catches=catches_of(connection, study))
 
 
@@ -152,11 +151,11 @@ def _row(row: Any, study: Study) -> dict[str, Any]:
     labels = tuple(study.labels[number] for number in shown)
     options = labels[int(study.is_headed) :]
     return {
-        "participant": row.name,
+        "participant": intern(row.name),
         "trial": row.id,
         **columns_shown(labels, kind),
         _ANSWER.get(kind, "chosen"): ";".join(options[place] for place in chosen),
         "seconds": row.seconds,
-        "purpose": row.purpose,
+        "purpose": intern(row.purpose),
         "received": round(row.received, 3),
     }

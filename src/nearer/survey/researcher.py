@@ -13,7 +13,7 @@ from starlette.routing import Route
 from nearer.survey import people as persons
 from nearer.survey.app import Refused, Survey, address_of, body_of, remember
 from nearer.survey.codes import look_up
-from nearer.survey.exporting import csv_of, rows_of
+from nearer.survey.exporting import Columns, columns_of, csv_of
 from nearer.survey.live import Live, read
 from nearer.survey.people import STATUS
 from nearer.survey.security import is_secret
@@ -25,84 +25,103 @@ _MOST_CODES = 200
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def researchers_routes(survey: Survey, link: str) -> list[Route]:
-    """Return the addresses that need the secret."""
-    database = survey.writer.database
-    live = Live(database, survey.study, link)
+class Researchers:
+    """The addresses that need the secret.
 
-    def guarded(handler: Handler) -> Handler:
-        async def with_secret(request: Request) -> Response:
-            said = request.cookies.get(survey.cookie(RESEARCHER), "")
-            await _checked(survey, request, said)
-            return await handler(request)
+    Parameters
+    ----------
+    survey : Survey
+    link : str
+        For participants.
+    """
 
-        return with_secret
+    def __init__(self, survey: Survey, link: str) -> None:
+        self.survey, self.database = survey, survey.writer.database
+        self.cookie = survey.cookie(RESEARCHER)
+        self.live = Live(self.database, survey.study, link)
 
-    async def enter(request: Request) -> Response:
+    def routes(self) -> list[Route]:
+        """Return all of them."""
+        return [
+            Route("/researcher", self.enter),
+            Route("/researcher/api/state", self._guarded(self.state)),
+            Route("/researcher/api/status", self._guarded(self.status), methods=["POST"]),
+            Route("/researcher/api/people", self._guarded(self.person), methods=["POST"]),
+            Route("/researcher/api/codes", self._guarded(self.codes), methods=["POST"]),
+            Route("/researcher/answers.csv", self._guarded(self.as_csv)),
+            Route("/researcher/answers.parquet", self._guarded(self.as_parquet)),
+        ]
+
+    async def enter(self, request: Request) -> Response:
+        """Let in whoever has the secret, which then leaves the address for a cookie."""
         said = request.query_params.get("key")
         if said is None:
-            return await guarded(page)(request)
-        await _checked(survey, request, said)
+            return await self._guarded(self.page)(request)
+        await self._check(request, said)
         response = RedirectResponse("/researcher", status_code=303, headers={"cache-control": "no-store"})
-        remember(response, survey.cookie(RESEARCHER), said, survey.secure, same_site="strict")
+        remember(response, self.cookie, said, self.survey.secure, same_site="strict")
         return response
 
-    async def page(_: Request) -> Response:
-        html = survey.page("researcher.html", title=survey.study.settings.title)
+    async def page(self, _: Request) -> Response:
+        """Send the live page."""
+        html = self.survey.page("researcher.html", title=self.survey.study.settings.title)
         return HTMLResponse(html, headers={"cache-control": "no-store"})
 
-    async def state(_: Request) -> Response:
-        return _written(await live.state())
+    async def state(self, _: Request) -> Response:
+        """Say what the live page shows."""
+        return _written(await self.live.state())
 
-    async def status(request: Request) -> Response:
+    async def status(self, request: Request) -> Response:
+        """Open, pause or close the study."""
         wanted = (await _fields(request)).get("status")
         if wanted not in ("open", "paused", "closed"):
             raise ValueError("status must be open, paused or closed")
-        await survey.run(lambda connection: write_fact(connection, STATUS, str(wanted)))
-        return _written(await live.state(anew=True))
+        await self.survey.run(lambda connection: write_fact(connection, STATUS, str(wanted)))
+        return _written(await self.live.state(anew=True))
 
-    async def person(request: Request) -> Response:
+    async def person(self, request: Request) -> Response:
+        """Leave a person out, or take them back."""
         fields = await _fields(request)
         name, left_out = fields.get("id"), fields.get("left_out")
         if not isinstance(name, str) or not isinstance(left_out, bool):
             raise ValueError("say who, and whether left out")
-        await survey.run(lambda connection: persons.leave_out(connection, name, left_out))
-        return _written(await live.state(anew=True))
+        await self.survey.run(lambda connection: persons.leave_out(connection, name, left_out))
+        return _written(await self.live.state(anew=True))
 
-    async def codes(request: Request) -> Response:
+    async def codes(self, request: Request) -> Response:
+        """Look up completion codes."""
         said = (await _fields(request)).get("codes")
         if not isinstance(said, list) or len(said) > _MOST_CODES or not all(isinstance(each, str) for each in said):
             raise ValueError(f"codes must be a list of at most {_MOST_CODES}")
-        found = await read(database, lambda connection: look_up(connection, survey.study.settings, said))
+        settings = self.survey.study.settings
+        found = await read(self.database, lambda connection: look_up(connection, settings, said))
         return JSONResponse({"codes": [each._asdict() for each in found]}, headers={"cache-control": "no-store"})
 
-    async def as_csv(_: Request) -> Response:
-        text = await read(database, lambda connection: csv_of(rows_of(connection, survey.study)))
+    async def as_csv(self, _: Request) -> Response:
+        """Send all answers as CSV."""
+        text = await read(self.database, lambda connection: csv_of(columns_of(connection, self.survey.study)))
         return _download(text.encode(), "text/csv; charset=utf-8", "answers.csv")
 
-    async def as_parquet(_: Request) -> Response:
-        content = await read(database, lambda connection: _parquet(rows_of(connection, survey.study)))
+    async def as_parquet(self, _: Request) -> Response:
+        """Send all answers as Parquet."""
+        content = await read(self.database, lambda connection: _parquet(columns_of(connection, self.survey.study)))
         return _download(content, "application/vnd.apache.parquet", "answers.parquet")
 
-    return [
-        Route("/researcher", enter),
-        Route("/researcher/api/state", guarded(state)),
-        Route("/researcher/api/status", guarded(status), methods=["POST"]),
-        Route("/researcher/api/people", guarded(person), methods=["POST"]),
-        Route("/researcher/api/codes", guarded(codes), methods=["POST"]),
-        Route("/researcher/answers.csv", guarded(as_csv)),
-        Route("/researcher/answers.parquet", guarded(as_parquet)),
-    ]
+    def _guarded(self, handler: Handler) -> Handler:
+        async def with_secret(request: Request) -> Response:
+            await self._check(request, request.cookies.get(self.cookie, ""))
+            return await handler(request)
 
+        return with_secret
 
-async def _checked(survey: Survey, request: Request, said: str) -> None:
-    """Refuse whoever does not know the secret; who guesses must wait longer and longer."""
-    right = bool(said) and await read(survey.writer.database, lambda connection: is_secret(connection, said))
-    if right:
-        return
-    if said and not survey.guesses.allows(address_of(request)):
-        raise Refused(429, "too many guesses; wait a minute")
-    raise Refused(403, "this page needs the secret link that `nearer survey run` printed")
+    async def _check(self, request: Request, said: str) -> None:
+        """Refuse whoever does not know the secret; who guesses must wait longer and longer."""
+        right = bool(said) and await read(self.database, lambda connection: is_secret(connection, said))
+        if right:
+            return
+        if said and not self.survey.guesses.allows(address_of(request)):
+            raise Refused(429, "too many guesses; wait a minute")
+        raise Refused(403, "this page needs the secret link that `nearer survey run` printed")
 
 
 async def _fields(request: Request) -> dict[str, Any]:
@@ -121,12 +140,12 @@ def _download(content: bytes, media_type: str, name: str) -> Response:
     return Response(content, media_type=media_type, headers=headers)
 
 
-def _parquet(rows: list[dict[str, Any]]) -> bytes:
+def _parquet(columns: Columns) -> bytes:
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError:
         raise Refused(501, "Parquet needs pyarrow: pip install 'nearer[parquet]'; download CSV") from None
     target = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(rows), target)
+    parquet.write_table(pa.table(columns), target)
     return target.getvalue()

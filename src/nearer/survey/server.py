@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from nearer.survey.app import application, survey_of
-from nearer.survey.researcher import researchers_routes
+from nearer.survey.participants import Participants
+from nearer.survey.researcher import Researchers
 from nearer.survey.security import SECRET, Guarded, Limit, new_secret
 from nearer.survey.store.database import read_fact
 from nearer.survey.store.writer import Writer
@@ -63,7 +65,8 @@ def build(folder: Path, serving: Serving, seed: int | None = None) -> tuple[Guar
     study, database = open_study(folder)
     writer = Writer(database)
     survey = survey_of(study, writer, seed, serving.is_secure)
-    return application(survey, researchers_routes(survey, serving.link)), writer, study
+    routes = [*Participants(survey).routes(), *Researchers(survey, serving.link).routes()]
+    return application(routes), writer, study
 
 
 def secret_of(folder: Path, *, anew: bool = False) -> str | None:
@@ -78,14 +81,37 @@ def secret_of(folder: Path, *, anew: bool = False) -> str | None:
         database.close()
 
 
-def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> None:
+def listen(serving: Serving) -> socket.socket:
+    """Return a socket that listens: from here on a browser that comes is waited on, if it has to wait itself.
+
+    Raises
+    ------
+    ValueError
+        If that address cannot be listened at.
+    """
+    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((serving.host, serving.port))
+        listening.listen(_WAITING)
+    except OSError as error:
+        listening.close()
+        why = error.strerror or str(error)
+        raise ValueError(
+            f"cannot listen at {serving.host}, port {serving.port}: {why}; choose another with --port or --host"
+        ) from error
+    return listening
+
+
+def serve(folder: Path, serving: Serving, listening: socket.socket, begun: Callable[[Study], None]) -> None:
     """Serve a study until somebody ends it; ``begun`` is called when it begins."""
     import uvicorn
 
     app, writer, study = build(folder, serving)
     engine = Supervisor(folder, writer.database)
     config = uvicorn.Config(
-        app, host=serving.host, port=serving.port, log_level="warning", access_log=False, server_header=False,
+        app, log_level="warning", access_log=False, server_header=False,
         proxy_headers=serving.proxied, timeout_graceful_shutdown=5, timeout_keep_alive=_KEEPS, backlog=_WAITING,
         limit_concurrency=_allow_connections(),
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
@@ -96,7 +122,7 @@ def serve(folder: Path, serving: Serving, begun: Callable[[Study], None]) -> Non
     engine.start()
     try:
         begun(study)
-        uvicorn.Server(config).run()
+        uvicorn.Server(config).run(sockets=[listening])
     finally:
         engine.stop()
         writer.close()
