@@ -3,7 +3,10 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -243,3 +246,30 @@ def test_an_engine_that_is_killed_begins_again_and_people_go_on(served):
         assert supervisor.process.pid != first
     finally:
         supervisor.stop()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes through /proc")
+def test_an_engine_ends_with_its_server(served):
+    """A server that is killed again and again must not leave engines behind, each with its memory."""
+    code = (
+        "import os, subprocess, sys, time\n"
+        "command = [sys.executable, '-m', 'nearer.survey.engine', sys.argv[1], str(os.getpid())]\n"
+        "print(subprocess.Popen(command).pid, flush=True)\n"
+        "time.sleep(100)\n"
+    )
+    server = subprocess.Popen([sys.executable, "-c", code, str(served.folder)], stdout=subprocess.PIPE, text=True)
+    engine = Path("/proc", server.stdout.readline().strip(), "stat")
+    assert engine.is_file()
+    server.kill()
+    server.wait()
+
+    def runs():
+        try:
+            return engine.read_text().rpartition(")")[2].split()[0] != "Z"  # ended, and waits to be noticed
+        except OSError:
+            return False
+
+    deadline = time.monotonic() + 60
+    while runs() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not runs()

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -202,12 +203,20 @@ def run_engine(folder: Path, parent: int) -> None:
     """Learn and propose until the server ends."""
     if hasattr(os, "nice"):  # Windows has none
         os.nice(_NICER)
+    threading.Thread(target=_end_with, args=(parent,), name="nearer-parent", daemon=True).start()
     study, database = open_study(folder)
     engine = Engine(study, database)
-    while os.getppid() == parent:
+    while True:
         looked, fitted = engine.look(), engine.fit_if_due()
         if not looked and not fitted:
             time.sleep(_WAIT)
+
+
+def _end_with(parent: int) -> None:
+    """End with the server, in the middle of whatever it is: one that restarts must not gather engines."""
+    while os.getppid() == parent:
+        time.sleep(_WAIT)
+    os._exit(0)
 
 
 if __name__ == "__main__":
