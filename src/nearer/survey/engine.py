@@ -21,6 +21,7 @@ from sqlalchemy import Connection, func, select
 
 from nearer.active.record import OTHER, PURPOSES
 from nearer.survey.asking import NOT_COUNTED, numbers_in, text_of
+from nearer.survey.exporting import answers_of
 from nearer.survey.known import judged, known_of
 from nearer.survey.store.database import Database, read_fact, write_fact
 from nearer.survey.store.tables import answers, people, proposals, questions
@@ -174,8 +175,10 @@ class Engine:
     def _fit(self) -> None:
         """Find out what the researcher's page shows."""
         known = {"n_known": self.n_told, "fitted": time.time(), **known_of(self.questions, self.study)}
+        # Read, and only then looked at: as long as somebody reads, SQLite's log of what is written can only grow.
         with self.database.engine.connect().execution_options(reading=True) as connection:
-            known |= judged(connection, self.study, self.known)
+            found = answers_of(connection, self.study)
+        known |= judged(found, self.study.settings.dimensions, self.known)
         self.known = known
         with self.database.engine.begin() as connection:
             write_fact(connection, KNOWN, json.dumps(known))

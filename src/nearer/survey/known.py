@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection
 
 from nearer.active import Questions
 from nearer.active.record import REPEAT, START, TEST
 from nearer.checking.doctor import check_collected
 from nearer.evaluation.ceiling import noise_ceiling
-from nearer.survey.exporting import answers_of
+from nearer.formats import Answers
 from nearer.survey.study import Study
 
 #: Questions that were not chosen for what their answers tell.
@@ -40,18 +39,17 @@ def known_of(questions: Questions, study: Study) -> dict[str, Any]:
     }
 
 
-def judged(connection: Connection, study: Study, before: Mapping[str, Any]) -> dict[str, Any]:
+def judged(answers: Answers, n_components: int, before: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the doctor of `nearer check` finds in the answers so far, and what is said of each person.
 
     Parameters
     ----------
-    connection : Connection
-    study : Study
+    answers : Answers
+    n_components : int
     before : mapping
         What this returned the last time: who was left out since is not judged any more, and what was said stays.
     """
-    answers = answers_of(connection, study)
-    findings = check_collected(answers, n_components=study.settings.dimensions, random_state=0)
+    findings = check_collected(answers, n_components=n_components, random_state=0)
     said: dict[str, list[str]] = {}
     for finding in findings:
         for person, words in finding.people.items():

@@ -20,6 +20,10 @@ from sqlalchemy.sql.dml import Insert
 
 from nearer.survey.store.tables import facts, metadata
 
+_PRAGMAS = (
+    "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON",
+    "journal_size_limit=16000000",  # bytes that the log keeps of a disk once it is no longer needed
+)  # fmt: skip
 _PATIENCE = 15.0  # seconds that a locked SQLite file is waited for
 #: What each version of the tables adds to the one before: the first makes them.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
@@ -129,7 +133,7 @@ def _own_transactions(engine: Engine) -> None:
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        for setting in _PRAGMAS:
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")

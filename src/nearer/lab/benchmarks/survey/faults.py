@@ -29,7 +29,7 @@ LOCKED, FULL, BACK = (
 )  # seconds that the file is locked and the disk is full; how far the clock is set back
 _PATIENCE = 60.0  # seconds after which people who do not go on are given up
 _FAKE_CLOCKS = ("/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib/faketime/libfaketime.so.1")
-_SMALL_DISK = 64  # megabytes
+_SMALL_DISK = 256  # megabytes
 
 Trouble = Callable[[Server], AbstractAsyncContextManager[None]]
 
