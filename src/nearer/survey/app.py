@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import jinja2
 import numpy as np
@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from nearer.survey.asking import Asker
 from nearer.survey.security import Guarded, Limit, TooLarge, from_own_page
-from nearer.survey.store.database import read_fact, reason, write_fact
+from nearer.survey.store.database import one_at_a_time, read_fact, reason, write_fact
 from nearer.survey.store.writer import Busy, Writer
 from nearer.survey.study import Study
 from nearer.survey.visiting import Desk, NotYours
@@ -80,6 +80,7 @@ def survey_of(study: Study, writer: Writer, seed: int | None = None, secure: boo
 
 
 def _key_of(connection: Connection) -> str:
+    one_at_a_time(connection)
     key = read_fact(connection, _KEY)
     if key is None:
         key = secrets.token_hex(8)
@@ -126,11 +127,12 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def remember(
-    response: Response, name: str, value: str, secure: bool, same_site: Literal["lax", "strict"] = "lax"
-) -> None:
-    """Let a browser keep a value that no script reads."""
-    response.set_cookie(name, value, max_age=_KEPT, httponly=True, samesite=same_site, secure=secure, path="/")
+def remember(response: Response, name: str, value: str, secure: bool) -> None:
+    """Let a browser keep a value that no script reads.
+
+    Lax, so that links in mails work; whatever changes something must come from our own pages all the same.
+    """
+    response.set_cookie(name, value, max_age=_KEPT, httponly=True, samesite="lax", secure=secure, path="/")
 
 
 def error_of(status: int, why: str) -> JSONResponse:

@@ -26,7 +26,8 @@ NOT_COUNTED = (PRACTICE, CATCH, UNSEEN)
 _LOOKED_AT = 8  # proposals, of which somebody may have had some
 _REMEMBERED = 1000  # random questions, to be repeated
 # Statements are made once: making one takes longer than carrying it out.
-_PROPOSED = select(proposals).order_by(proposals.c.id).limit(_LOOKED_AT)
+# What another server has just taken is passed over (SQLite has one writer, and no such words).
+_PROPOSED = select(proposals).order_by(proposals.c.id).limit(_LOOKED_AT).with_for_update(skip_locked=True)
 _TAKEN = proposals.delete().where(proposals.c.id == bindparam("number"))
 
 
@@ -101,10 +102,12 @@ class Asker:
     def _proposed(self, connection: Connection, had: set[tuple[int, ...]]) -> tuple[int, ...] | None:
         """Return a question that the engine has proposed and this person has not had, and take it from the list."""
         for row in connection.execute(_PROPOSED).all():
-            if numbers_in(row.same) in had:
+            shown = numbers_in(row.shown)
+            is_new = max(shown) >= len(self.study.labels)  # an object that the engine has seen in the folder since
+            if is_new or numbers_in(row.same) in had:
                 continue
             if connection.execute(_TAKEN, {"number": row.id}).rowcount == 1:
-                return self._shuffled(numbers_in(row.shown))
+                return self._shuffled(shown)
         return None
 
     def _asked_before(self, had: set[tuple[int, ...]]) -> tuple[int, ...] | None:
@@ -132,9 +135,10 @@ def catch_places(n_questions: int, n_catch: int) -> set[int]:
     Examples
     --------
     >>> sorted(catch_places(10, 2))
-    [4, 8]
+    [4, 7]
     """
-    return {round((at + 1) * (n_questions + n_catch) / (n_catch + 1)) for at in range(n_catch)}
+    last = n_questions + n_catch - 1
+    return {round((at + 1) * last / (n_catch + 1)) for at in range(n_catch)}
 
 
 def right_places(shown: Sequence[int], headed: bool) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
 import threading
 import time
@@ -23,7 +24,7 @@ from nearer.active.record import OTHER, PURPOSES
 from nearer.survey.asking import NOT_COUNTED, numbers_in, text_of
 from nearer.survey.exporting import answers_of
 from nearer.survey.known import judged, known_of
-from nearer.survey.store.database import Database, read_fact, write_fact
+from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
 from nearer.survey.store.tables import answers, people, proposals, questions
 from nearer.survey.study import Study, open_study
 from nearer.survey.supervising import KNOWN, log_to_stderr, write_state
@@ -157,6 +158,7 @@ class Engine:
         keys = self.study.form.keys(chosen) if len(chosen) else []
         rows = [{"shown": text_of(row), "same": text_of(key)} for row, key in zip(chosen.tolist(), keys, strict=True)]
         with self.database.engine.begin() as connection:
+            one_at_a_time(connection)
             connection.execute(proposals.delete())
             if rows:
                 connection.execute(proposals.insert(), rows)
@@ -178,7 +180,8 @@ class Engine:
         # Read, and only then looked at: as long as somebody reads, SQLite's log of what is written can only grow.
         with self.database.engine.connect().execution_options(reading=True) as connection:
             found = answers_of(connection, self.study)
-        known |= judged(found, self.study.settings.dimensions, self.known)
+            left_out = set(connection.execute(select(people.c.name).where(people.c.left_out)).scalars())
+        known |= judged(found, self.study.settings.dimensions, left_out, self.known)
         self.known = known
         with self.database.engine.begin() as connection:
             write_fact(connection, KNOWN, json.dumps(known))
@@ -204,6 +207,7 @@ def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
 
 def run_engine(folder: Path, parent: int) -> None:
     """Learn and propose until the server ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends the engine
     if hasattr(os, "nice"):  # Windows has none
         os.nice(_NICER)
     threading.Thread(target=_end_with, args=(parent,), name="nearer-parent", daemon=True).start()

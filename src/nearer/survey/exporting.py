@@ -19,7 +19,7 @@ from nearer.formats.showing import columns_shown
 from nearer.formats.text import inert
 from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
-from nearer.survey.study import Study, open_study
+from nearer.survey.study import SEPARATOR, Study, open_study
 
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -154,7 +154,7 @@ def _row(row: Any, study: Study) -> dict[str, Any]:
         "participant": intern(row.name),
         "trial": row.id,
         **columns_shown(labels, kind),
-        _ANSWER.get(kind, "chosen"): ";".join(options[place] for place in chosen),
+        _ANSWER.get(kind, "chosen"): SEPARATOR.join(options[place] for place in chosen),
         "seconds": row.seconds,
         "purpose": intern(row.purpose),
         "received": round(row.received, 3),

@@ -18,7 +18,7 @@ _SMALL, _MOST = 1_000_000, 64_000_000  # bytes: of a file that is kept, and of a
 
 
 class _Kept(NamedTuple):
-    changed: int
+    version: tuple[int, int, int]
     content: bytes
     tag: str
 
@@ -46,22 +46,22 @@ class Files:
             If there is no such file, or it cannot be read.
         """
         found = path.stat()
-        if "range" in asked or found.st_size > self.small:
-            return FileResponse(path, media_type=media_type, headers=dict(headers), stat_result=found)
+        version = (found.st_mtime_ns, found.st_size, found.st_ino)
         kept = self._kept.get(path)
-        if kept is None or kept.changed != found.st_mtime_ns:
-            kept = self._keep(path, found.st_mtime_ns)
+        if kept is not None and kept.version != version:
+            self._bytes -= len(self._kept.pop(path).content)
+            kept = None
+        fits = found.st_size <= self.small and self._bytes + found.st_size <= self.most
+        if "range" in asked or (kept is None and not fits):
+            return FileResponse(path, media_type=media_type, headers=dict(headers), stat_result=found)
+        kept = kept or self._keep(path, version)
         tagged = {**headers, "etag": kept.tag}
         if asked.get("if-none-match") == kept.tag:
             return Response(status_code=304, headers=tagged)
         return Response(kept.content, media_type=media_type, headers=tagged)
 
-    def _keep(self, path: Path, changed: int) -> _Kept:
+    def _keep(self, path: Path, version: tuple[int, int, int]) -> _Kept:
         content = path.read_bytes()
-        read = _Kept(changed, content, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
-        before = self._kept.pop(path, None)
-        self._bytes -= len(before.content) if before is not None else 0
-        if self._bytes + len(content) <= self.most:
-            self._kept[path] = read
-            self._bytes += len(content)
-        return read
+        self._kept[path] = _Kept(version, content, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
+        self._bytes += len(content)
+        return self._kept[path]

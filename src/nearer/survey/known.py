@@ -7,7 +7,7 @@ are harder than others, for people as for maps.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,23 +39,24 @@ def known_of(questions: Questions, study: Study) -> dict[str, Any]:
     }
 
 
-def judged(answers: Answers, n_components: int, before: Mapping[str, Any]) -> dict[str, Any]:
+def judged(answers: Answers, n_components: int, left_out: Collection[str], before: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the doctor of `nearer check` finds in the answers so far, and what is said of each person.
 
     Parameters
     ----------
     answers : Answers
     n_components : int
+    left_out : collection of str
+        People who are not judged any more; what was said of them stays.
     before : mapping
-        What this returned the last time: who was left out since is not judged any more, and what was said stays.
+        What this returned the last time.
     """
     findings = check_collected(answers, n_components=n_components, random_state=0)
     said: dict[str, list[str]] = {}
     for finding in findings:
         for person, words in finding.people.items():
             said.setdefault(str(person), []).append(words)
-    here = set() if answers.annotators is None else set(answers.annotators.tolist())
-    kept = {person: flags for person, flags in before.get("people", {}).items() if person not in here}
+    kept = {person: flags for person, flags in before.get("people", {}).items() if person in left_out}
     return {"findings": findings.as_dicts(), "people": {**kept, **said}}
 
 

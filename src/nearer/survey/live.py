@@ -1,8 +1,8 @@
 """What the researcher's live page shows.
 
-People answer while somebody looks at the page, so that looking must cost them nothing: the database counts, by two
-statements whatever the number of answers, in a thread of its own, beside the one that writes; what it found is kept for
-a moment, so that several tabs cost what one does. Whatever takes longer is the engine's (`nearer.survey.known`).
+People answer while somebody looks at the page, so that looking must cost them nothing: the database counts, by a few
+statements whatever the number of answers, in a thread of its own, beside the one that writes; what it found is kept
+for a moment, so that several tabs cost what one does. Whatever takes longer is the engine's (`nearer.survey.known`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ answer, and the next questions. The page may send an answer again as often as it
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,7 @@ from nearer.survey.visiting import Given, NotYours, Visit
 from nearer.survey.words import words_of
 
 SESSION = "session"
-_MOST_AT_ONCE, _LONGEST_ID = 100, 40
+_MOST_AT_ONCE, _LONGEST_ID, _MOST_SECONDS = 100, 40, 1e6
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _PART_HEADERS = {"cache-control": "max-age=60"}
 #: Pictures may hold scripts (SVG): on a page of their own these must not run either.
@@ -71,12 +70,13 @@ class Participants:
         """Send the page; whoever comes for the first time begins."""
         survey, code = self.survey, self.study.settings.completion_code
         response = HTMLResponse(self.html, headers={"cache-control": "no-store"})
-        token = request.cookies.get(self.cookie, "")
-        if not token or await survey.run(lambda connection: people.find(connection, token)) is None:
+        token, platform = request.cookies.get(self.cookie, ""), request.query_params
+        found = await survey.run(lambda connection: people.find(connection, token)) if token else None
+        if (found is None or found[0].is_another(platform)) and request.method == "GET":
             if not survey.arrivals.allows(address_of(request)):
                 raise Refused(429, "too many have begun at once; try again in a minute")
             fixed = "" if code == "each" else code
-            _, token = await survey.run(lambda connection: people.begin(connection, request.query_params, fixed))
+            _, token = await survey.run(lambda connection: people.begin(connection, platform, fixed))
             remember(response, self.cookie, token, survey.secure)
         return response
 
@@ -182,8 +182,8 @@ def _one_given(sent: dict[str, Any]) -> Given:
         raise ValueError("an answer names its question, and the places of what was chosen")
     if not isinstance(sent_as, str) or not 0 < len(sent_as) <= _LONGEST_ID:
         raise ValueError("an answer has an id of its own")
-    usable = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
-    took = float(seconds) if usable and seconds >= 0 else None  # type: ignore[arg-type, operator]
+    usable = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < _MOST_SECONDS
+    took = float(seconds) if usable else None  # type: ignore[arg-type]
     return Given(int(question), tuple(chosen), took, sent_as)  # type: ignore[arg-type]
 
 

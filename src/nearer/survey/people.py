@@ -13,9 +13,12 @@ from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.engine import Row
 
 from nearer.survey.store.tables import answers, facts, people, questions
+from nearer.survey.supervising import KNOWN
 
 #: What Prolific and MTurk add to the address that people open; nothing else of it is read.
 PLATFORM = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId")
+#: Those that name a person, and those that name what one person did; the others are the same for all.
+_WHO, _OF_ONE = ("PROLIFIC_PID", "workerId"), ("PROLIFIC_PID", "SESSION_ID", "workerId", "assignmentId")
 _LONGEST = 100
 STATUS = "status"
 _OPEN = "open"
@@ -34,6 +37,12 @@ class Person(NamedTuple):
     consented: float | None
     completed: float | None
     left_out: bool
+    external: str
+
+    def is_another(self, platform: Mapping[str, str]) -> bool:
+        """Say whether a platform names somebody else: two people may share a computer."""
+        known = json.loads(self.external or "{}")
+        return any(platform.get(key, "")[:_LONGEST] not in ("", known.get(key)) for key in _WHO)
 
 
 def begin(connection: Connection, platform: Mapping[str, str], fixed_code: str = "") -> tuple[Person, str]:
@@ -50,7 +59,7 @@ def begin(connection: Connection, platform: Mapping[str, str], fixed_code: str =
     }
     number = connection.execute(people.insert().values(row)).inserted_primary_key
     assert number is not None
-    return Person(number[0], row["name"], row["code"], None, None, False), token
+    return Person(number[0], row["name"], row["code"], None, None, False, row["external"]), token
 
 
 def find(connection: Connection, token: str) -> tuple[Person, str] | None:
@@ -100,15 +109,16 @@ def forget(connection: Connection, name: str) -> dict[str, int]:
     Parameters
     ----------
     name : str
-        Of the person, or the id that a recruiting platform gave.
+        Of the person, or the id that a recruiting platform gave them, or gave what they did; not that of a study.
     """
     rows = connection.execute(select(people.c.id, people.c.name, people.c.external)).all()
-    found = [row.id for row in rows if name == row.name or name in json.loads(row.external or "{}").values()]
+    found = [row.id for row in rows if name == row.name or name in _ids_in(row.external)]
     if not found:
         raise ValueError(f"nobody is called {name!r}; the name stands in the column participant of the answers")
     counts = {"people": len(found)}
     for table, column in ((answers, answers.c.person), (questions, questions.c.person), (people, people.c.id)):
         counts[table.name] = connection.execute(table.delete().where(column.in_(found))).rowcount
+    connection.execute(facts.delete().where(facts.c.name == KNOWN))  # what the engine says of people by name
     return counts
 
 
@@ -118,7 +128,12 @@ def hashed(token: str) -> str:
 
 
 def _person(row: Row[Any]) -> Person:
-    return Person(row.id, row.name, row.code, row.consented, row.completed, row.left_out)
+    return Person(row.id, row.name, row.code, row.consented, row.completed, row.left_out, row.external)
+
+
+def _ids_in(external: str) -> list[str]:
+    known = json.loads(external or "{}")
+    return [known[key] for key in _OF_ONE if key in known]
 
 
 def _word(length: int) -> str:

@@ -59,7 +59,7 @@ class Researchers:
             return await self._guarded(self.page)(request)
         await self._check(request, said)
         response = RedirectResponse("/researcher", status_code=303, headers={"cache-control": "no-store"})
-        remember(response, self.cookie, said, self.survey.secure, same_site="strict")
+        remember(response, self.cookie, said, self.survey.secure)
         return response
 
     async def page(self, _: Request) -> Response:
@@ -115,7 +115,7 @@ class Researchers:
         return with_secret
 
     async def _check(self, request: Request, said: str) -> None:
-        """Refuse whoever does not know the secret; who guesses must wait longer and longer."""
+        """Refuse whoever does not know the secret, and say so when somebody guesses."""
         right = bool(said) and await read(self.database, lambda connection: is_secret(connection, said))
         if right:
             return

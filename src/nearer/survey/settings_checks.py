@@ -34,7 +34,7 @@ _FRACTIONS = ("test_share", "repeat_share", "pay")
 _LONGEST = {"title": 200, "question": 500, "welcome": 20_000, "consent": 20_000, "thanks": 20_000}
 _ONE_LINE = ("title", "question")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,20}")
 _DATABASE = re.compile(r"(sqlite|postgresql)(\+\w+)?://\S+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -139,7 +139,7 @@ def _wrong_url(url: str) -> str:
 def _wrong_code(code: str) -> str:
     if _CODE.fullmatch(code):
         return ""
-    return f"must be 'each', or a code of up to 64 letters, digits, - and _, got {name(code)}"
+    return f"must be 'each', or a code of up to 20 letters, digits, - and _, got {name(code)}"
 
 
 def _wrong_colour(colour: str) -> str:

@@ -11,10 +11,11 @@ from nearer.active.forms import Form, form_of
 from nearer.active.pools import Pool
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, read_stimuli
-from nearer.survey.store.database import Database
+from nearer.survey.store.database import Database, one_at_a_time
 from nearer.survey.store.tables import objects
 
 DATABASE = "answers.sqlite"
+SEPARATOR = ";"  # of the objects that an answer names, in tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,12 @@ def open_study(folder: Path) -> tuple[Study, Database]:
             f"{folder}: a question of kind {settings.kind!r} shows {form.width} objects, and there are {len(stimuli)}; "
             "put a file for each object into the folder stimuli, or list them in objects.csv"
         )
+    separated = next((label for label in stimuli.objects if SEPARATOR in label), None)
+    if len(form.chosen[0]) > 1 and separated is not None:
+        raise ValueError(
+            f"{folder}: {separated!r} has a {SEPARATOR!r} in it, which stands between the objects of an answer to "
+            f"{settings.kind!r}; call it otherwise"
+        )
     database = database_of(folder, settings)
     with database.engine.begin() as connection:
         labels = number_objects(connection, stimuli.objects)
@@ -92,6 +99,7 @@ def open_study(folder: Path) -> tuple[Study, Database]:
 
 def number_objects(connection: Connection, labels: tuple[str, ...]) -> tuple[str, ...]:
     """Return all objects by their numbers; new ones come last."""
+    one_at_a_time(connection)
     known = [row.label for row in connection.execute(select(objects).order_by(objects.c.number))]
     new = [label for label in labels if label not in set(known)]
     if new:

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from nearer.survey.store.database import Database, read_fact, write_fact
 
 #: Facts: what the engine does now, and what it has found out for the researcher's page.
 ENGINE, KNOWN = "engine", "known"
-_SHORTEST, _LONGEST = 1.0, 60.0  # seconds until an engine that has ended is started again
+_SHORTEST, _LONGEST = 1.0, 30.0  # seconds until an engine that has ended is started again
 #: One thread, and memory that is given back: the server on the same small machine comes first.
 _MODEST = {
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2",
@@ -58,8 +59,11 @@ class Supervisor:
         while not self._ended.is_set():
             self._tell_state("starting")
             command = [sys.executable, "-m", "nearer.survey.engine", str(self.folder), str(os.getpid())]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST)
-            status = self.process.wait()
+            try:
+                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST)
+                status = self.process.wait()
+            except OSError as error:  # such as no memory for another process
+                status = error.errno or 1
             if self._ended.is_set():
                 return
             wait = _SHORTEST if self._was_ready() else min(2 * wait, _LONGEST)
@@ -71,7 +75,8 @@ class Supervisor:
         """Say whether the engine that has ended had learned from answers: then it may well do so again."""
         try:
             with self.database.engine.connect().execution_options(reading=True) as connection:
-                return json.loads(read_fact(connection, ENGINE) or "{}").get("state") in ("ready", "learning")
+                known: dict[str, Any] = json.loads(read_fact(connection, ENGINE) or "{}")
+            return known.get("state") == "ready"
         except Exception:  # a database that cannot be read is no reason to hurry
             return False
 

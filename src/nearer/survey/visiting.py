@@ -30,7 +30,8 @@ _ASKED = (
     .order_by(questions.c.place)
 )  # fmt: skip
 _ASK = questions.insert()
-_TAKE_BACK = questions.update().where(questions.c.id == bindparam("number")).values(purpose=UNSEEN)
+_ANSWERED = select(answers.c.question).where(answers.c.question == questions.c.id)
+_TAKE_BACK = questions.update().where(questions.c.id == bindparam("number"), ~_ANSWERED.exists()).values(purpose=UNSEEN)
 
 
 class NotYours(Exception):
@@ -182,19 +183,20 @@ class Visit:
 
     def state(self, now: float) -> dict[str, Any]:
         """Return what this person sees now, with questions made ahead; whoever has answered everything is done."""
-        desk, phase = self.desk, self.phase
+        desk, n_done, n_all = self.desk, 0, self.desk.asker.n_all
+        if self.person.consented is not None:
+            n_done = sum(each.done and each.purpose != PRACTICE for each in self.asked)
+        if self.person.completed is not None or n_done >= n_all:  # whatever has become of the study, or its settings
+            self.person = people.complete(self.connection, self.person)
+            code = self.person.code
+            url = desk.study.settings.completion_url.replace("{code}", code)
+            return desk.page | {"phase": "done", "n_done": n_all, "completion_url": url, "completion_code": code}
+        phase = self.phase
         if phase != "asking":
             return desk.page | {"phase": phase}
-        n_done = sum(each.done and each.purpose != PRACTICE for each in self.asked)
-        n_all = desk.asker.n_all
-        if n_done < n_all:
-            self._ask_ahead(now)
-            waiting = [each for each in self.asked if each.waits]
-            return desk.page | {"n_done": n_done, "next": [desk.item(each) for each in waiting[:_AHEAD]]}
-        self.person = people.complete(self.connection, self.person)
-        code = self.person.code
-        url = desk.study.settings.completion_url.replace("{code}", code)
-        return desk.page | {"phase": "done", "n_done": n_all, "completion_url": url, "completion_code": code}
+        self._ask_ahead(now)
+        waiting = [each for each in self.asked if each.waits]
+        return desk.page | {"n_done": n_done, "next": [desk.item(each) for each in waiting[:_AHEAD]]}
 
     @property
     def phase(self) -> str:
@@ -208,9 +210,10 @@ class Visit:
 
     def _ask_ahead(self, now: float) -> None:
         """Make questions until enough of them wait, or this person has had all."""
-        asker, practice = self.desk.asker, self.desk.study.settings.practice
-        n_most = practice + asker.n_all + sum(each.purpose == UNSEEN for each in self.asked[practice:])
-        n_missing = min(_AHEAD - sum(each.waits for each in self.asked), n_most - len(self.asked))
+        asker, n_practice = self.desk.asker, self.desk.study.settings.practice
+        n_given = sum(each.purpose not in (PRACTICE, UNSEEN) for each in self.asked)
+        n_left = max(n_practice - len(self.asked), 0) + asker.n_all - n_given
+        n_missing = min(_AHEAD - sum(each.waits for each in self.asked), n_left)
         if n_missing <= 0:
             return
         had = {numbers_in(each.same) for each in self.asked if each.purpose not in NOT_COUNTED}

@@ -108,9 +108,9 @@ export function makeSender(queue, on) {
     const { status, body } = await request("/api/answers", { answers: [{ question, chosen, seconds, id }] });
     if (status === 200) {
       const saved = new Set(body.saved);
-      queue.remove((entry) => saved.has(entry.id) || saved.has(entry.question));
+      queue.remove((entry) => saved.has(entry.question));
       on.saved(body);
-      return saved.has(id) || saved.has(question);
+      return saved.has(question);
     }
     if (isPassing(status)) on.lost();
     else if (status === 409) on.stopped();

@@ -7,6 +7,7 @@ wait for each other instead of failing halfway.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -24,6 +25,9 @@ _PRAGMAS = (
     "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON",
     "journal_size_limit=16000000",  # bytes that the log keeps of a disk once it is no longer needed
 )  # fmt: skip
+_TRIES = 100  # to empty the log
+_OURS = 6_316_377  # PostgreSQL's locks of applications have numbers
+_READERS = 50  # connections beside the first five: readers must never keep the writer waiting for one
 _PATIENCE = 15.0  # seconds that a locked SQLite file is waited for
 #: What each version of the tables adds to the one before: the first makes them.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
@@ -58,6 +62,8 @@ class Database:
             settings["connect_args"] = {"timeout": _PATIENCE, "check_same_thread": False}
             if not parsed.database:  # in memory: there is one connection, or each thread would have its own
                 settings["poolclass"] = StaticPool
+            else:
+                settings["max_overflow"] = _READERS
         try:
             self.engine = create_engine(parsed, **settings)
         except ModuleNotFoundError as error:
@@ -89,7 +95,12 @@ class Database:
         """Let what was deleted be gone from the files too: SQLite overwrites it, and its log is emptied."""
         if self.is_sqlite:
             with closing(self.engine.raw_connection()) as connection:  # a log cannot be emptied within a transaction
-                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                for _ in range(_TRIES):
+                    (busy, *_) = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                    if not busy:
+                        return
+                    time.sleep(0.1)  # somebody reads
+            raise ValueError("what was deleted is still in the database's log, which others use; try again")
 
     def close(self) -> None:
         """Close all connections."""
@@ -98,6 +109,7 @@ class Database:
 
 def migrate(connection: Connection) -> int:
     """Bring the tables up to date, and return their version; refuse those of a later program."""
+    one_at_a_time(connection)
     before = 0
     if inspect(connection).has_table(facts.name):
         found = connection.execute(select(facts.c.value).where(facts.c.name == "version")).scalar()
@@ -123,10 +135,16 @@ def write_fact(connection: Connection, name: str, value: str) -> None:
         connection.execute(facts.insert().values(name=name, value=value))
 
 
+def one_at_a_time(connection: Connection) -> None:
+    """Let no other server do its part of the same until this transaction ends; SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_OURS})")
+
+
 def reason(error: SQLAlchemyError) -> str:
-    """Return what a driver said, without the statement and its values."""
+    """Return what a driver said first, without the statement and its values, which further lines may have."""
     inner = getattr(error, "orig", None)
-    return " ".join(str(inner if inner is not None else error).split())
+    return next(iter(str(inner if inner is not None else error).strip().splitlines()), "")
 
 
 def _own_transactions(engine: Engine) -> None:

@@ -46,6 +46,7 @@ people = Table(
     Column("consented", Float),
     Column("completed", Float),
     Column("left_out", Boolean, nullable=False, default=False),
+    sqlite_autoincrement=True,  # numbers of those who are forgotten are not given again
 )
 
 questions = Table(
@@ -59,7 +60,7 @@ questions = Table(
     Column("purpose", String(20), nullable=False),
     Column("asked", Float, nullable=False),
     UniqueConstraint("person", "place"),
-    Index("questions_same", "same"),
+    sqlite_autoincrement=True,
 )
 
 answers = Table(

@@ -90,6 +90,7 @@ class Writer:
 
     def _commit(self, together: list[tuple[Work[Any], Future[Any]]]) -> None:
         """Do several pieces of work in one transaction, and hand out what came of them."""
+        together = [each for each in together if each[1].set_running_or_notify_cancel()]  # nobody waits for the others
         done: list[tuple[Future[Any], Any]] = []
         try:
             with self.database.engine.begin() as connection:

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("starlette", reason="the survey needs starlette: pip install 'nearer[survey]'")
 
 from nearer.cli.main import main
-from nearer.lab.benchmarks.survey.browsing import Browser
-from nearer.lab.benchmarks.survey.crowd import Log
+from nearer.lab.benchmarks.survey.browsing import Answer, Browser
+from nearer.lab.benchmarks.survey.crowd import Crowd, Log
 from nearer.lab.benchmarks.survey.load import as_seen, compare, waits
 from nearer.lab.benchmarks.survey.run import SurveyRun, survey_text
 from nearer.survey.scaffold import demo_study
@@ -45,7 +45,7 @@ def test_people_go_on_through_troubles(found):
         1,
     ]
     for row in faults.values():
-        assert row["skipped"] or row["longest_until_all_go_on"] < 60
+        assert row["skipped"] or row["longest_seconds"] < 60
     assert figures["faults"]["n_lost"] == figures["faults"]["n_changed"] == figures["faults"]["n_doubled"] == 0
     assert figures["faults"]["n_refused"] == 0
 
@@ -72,16 +72,50 @@ def kept(tmp_path):
             said = {"question": at, "person": 1, "sent_as": f"id{min(at, 2)}", "chosen": "1", "received": 0.0}
             connection.execute(answers.insert().values(said))
     database.close()
-    return folder, Log(confirmed={1: ("id1", (1,)), 2: ("id2", (1,))})
+    return folder, Log(confirmed={1: (1, "id1", (1,)), 2: (1, "id2", (1,))})
 
 
 def test_what_is_lost_changed_or_doubled_is_found(kept):
     folder, log = kept
     assert compare(folder, log).n_doubled == 1  # the third answer has the id of the second
-    log.confirmed |= {7: ("id7", (0,)), 1: ("id1", (0,))}
+    log.confirmed |= {7: (1, "id7", (0,)), 1: (1, "id1", (0,))}
     outcome = compare(folder, log)
     assert (outcome.n_confirmed, outcome.n_kept, outcome.n_lost, outcome.n_changed) == (3, 3, 1, 1)
-    assert not outcome.is_whole
+    log.asked_again.append(2)
+    assert compare(folder, log).n_lost == 2
+
+
+def test_answers_that_went_to_somebody_else_are_found(kept):
+    folder, log = kept
+    assert compare(folder, log).n_of_others == 0
+    _, database = open_study(folder)
+    with database.engine.begin() as connection:
+        connection.execute(people.insert().values(id=2, name="b", session="t", external="", code="d", began=0.0))
+        connection.execute(answers.update().where(answers.c.question == 2).values(person=2))
+    database.close()
+    assert compare(folder, log).n_of_others == 1
+
+
+def test_a_server_that_loses_what_it_confirmed_is_found_out():
+    """It asks the same question again, and the second answer is in its database."""
+    question = {"id": 1, "head": None, "options": [], "n_chosen": 1}
+    states = iter([[1], [1], [2]])
+
+    class Forgetful:
+        number = 0
+
+        async def post(self, path, body):
+            sent = body["answers"][0]["question"]
+            told = {"phase": "asking", "saved": [sent], "next": [question | {"id": next(states)[0]}]}
+            return Answer(200, json.dumps(told).encode())
+
+    async def answer_twice(crowd):
+        state = await crowd._answer(Forgetful(), question)
+        await crowd._answer(Forgetful(), state["next"][0])
+
+    crowd = Crowd(1, 1, 0.0, lambda question: [0], 0)
+    asyncio.run(answer_twice(crowd))
+    assert crowd.log.asked_again == [1]
 
 
 def test_waits_count_what_was_sent_in_the_window():

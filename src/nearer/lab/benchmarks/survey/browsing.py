@@ -7,6 +7,7 @@ library for HTTP would measure that library.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ class Answer(NamedTuple):
 
 
 NOTHING = Answer(0, b"")
+_NUMBERS = itertools.count()
 
 
 class Browser:
@@ -35,10 +37,16 @@ class Browser:
     ----------
     port : int
         At 127.0.0.1, and nowhere else.
+
+    Attributes
+    ----------
+    number : int
+        No other has it.
     """
 
     def __init__(self, port: int) -> None:
         self.port = port
+        self.number = next(_NUMBERS)
         self.cookie = ""
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 

@@ -19,6 +19,7 @@ from nearer.lab.benchmarks.survey.browsing import Answer, Browser
 
 #: Given a question as the page gets it, the places of the options that somebody chooses.
 Choice = Callable[[dict[str, Any]], Sequence[int]]
+OPEN = -1
 _SHORTEST_WAIT, _LONGEST_WAIT, _DOUBLINGS = 0.5, 15.0, 6  # as in the page's sending.js
 _LINKED = re.compile(rb'(?:href|src)="(/[^"]+)"')
 _IMPORTED = re.compile(rb'from "\./([\w.]+)"')
@@ -31,9 +32,12 @@ class Log:
     Attributes
     ----------
     waits : list of tuple
-        When a request was sent, what kind it was, the seconds until it was answered, and the status.
+        When a request was sent, what kind it was, the seconds until it was answered, and the status; `OPEN` if it was
+        not answered when people left.
     confirmed : dict from int to tuple
-        The questions whose answers the server has confirmed: the id that was sent, and the places chosen.
+        The questions whose answers the server has confirmed: who answered, the id that was sent, the places chosen.
+    asked_again : list of int
+        Questions that a person was asked although the server had confirmed an answer: it must have lost it.
     n_done : int
         People who have reached the end.
     refused : list of str
@@ -41,7 +45,8 @@ class Log:
     """
 
     waits: list[tuple[float, str, float, int]] = field(default_factory=list)
-    confirmed: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    confirmed: dict[int, tuple[int, str, tuple[int, ...]]] = field(default_factory=dict)
+    asked_again: list[int] = field(default_factory=list)
     n_done: int = 0
     refused: list[str] = field(default_factory=list)
 
@@ -124,7 +129,9 @@ class Crowd:
             return None
         state: dict[str, Any] = told.content
         if question["id"] in state["saved"]:
-            self.log.confirmed[question["id"]] = (sent_as, chosen)
+            if question["id"] in self.log.confirmed:
+                self.log.asked_again.append(question["id"])
+            self.log.confirmed[question["id"]] = (browser.number, sent_as, chosen)
         return state
 
     async def _until(self, wanted: int, kind: str, ask: Callable[[], Any]) -> Answer | None:
@@ -132,7 +139,11 @@ class Crowd:
         tries = 0
         while True:
             began = time.perf_counter()
-            answer: Answer = await ask()
+            try:
+                answer: Answer = await ask()
+            except asyncio.CancelledError:
+                self.log.waits.append((began, kind, time.perf_counter() - began, OPEN))
+                raise
             self.log.waits.append((began, kind, time.perf_counter() - began, answer.status))
             if answer.status == wanted:
                 return answer

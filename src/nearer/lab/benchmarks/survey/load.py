@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from nearer.datasets import load_colors
 from nearer.lab.benchmarks.survey.browsing import Browser
-from nearer.lab.benchmarks.survey.crowd import Choice, Crowd, Log
+from nearer.lab.benchmarks.survey.crowd import OPEN, Choice, Crowd, Log
 from nearer.lab.benchmarks.survey.serving import Server
 from nearer.survey.store.tables import answers
 from nearer.survey.study import open_study
@@ -35,11 +35,7 @@ class Kept:
     n_lost: int
     n_changed: int
     n_doubled: int
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether every confirmed answer is there exactly once, as it was given."""
-        return self.n_lost == self.n_changed == self.n_doubled == 0
+    n_of_others: int
 
 
 def as_seen(folder: Path, seed: int) -> Choice:
@@ -65,14 +61,20 @@ def compare(folder: Path, log: Log) -> Kept:
     _, database = open_study(folder)
     try:
         with database.engine.connect() as connection:
-            rows = connection.execute(select(answers.c.question, answers.c.sent_as, answers.c.chosen)).all()
+            columns = (answers.c.question, answers.c.person, answers.c.sent_as, answers.c.chosen)
+            rows = connection.execute(select(*columns)).all()
     finally:
         database.close()
     kept = {row.question: (row.sent_as, tuple(map(int, row.chosen.split(",")))) for row in rows}
     lost = [question for question in log.confirmed if question not in kept]
-    changed = [question for question, said in log.confirmed.items() if question in kept and kept[question] != said]
+    there = {question: said for question, said in log.confirmed.items() if question in kept}
+    changed = [question for question, (_, *said) in there.items() if kept[question] != tuple(said)]
     doubled = len(rows) - len({row.sent_as for row in rows})
-    return Kept(len(log.confirmed), len(rows), len(lost), len(changed), doubled)
+    owner = {row.question: row.person for row in rows}
+    pairs = {(browser, owner[question]) for question, (browser, *_) in there.items()}
+    of_others = len(pairs) - len({browser for browser, _ in pairs})
+    n_lost = len(lost) + len(log.asked_again)
+    return Kept(len(log.confirmed), len(rows), n_lost, len(changed), doubled, of_others)
 
 
 def run_load(
@@ -98,7 +100,10 @@ async def _measured(
     used = np.subtract((*server.cpu(), time.process_time()), before) / lasted
     for task in (answering, looking):
         task.cancel()
-    await asyncio.gather(answering, looking, return_exceptions=True)
+    ended = await asyncio.gather(answering, looking, return_exceptions=True)
+    for error in ended:
+        if not isinstance(error, asyncio.CancelledError):  # or people would seem to wait for nothing
+            raise error if isinstance(error, BaseException) else RuntimeError("people left before the end")
     figures = {"n_people": n_people, "pause": pause, "seconds": lasted, **waits(crowd.log, began, began + lasted)}
     figures |= dict(zip(("server_megabytes", "engine_megabytes"), np.max(weights, axis=0).tolist(), strict=True))
     figures["megabytes"] = float(np.sum(weights, axis=1).max())
@@ -118,7 +123,7 @@ def waits(log: Log, began: float, ended: float) -> dict[str, Any]:
     return {
         "answers_per_second": n_answers / (ended - began),
         "requests_per_second": len(times) / (ended - began),
-        "n_failed": sum(each[3] != 200 for each in inside),
+        "n_failed": sum(each[3] not in (200, OPEN) for each in inside),
         **_quantiles(times),
         "share_within": float((times <= WITHIN).mean()) if len(times) else None,
         "kinds": kinds,

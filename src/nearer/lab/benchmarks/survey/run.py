@@ -165,7 +165,7 @@ def _load_text(found: dict[str, Any]) -> list[str]:
         f"  processor: server {found['server_cpu']:.2f}, engine {found['engine_cpu']:.2f}, simulated people "
         f"{found['crowd_cpu']:.2f} of a core",
         _kept_line(found),
-        f"  from the command to the first page: {found['start_seconds']:.1f} s",
+        f"  from the command to the first answer: {found['start_seconds']:.1f} s",
     ]
 
 
@@ -190,7 +190,7 @@ def _rate_text(found: dict[str, Any]) -> list[str]:
 def _faults_text(found: dict[str, Any]) -> list[str]:
     lines = [f"Troubles while {found['n_people']} people answer every {figure(found['pause'])} s; {found['machine']}"]
     for row in found["faults"]:
-        went_on = row["longest_until_all_go_on"]
+        went_on = row["longest_seconds"]
         lines.append(
             f"  {row['fault']}: not tried, {row['skipped']}"
             if row["skipped"]
@@ -202,7 +202,7 @@ def _faults_text(found: dict[str, Any]) -> list[str]:
 def _kept_line(found: dict[str, Any]) -> str:
     return (
         f"  of {found['n_confirmed']} confirmed answers {found['n_lost']} lost, {found['n_changed']} changed, "
-        f"{found['n_doubled']} doubled; {found['n_refused']} requests refused"
+        f"{found['n_doubled']} doubled, {found['n_of_others']} given to others; {found['n_refused']} requests refused"
     )
 
 
@@ -211,5 +211,5 @@ def _kept(kept: Kept, refused: list[str]) -> dict[str, Any]:
 
 
 def _is_good(row: dict[str, Any]) -> bool:
-    wrong = [row[name] for name in ("n_failed", "n_lost", "n_changed", "n_doubled")]
+    wrong = [row[name] for name in ("n_failed", "n_lost", "n_changed", "n_doubled", "n_of_others", "n_refused")]
     return bool(row["p95"] <= WITHIN) and not any(wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import signal
 import socket
@@ -12,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_STARTS = 60.0  # seconds that a server may take until it listens
+_STARTS = 60.0  # seconds that a server may take until it answers
 
 
 class Server:
@@ -31,7 +32,7 @@ class Server:
     environment : dict
         Variables that it is started with, beside those of this process.
     starts : list of float
-        Seconds that each start took until it listened.
+        Seconds that each start took until it answered.
     """
 
     def __init__(self, folder: Path, log: Path) -> None:
@@ -42,19 +43,19 @@ class Server:
         self.starts: list[float] = []
 
     def start(self) -> None:
-        """Start the server, and wait until it listens."""
+        """Start the server, and wait until it answers."""
         began = time.perf_counter()
         program = [sys.executable, "-m", "nearer.cli", "survey", "run", str(self.folder), "--port", str(self.port)]
         with self.log.open("a", encoding="utf-8") as log:
             self.process = subprocess.Popen(program, stdout=log, stderr=log, env=os.environ | self.environment)
-        while not self._listens():
+        while not self._answers():
             if self.process.poll() is not None or time.perf_counter() - began > _STARTS:
                 raise RuntimeError(f"the server did not start; {self.log} says why")
             time.sleep(0.02)
         self.starts.append(time.perf_counter() - began)
 
     def kill(self) -> None:
-        """End the server as a power cut would."""
+        """End the server in the middle of whatever it does, as ``kill -9`` does."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
@@ -90,9 +91,15 @@ class Server:
         assert self.process is not None
         return _children(self.process.pid)
 
-    def _listens(self) -> bool:
-        with socket.socket() as there:
-            return there.connect_ex(("127.0.0.1", self.port)) == 0
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_STARTS)
+        try:
+            connection.request("GET", "/look.css")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
 
 
 @contextlib.contextmanager
