@@ -245,3 +245,19 @@ def test_a_port_that_is_taken_is_told_before_the_secret_is_spent(study, capsys):
         assert main(["survey", "run", str(study), "--port", str(taken.getsockname()[1])]) == 2
     assert "--port" in capsys.readouterr().err
     assert secret_of(study) is not None
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_the_page_is_opened_if_that_is_wanted(study, monkeypatch, capsys, wanted):
+    from nearer.survey import server
+    from nearer.survey.study import open_study
+
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(server, "serve", lambda folder, serving, listening, begun: begun(open_study(folder)[0]))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    assert main(["survey", "run", str(study), "--port", str(port), *(["--open"] if wanted else [])]) == 0
+    assert opened == ([f"http://127.0.0.1:{port}/"] if wanted else [])
+    assert "researcher?key=" in capsys.readouterr().out

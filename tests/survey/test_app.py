@@ -5,6 +5,10 @@ import uuid
 import pytest
 
 from nearer.survey.asking import catch_places, right_places
+from nearer.survey.people import STATUS
+from nearer.survey.store.database import write_fact
+from nearer.survey.store.tables import proposals
+from nearer.survey.study import open_study
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,7 @@ def test_catch_questions_are_there_and_have_a_right_answer(serve):
 
     assert person.finish(choose)["n_all"] == 8
     assert len(caught) == 2
-    assert catch_places(6, 2).isdisjoint({0, 8})
+    assert all(catch_places(n, k).isdisjoint({0, n + k - 1}) for n, k in ((6, 2), (2, 1), (10, 3)))
     assert right_places([3, 3, 1], headed=True) == (0,)
 
 
@@ -206,3 +210,68 @@ def test_who_takes_back_too_much_or_what_is_not_theirs_is_refused(serve):
         for _ in range(3)
     ]
     assert codes == [200, 200, 403]
+
+
+def test_two_people_at_one_computer_are_two(serve):
+    served = serve()
+    person = served.person(PROLIFIC_PID="first")
+    person.finish()
+    person.client.get("/", params={"PROLIFIC_PID": "first", "SESSION_ID": "another"})  # who comes back
+    assert person.state()["phase"] == "done"
+    person.client.get("/", params={"PROLIFIC_PID": "second"})
+    assert person.state()["phase"] == "welcome"
+    assert len(served.people()) == 2
+
+
+def test_looking_at_the_head_of_the_page_begins_nothing(serve):
+    served = serve()
+    assert served.client().head("/").status_code == 200
+    assert served.people() == []
+
+
+def test_whoever_has_answered_everything_gets_the_code_whatever_becomes_of_the_study(serve):
+    served = serve(questions={"per_person": 2, "practice": 0})
+    person = served.person()
+    first, second = person.state()["next"]
+    person.answer(first)
+    served.writer.run(lambda connection: write_fact(connection, STATUS, "paused"))
+    assert person.answer(second).json()["phase"] == "done"
+    served.writer.run(lambda connection: write_fact(connection, STATUS, "closed"))
+    assert len(person.state()["completion_code"]) == 10
+
+
+@pytest.mark.parametrize(("before", "after"), [((6, 3), (6, 0)), ((6, 0), (6, 3)), ((6, 1), (3, 1)), ((3, 1), (6, 1))])
+def test_settings_that_change_stop_nobody(serve, make_study, before, after):
+    folder = make_study(questions=dict(zip(("per_person", "practice"), before, strict=True)))
+    first = serve(folder)
+    done, halfway = first.person(), first.person()
+    done.finish()
+    for _ in range(4):
+        state = halfway.state()
+        if state["next"]:
+            halfway.answer(state["next"][0])
+    text = (folder / "study.toml").read_text().replace(f"per_person = {before[0]}", f"per_person = {after[0]}")
+    (folder / "study.toml").write_text(text.replace(f"practice = {before[1]}", f"practice = {after[1]}"))
+    second = serve(folder)
+    for person in (done, halfway):
+        client = second.client()
+        client.cookies = person.client.cookies
+        person.client = client
+    assert done.state()["phase"] == "done"
+    assert halfway.finish()["phase"] == "done"
+
+
+def test_a_proposal_about_an_object_that_came_later_stops_nobody(serve):
+    served = serve(sampling={"method": "active", "test_share": 0.0, "repeat_share": 0.0})
+    rows = [{"shown": "8,0,1", "same": "8,0,1"}, {"shown": "2,0,1", "same": "2,0,1"}]
+    served.writer.run(lambda connection: connection.execute(proposals.insert(), rows) and None)
+    person = served.person()
+    numbers = [each["head"]["number"] for each in person.state()["next"] if not each["practice"]]
+    assert 2 in numbers
+    assert person.finish()["phase"] == "done"
+
+
+def test_labels_that_no_table_could_hold_are_refused(make_study):
+    folder = make_study(kind="2 of 4", objects=("a;b", "c", "d", "e", "f", "g"))
+    with pytest.raises(ValueError, match="call it otherwise"):
+        open_study(folder)

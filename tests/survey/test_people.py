@@ -27,3 +27,20 @@ def test_forgetting_deletes_everything_about_one_person_and_nothing_else(serve):
 def test_whoever_is_not_there_cannot_be_forgotten(serve):
     with pytest.raises(ValueError, match="nobody is called 'ann'"):
         serve().writer.run(lambda connection: forget(connection, "ann"))
+
+
+def test_the_id_of_a_study_forgets_nobody(serve):
+    served = serve()
+    for number in range(2):
+        served.person(PROLIFIC_PID=f"p{number}", STUDY_ID="all", SESSION_ID=f"s{number}").finish()
+    with pytest.raises(ValueError, match="nobody is called 'all'"):
+        served.writer.run(lambda connection: forget(connection, "all"))
+    assert served.writer.run(lambda connection: forget(connection, "s1"))["people"] == 1
+
+
+def test_numbers_of_forgotten_questions_are_not_given_again(serve):
+    served = serve()
+    served.person(PROLIFIC_PID="gone").finish()
+    last = max(row.question for row in served.rows())
+    served.writer.run(lambda connection: forget(connection, "gone"))
+    assert served.person().state()["next"][0]["id"] > last

@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from nearer.survey.store import Busy, Database, Writer
 from nearer.survey.store.database import MIGRATIONS, read_fact, write_fact
@@ -30,11 +30,41 @@ def names_in(path):
 
 
 def test_many_at_once_share_few_commits(writer, tmp_path):
+    commits = []
+    event.listen(writer.database.engine, "commit", commits.append)
+    held = threading.Event()
+    first = writer.submit(lambda _: held.wait(10))  # so that the others wait for it together
     with ThreadPoolExecutor(50) as pool:
         done = list(pool.map(lambda at: writer.submit(lambda c: write_fact(c, f"n{at}", "x")), range(500)))
-        for each in done:
+        held.set()
+        for each in (first, *done):
             each.result(20)
     assert len(names_in(tmp_path / "answers.sqlite")) == 501
+    assert len(commits) <= 5
+
+
+def test_whoever_no_longer_waits_stops_nobody(writer, tmp_path):
+    held = threading.Event()
+    first = writer.submit(lambda _: held.wait(10))
+    gone = writer.submit(lambda connection: write_fact(connection, "gone", "x"))
+    assert gone.cancel()
+    held.set()
+    first.result(10)
+    writer.run(lambda connection: write_fact(connection, "after", "x"))
+    assert names_in(tmp_path / "answers.sqlite") == {"version", "after"}
+
+
+def test_many_readers_do_not_keep_the_writer_waiting(writer):
+    readers = [writer.database.engine.connect().execution_options(reading=True) for _ in range(40)]
+    try:
+        for each in readers:
+            read_fact(each, "version")
+        began = time.monotonic()
+        writer.run(lambda connection: write_fact(connection, "status", "open"))
+        assert time.monotonic() - began < 10
+    finally:
+        for each in readers:
+            each.close()
 
 
 def test_what_fails_takes_nothing_else_with_it(writer, tmp_path):
