@@ -275,3 +275,14 @@ def test_labels_that_no_table_could_hold_are_refused(make_study):
     folder = make_study(kind="2 of 4", objects=("a;b", "c", "d", "e", "f", "g"))
     with pytest.raises(ValueError, match="call it otherwise"):
         open_study(folder)
+
+
+def test_a_study_stays_of_its_kind_once_people_were_asked(serve, make_study):
+    folder = make_study(kind="odd-one-out")
+    settings = folder / "study.toml"
+    serve(folder)
+    settings.write_text(settings.read_text().replace("odd-one-out", "most-central"))
+    serve(folder).person().finish()
+    settings.write_text(settings.read_text().replace("most-central", "odd-one-out"))
+    with pytest.raises(ValueError, match="make another study"):
+        open_study(folder)

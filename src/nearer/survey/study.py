@@ -11,10 +11,11 @@ from nearer.active.forms import Form, form_of
 from nearer.active.pools import Pool
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, read_stimuli
-from nearer.survey.store.database import Database, one_at_a_time
-from nearer.survey.store.tables import objects
+from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
+from nearer.survey.store.tables import objects, questions
 
 DATABASE = "answers.sqlite"
+_KIND = "kind"
 SEPARATOR = ";"  # of the objects that an answer names, in tables
 
 
@@ -86,15 +87,28 @@ def open_study(folder: Path) -> tuple[Study, Database]:
             f"{settings.kind!r}; call it otherwise"
         )
     database = database_of(folder, settings)
-    with database.engine.begin() as connection:
-        labels = number_objects(connection, stimuli.objects)
-    missing = sorted(set(labels) - set(stimuli.objects))
-    if missing:
+    try:
+        with database.engine.begin() as connection:
+            labels = number_objects(connection, stimuli.objects)
+            _keep_kind(connection, settings.kind)
+        missing = sorted(set(labels) - set(stimuli.objects))
+        if missing:
+            raise ValueError(
+                f"people have been asked about {missing[0]!r}, of which there is no file any more; put it back"
+            )
+    except ValueError as error:
         database.close()
-        raise ValueError(
-            f"{folder}: people have been asked about {missing[0]!r}, of which there is no file any more; put it back"
-        )
+        raise ValueError(f"{folder}: {error}") from None
     return Study(folder, settings, stimuli, form, labels, Pool(form, len(labels))), database
+
+
+def _keep_kind(connection: Connection, kind: str) -> None:
+    """Refuse to ask otherwise than people were asked before: their answers would be read as what they are not."""
+    before = read_fact(connection, _KIND)
+    if before not in (None, kind) and connection.execute(select(questions.c.id).limit(1)).first() is not None:
+        raise ValueError(f"people have been asked by kind {before!r}, and not {kind!r}; make another study for it")
+    if before != kind:
+        write_fact(connection, _KIND, kind)
 
 
 def number_objects(connection: Connection, labels: tuple[str, ...]) -> tuple[str, ...]:
