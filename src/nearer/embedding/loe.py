@@ -24,6 +24,7 @@ from nearer.solvers.driver import AnySolver, Callback, limited_blas
 from nearer.solvers.restarts import agreeing_within, best_of_restarts
 
 _LANDMARKS = 300
+_TIE_BREAK = 1e-6
 _PRESSURES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # on the extra dimension, for each object and neighbour
 _UNFOLDING_STEPS = 200  # at each of them
 
@@ -146,7 +147,9 @@ def steps_map(graph: Graph, n_components: int) -> FloatArray:
     reached = np.isfinite(steps)
     steps[~reached] = steps[reached].max() + 1
     squares = steps**2
-    among = embedding_from_gram(-centred(squares[:, landmarks]) / 2, n_components)
+    # Axes that are equally long, as those of a ring, could be any; which ones must not depend on rounding.
+    uneven = 1 + _TIE_BREAK * stream(0, "start").random(2 * (len(landmarks),))
+    among = embedding_from_gram(-centred(squares[:, landmarks] * (uneven + uneven.T)) / 4, n_components)
     sizes = np.sum(among**2, axis=0)
     sizes[sizes <= 1e-12 * sizes[0]] = np.inf
     away = squares - squares[:, landmarks].mean(axis=1, keepdims=True)

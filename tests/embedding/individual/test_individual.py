@@ -162,3 +162,18 @@ def test_an_interrupt_keeps_the_common_map(differing, monkeypatch):
         model.fit(differing.comparisons)
     assert model.embedding_.shape == (15, 2)
     np.testing.assert_array_equal(model.weights_, 1)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_people_who_never_err_are_told_apart(seed):
+    """Their steepness is without bounds: a climb that leaps must not throw away what was found before."""
+    rng = np.random.default_rng(seed)
+    points, weights = rng.normal(size=(12, 2)), np.exp(rng.normal(size=(8, 2)))
+    rows = np.array([rng.choice(12, 3, replace=False) for _ in range(1600)])
+    person = np.repeat(np.arange(8), 200)
+    near, far = (((points[rows[:, 0]] - points[rows[:, k]]) ** 2 * weights[person]).sum(axis=1) for k in (1, 2))
+    judgments = Comparisons.from_triplets(rows, far > near, annotators=person)
+    model = IndividualDifferences(2, random_state=0).fit(judgments)
+    found, true = (np.log(each[:, 0] / each[:, 1]) for each in (model.weights_, weights))
+    assert model.axes_identified_
+    assert abs(np.corrcoef(found, true)[0, 1]) > 0.9

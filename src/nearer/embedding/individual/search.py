@@ -127,22 +127,36 @@ def _turned(found: Found, rng: np.random.Generator, spread: float | None) -> Fou
 
 
 def settled(found: Found, seen: NDArray[np.bool_], step: Callable[[str], object], *, weights: bool) -> Found:
-    """Return what taking turns ends at; ``weights``: find the spread of the weights, too."""
-    for number in range(_ROUNDS):
+    """Return the most evident of what taking turns comes by; ``weights``: find the spread of the weights, too."""
+    best: Found | None = None
+    for _ in range(_ROUNDS):
         try:
             step("weights" if found.model.spread.weights else "common map")
             found = climbed(found, seen)
-            shape = around(found.model, found.unknowns)
-            spread = likeliest_spread(shape, found.model.spread, weights=weights)
+            found = replace(found, evidence=evidence(found.model, found.unknowns))
+            best = found if best is None or found.evidence >= best.evidence else best
+            spread = likeliest_spread(around(found.model, found.unknowns), found.model.spread, weights=weights)
         except KeyboardInterrupt:
             if not found.history:
                 raise
-            return replace(found, interrupted=True)
+            return replace(best or found, interrupted=True)
         moved = np.abs(np.log(np.maximum(spread, 1e-12)) - np.log(np.maximum(found.model.spread, 1e-12))).max()
-        if moved < _SETTLED or number == _ROUNDS - 1:
+        if moved < _SETTLED:
             break
-        found = replace(found, model=replace(found.model, spread=spread))
-    return replace(found, evidence=evidence(found.model, found.unknowns))
+        found = _respread(found, spread)
+    assert best is not None, "there are rounds"
+    return replace(best, history=found.history, n_iter=found.n_iter)
+
+
+def _respread(found: Found, spread: Spread) -> Found:
+    """Return a search with other spreads; people who are too different for smaller ones become less so.
+
+    A climb from what has become next to impossible would begin with a leap, and end anywhere.
+    """
+    model = replace(found.model, spread=spread)
+    before, after = found.model.deviations, model.deviations
+    shrunk = np.minimum(after / np.where(before > 0, before, after.clip(min=1e-300)), 1.0)
+    return replace(found, model=model, unknowns=found.unknowns._replace(people=found.unknowns.people * shrunk))
 
 
 def climbed(found: Found, seen: NDArray[np.bool_]) -> Found:
