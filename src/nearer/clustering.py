@@ -30,8 +30,8 @@ from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.file import ComparisonsFile
 from nearer.data.labels import Indices, show
+from nearer.data.streamed import StreamedComparisons
 from nearer.data.units import numbered, pair_codes, units_of, with_positive_weight
 
 __all__ = ["ComparisonHC"]
@@ -110,7 +110,7 @@ class ComparisonHC(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        if isinstance(X, ComparisonsFile):
+        if isinstance(X, StreamedComparisons):
             raise ValueError("ComparisonHC needs all comparisons in memory, not in a ComparisonsFile")
         comparisons = as_comparisons(X, y, sample_weight)
         self._check_settings(comparisons.n_objects)

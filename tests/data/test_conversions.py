@@ -10,7 +10,8 @@ from nearer.data.graph import Graph
 from nearer.graphs import comparisons_from_distances, comparisons_from_graph, count_triplets, graph_from_embedding
 from nearer.losses import DistanceHinge
 from nearer.metrics import comparison_error
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory
 
 pytestmark = pytest.mark.filterwarnings("ignore:of . objects . have no neighbours:UserWarning")
 PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])

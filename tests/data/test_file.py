@@ -317,7 +317,7 @@ def test_what_estimators_do_not_do_with_a_file_they_say(npy):
     model = STE(random_state=0)
     with pytest.raises(ValueError, match="its own answers"):
         model.fit(file, np.ones(3000))
-    with pytest.raises(ValueError, match="n_objects=50, but the file has 30"):
+    with pytest.raises(ValueError, match=r"n_objects=50, but rows\.npy has 30"):
         STE(n_objects=50).fit(file)
     with pytest.raises(ValueError, match="in memory"):
         STE(solver=Factored(validation=0.1)).fit(file)

@@ -12,7 +12,8 @@ from nearer.kernels.graph import graph_hinge
 from nearer.losses import DistanceHinge
 from nearer.metrics import procrustes_error
 from nearer.problems.graph import GraphProblem, GraphTriplets
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory
 from nearer.solvers import Factored
 
 

@@ -9,8 +9,9 @@ from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import LORE, STE
 from nearer.losses import SoftHinge
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
 from nearer.problems.schatten import SchattenProblem
+from nearer.problems.sources import InMemory
 from nearer.solvers import Outcome, Shrinkage, solve
 
 POINTS = make_gaussian(20, 2, random_state=0)

@@ -6,7 +6,8 @@ from nearer import Comparisons, Penalty
 from nearer.losses import CrowdKernel, Hinge, Logistic, TwoSidedHinge
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory
 
 
 def problem(m=40):

@@ -11,7 +11,8 @@ from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVaria
 from nearer.metrics import comparison_error
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
-from nearer.problems.points import FactoredProblem, InMemory, rows_of
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory, rows_of
 
 N, M, P = 9, 50, 3
 LOSSES = [
@@ -164,12 +165,12 @@ def test_held_out_error_is_the_comparison_error(kind, dtype):
 def test_a_sample_is_spread_over_all_rows_with_their_answers_and_weights():
     judgments = comparisons()
     problem = FactoredProblem(InMemory(judgments), Hinge())
-    sample = problem.sample(20)
+    sample = problem.source.sample(20)
     assert 10 <= len(sample) <= 20
     np.testing.assert_array_equal(sample.objects, judgments.rows[::3])
     np.testing.assert_array_equal(sample.answers, judgments.answers[::3])
     np.testing.assert_array_equal(sample.weights, judgments.weights[::3])
-    assert len(problem.sample(1000)) == M
+    assert len(problem.source.sample(1000)) == M
 
 
 def test_rows_are_not_copied():

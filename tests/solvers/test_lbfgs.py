@@ -17,7 +17,8 @@ from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVaria
 from nearer.metrics import comparison_error
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
-from nearer.problems.points import FactoredProblem, InMemory, rows_of
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory, rows_of
 from nearer.solvers import ADMM, Factored, Outcome, Progress, Projected, restarts, solve
 
 SMOOTH = [

@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, GNMDS, MVTE, SOE, STE, TSTE, NonmetricMDS
 from nearer.losses import StudentT
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory
 from nearer.solvers import SVRG, Factored, Outcome, Restarts, restarts
 from nearer.storage import load_model, save_model
 

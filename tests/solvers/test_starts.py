@@ -11,7 +11,8 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, StudentT, TwoSidedHinge
 from nearer.metrics import comparison_error
 from nearer.problems.margins import MarginMap
-from nearer.problems.points import FactoredProblem, InMemory, leading_pull
+from nearer.problems.points import FactoredProblem, leading_pull
+from nearer.problems.sources import InMemory
 from nearer.solvers.starts import random_start, spectral_start
 
 LOSSES = [Hinge(1), Hinge(2), TwoSidedHinge(1.0, 2), Logistic(), StudentT(1.0), CrowdKernel(1.0), DistanceHinge()]

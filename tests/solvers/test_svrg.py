@@ -11,7 +11,8 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.kernels import evaluate
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
-from nearer.problems.points import FactoredProblem, InMemory, leading_pull
+from nearer.problems.points import FactoredProblem, leading_pull
+from nearer.problems.sources import InMemory
 from nearer.solvers import SVRG, Factored, Outcome, solve
 from nearer.solvers.svrg import batches, default_batch_size, estimate, sampled
 

@@ -10,7 +10,7 @@ import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,20 @@ from numpy.typing import NDArray
 from nearer.common.parameters import check_integer
 from nearer.data import rows as _rows
 from nearer.data.block_files import Block, open_table
-from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_answers, show
 from nearer.data.rows import Rows
+from nearer.data.streamed import StreamedComparisons
 
 if TYPE_CHECKING:
     from os import PathLike
 
 
-__all__ = ["ComparisonsFile", "Judgments"]
+__all__ = ["ComparisonsFile"]
 
 _MOST_OBJECTS = 2**31  # beyond this an "index" is an identifier
 
 
-class ComparisonsFile:
+class ComparisonsFile(StreamedComparisons):
     """Comparisons in a file that need not fit into memory.
 
     Every row is checked once, here. ``fit`` takes it in place of a `Comparisons`, with ``solver="svrg"``, which reads
@@ -91,25 +91,15 @@ class ComparisonsFile:
     def __len__(self) -> int:
         return len(self._table)
 
-    def __repr__(self) -> str:
-        kind = ("triplet" if self._width == 3 else "quadruplet") + ("s" if len(self) != 1 else "")
-        return f"ComparisonsFile({self.path.name!r}, {len(self)} {kind} over {self.n_objects} objects)"
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise TypeError(
-            "a ComparisonsFile is read a block at a time, and only fit takes it; "
-            "load the rows that you need, for example np.load('rows.npy', mmap_mode='r')[:1000]"
-        )
+    @property
+    def title(self) -> str:
+        """The name of the file."""
+        return self.path.name
 
     @property
     def is_triplets(self) -> bool:
         """Whether the comparisons are triplets."""
         return self._width == 3
-
-    @property
-    def objects(self) -> NDArray[np.intp]:
-        """The indices 0..n-1."""
-        return np.arange(self.n_objects)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return all comparisons, a block at a time; in random order if ``rng`` is given.
@@ -193,6 +183,3 @@ def _state(path: Path) -> tuple[int, int]:
     """Return what changes when a file is written to."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
-
-
-Judgments: TypeAlias = Comparisons | ComparisonsFile  # in memory, or in a file

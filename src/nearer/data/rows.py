@@ -326,3 +326,14 @@ class Rows(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.objects)
+
+    def taken(self, chosen: slice | NDArray[np.intp]) -> Rows:
+        """Return some of the rows: a slice of them without a copy, or those at these places."""
+        if isinstance(chosen, slice):
+            return Rows.of(*(part[chosen] if part.size else part for part in self))
+        # take: a third of the time of part[chosen]
+        return Rows.of(*(part.take(chosen, axis=0) if part.size else part for part in self))
+
+    def thinned(self, n_rows: int) -> Rows:
+        """Return at most so many rows, evenly spaced."""
+        return self.taken(slice(None, None, -(-len(self) // n_rows)))

@@ -23,8 +23,8 @@ from nearer.common.randomness import RandomState
 from nearer.common.telling import warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.file import ComparisonsFile, Judgments
 from nearer.data.labels import are_indices, show
+from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import alike
 from nearer.embedding.placing import with_new_objects
 from nearer.embedding.transformer import ReturnsMap
@@ -112,8 +112,8 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         self
         """
         self._check_settings()
-        if isinstance(X, ComparisonsFile):
-            self._check_file(X, y, sample_weight)
+        if isinstance(X, StreamedComparisons):
+            self._check_streamed(X, y, sample_weight)
             comparisons: Judgments = X
         else:
             comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
@@ -169,9 +169,9 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         added = with_new_objects(self.objects_, X, y, sample_weight)
         if added.n_objects == before:
             raise ValueError("all objects of these comparisons are on the map already; partial_fit takes more of them")
-        everything = added if isinstance(self.comparisons_, ComparisonsFile) else self._joined(added)
+        everything = added if isinstance(self.comparisons_, StreamedComparisons) else self._joined(added)
         self._extend(added)
-        if not isinstance(self.comparisons_, ComparisonsFile):
+        if not isinstance(self.comparisons_, StreamedComparisons):
             self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
 
@@ -277,19 +277,21 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
                 f"{counted(n_objects - 1, 'dimension')} at most; choose n_components={n_objects - 1} or fewer"
             )
 
-    def _check_file(self, file: ComparisonsFile, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+    def _check_streamed(
+        self, streamed: StreamedComparisons, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> None:
         if y is not None or sample_weight is not None:
-            raise ValueError("a ComparisonsFile brings its own answers and weights; pass it alone")
-        if self.n_objects not in (None, file.n_objects):
+            raise ValueError(f"a {type(streamed).__name__} brings its own answers and weights; pass it alone")
+        if self.n_objects not in (None, streamed.n_objects):
             raise ValueError(
-                f"n_objects={self.n_objects}, but the file has {file.n_objects}; leave it out here and make "
-                "ComparisonsFile(path, n_objects=...)"
+                f"n_objects={self.n_objects}, but {streamed.title} has {streamed.n_objects}; leave it out here and "
+                f"make {type(streamed).__name__}(..., n_objects=...)"
             )
 
     def _in_memory(self, comparisons: Judgments) -> Comparisons:
-        if isinstance(comparisons, ComparisonsFile):
+        if isinstance(comparisons, StreamedComparisons):
             name = type(self).__name__
-            raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to a ComparisonsFile")
+            raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to {comparisons.title}")
         return comparisons
 
     def _keep_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
@@ -338,9 +340,9 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
 
     def _joined(self, added: Comparisons) -> Comparisons:
         """Return the comparisons of the fit and the added ones, over the objects of these."""
-        if isinstance(self.comparisons_, ComparisonsFile):
+        if isinstance(self.comparisons_, StreamedComparisons):
             raise ValueError(
-                f"the map was fitted to {self.comparisons_.path.name}, to which partial_fit cannot add; write all "
+                f"the map was fitted to {self.comparisons_.title}, to which partial_fit cannot add; write all "
                 "comparisons to one file and fit that, or put new objects on the map with place"
             )
         return Comparisons.concatenate(alike(self.comparisons_, added)).over(added.objects)

@@ -21,7 +21,7 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.streamed import Judgments
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL, SOE, STE, TSTE
@@ -118,7 +118,7 @@ class BestOf(OrdinalEmbedding):
 
     def _fit(
         self,
-        comparisons: Comparisons | ComparisonsFile,
+        comparisons: Judgments,
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> None:

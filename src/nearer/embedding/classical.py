@@ -6,7 +6,7 @@ from inspect import cleandoc
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
-from nearer.data.file import Judgments
+from nearer.data.streamed import Judgments
 from nearer.embedding.fitting import LossEmbedding, Recipe, checked_solver, fit, turned
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT

@@ -29,7 +29,7 @@ from nearer.posterior.maps import chances_of, mean_map
 from nearer.posterior.model import Draws
 from nearer.problems.margins import clear_ties, pair_distances
 from nearer.problems.penalty import Penalty
-from nearer.problems.points import InMemory
+from nearer.problems.sources import InMemory
 from nearer.solvers import Factored
 
 QUESTIONS_OF_GRAM = 30_000

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile, Judgments
+from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import restricted, seen_objects
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.placing import place_points
@@ -21,7 +21,8 @@ from nearer.losses import DistanceHinge, Loss
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
 from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem, InMemory, Source, leading_pull, rows_of
+from nearer.problems.points import FactoredProblem, leading_pull
+from nearer.problems.sources import InMemory, Source, rows_of, source_of
 from nearer.solvers import Factored, Outcome, Progress, Solution, solve
 from nearer.solvers.driver import AnySolver, Callback, limited_blas
 from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
@@ -103,9 +104,8 @@ def fit(
     solver = recipe.solver
     with limited_blas(solver.space, comparisons.n_objects):
         if solver.space == "points":
-            source = comparisons if isinstance(comparisons, ComparisonsFile) else InMemory(comparisons)
-            return fit_points(source, recipe, rng, usable_start(start, recipe.rank), callback)
-        if isinstance(comparisons, ComparisonsFile):
+            return fit_points(source_of(comparisons), recipe, rng, usable_start(start, recipe.rank), callback)
+        if isinstance(comparisons, StreamedComparisons):
             raise ValueError(
                 f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
                 "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"

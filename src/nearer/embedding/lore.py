@@ -11,15 +11,16 @@ from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import Judgments
+from nearer.data.streamed import Judgments
 from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points, turned
 from nearer.geometry import principal
 from nearer.losses import Loss, SoftHinge
 from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
 from nearer.problems.schatten import SchattenProblem
+from nearer.problems.sources import InMemory
 from nearer.solvers import Factored, Outcome, Shrinkage, Solution, solve
 from nearer.solvers.driver import Callback, limited_blas
 

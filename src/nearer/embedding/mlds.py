@@ -16,8 +16,8 @@ from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import Judgments
 from nearer.data.labels import show
+from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.scale import (
     RIDGE,

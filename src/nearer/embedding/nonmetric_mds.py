@@ -16,12 +16,13 @@ from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
-from nearer.data.file import Judgments
+from nearer.data.streamed import Judgments
 from nearer.data.units import in_order_of_appearance
 from nearer.embedding.fitting import LossEmbedding
 from nearer.geometry import align, principal
 from nearer.losses import DistanceHinge, Loss
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory
 from nearer.problems.stress import ComparedPairs, StressProblem, TotalOrder
 from nearer.solvers import Solution, solve
 from nearer.solvers.driver import Callback, limited_blas

@@ -17,7 +17,8 @@ from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, show
 from nearer.losses import Loss
-from nearer.problems.points import FactoredProblem, InMemory
+from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import InMemory
 from nearer.solvers import Factored, Solution, solve
 
 

@@ -17,7 +17,7 @@ from nearer.common.parameters import check_integer, check_level, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import listed
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
+from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distilled_posterior
@@ -257,7 +257,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def _fit(
         self,
-        comparisons: Comparisons | ComparisonsFile,
+        comparisons: Judgments,
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import Judgments
 from nearer.data.graph import Graph
+from nearer.data.streamed import Judgments
 from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.fitting import Fitted, GramEmbedding, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs

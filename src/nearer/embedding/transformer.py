@@ -14,7 +14,7 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.data.file import ComparisonsFile, Judgments
+from nearer.data.streamed import Judgments, StreamedComparisons
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class ReturnsMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_ou
 
     def _check_known(self, X: Any) -> None:
         """Refuse what is not about the objects of the map."""
-        if isinstance(X, ComparisonsFile):
+        if isinstance(X, StreamedComparisons):
             if X.n_objects > self.n_objects_:
                 raise ValueError(f"the file is about {X.n_objects} objects, and the map has {self.n_objects_}")
             return

@@ -51,8 +51,8 @@ from nearer.common.arrays import FloatArray, checked_points
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.file import ComparisonsFile
 from nearer.data.labels import Labels, factorize
+from nearer.data.streamed import StreamedComparisons
 from nearer.data.units import By, kept_whole, questions_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.resampling import N_COPIES, N_STEPS, Work, mean_squares, squared_distances
@@ -202,7 +202,7 @@ def bootstrap(
     """
     check_integer("n_resamples", n_resamples, _FEWEST)
     check_integer("n_simulations", n_simulations, 0)
-    if isinstance(comparisons, ComparisonsFile):
+    if isinstance(comparisons, StreamedComparisons):
         raise ValueError("a bootstrap needs all comparisons in memory; pass Comparisons")
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)
     units = _units(judgments, by)

@@ -57,7 +57,7 @@ def pull(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDAr
 
     Its positive directions pull far pairs apart and near pairs together.
     """
-    return evaluate(Compiled("linear"), points, rows, n_threads)[1] / 2  # type: ignore[arg-type]
+    return evaluate(Compiled("linear"), points, rows, n_threads)[1] / 2
 
 
 def squared_distances(

@@ -23,7 +23,7 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray
 
-Family: TypeAlias = Literal["hinge", "logistic", "log_ratio", "distance_hinge"]
+Family: TypeAlias = Literal["linear", "hinge", "logistic", "log_ratio", "distance_hinge"]
 
 
 class Compiled(NamedTuple):

@@ -21,10 +21,11 @@ from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.graph import Graph
 from nearer.data.rows import Rows
 from nearer.problems.points import FactoredProblem
+from nearer.problems.sources import Source
 
 
 @dataclass(frozen=True, eq=False)
-class GraphTriplets:
+class GraphTriplets(Source):
     """The triplets of a graph as a source of comparisons, made a block at a time."""
 
     graph: Graph

@@ -5,15 +5,14 @@
 The shares c_q are the weights divided by their sum. On G = X X^T the penalties are those on tr(G) and ||G||_F^2. A
 value with its gradient costs O(m p + n p^2), in the compiled loops of `nearer.kernels`; nothing of size n^2 is made.
 
-The comparisons come from a *source*: a `Comparisons` in memory, or a file that is read a block at a time.
+The comparisons come from a source of `nearer.problems.sources`: memory, or a file that is read a block at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,9 @@ from scipy.linalg import eigh
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.common.randomness import stream
 from nearer.common.telling import progress_bar
-from nearer.data.comparisons import Comparisons
 from nearer.data.rows import Rows
-from nearer.losses import Loss
+from nearer.losses import Compiled, Loss
+from nearer.problems.sources import Source
 
 _MOST_FOR_EXACT = 300
 _KRYLOV_BLOCKS = 8
@@ -36,52 +35,6 @@ class Spectrum(NamedTuple):
 
     eigenvalues: FloatArray
     vectors: FloatArray
-
-
-class Source(Protocol):
-    """Where comparisons come from."""
-
-    @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of comparisons."""
-        ...
-
-    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return all comparisons, some at a time; blocks in random order if ``rng`` is given."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class InMemory:
-    """Comparisons that fit into memory, as one block and without a copy."""
-
-    comparisons: Comparisons
-
-    @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        return self.comparisons.n_objects
-
-    def __len__(self) -> int:
-        return len(self.comparisons)
-
-    @cached_property
-    def rows(self) -> Rows:
-        """All comparisons."""
-        return rows_of(self.comparisons)
-
-    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return the one block."""
-        yield self.rows
-
-
-def rows_of(comparisons: Comparisons) -> Rows:
-    """Return comparisons as the compiled loops take them, without a copy."""
-    return Rows.of(comparisons.rows, comparisons.answers, comparisons.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +62,8 @@ class FactoredProblem:
     Examples
     --------
     >>> from nearer.losses import Hinge
+    >>> from nearer.data.comparisons import Comparisons
+    >>> from nearer.problems.sources import InMemory
     >>> comparisons = Comparisons.from_triplets([[0, 1, 2]])
     >>> problem = FactoredProblem(InMemory(comparisons), Hinge())
     >>> value, gradient = problem.objective_and_gradient(np.array([[0.0], [0.5], [1.0]]))
@@ -131,27 +86,20 @@ class FactoredProblem:
         """The number of objects n."""
         return self.source.n_objects
 
-    @cached_property
+    @property
     def mentions(self) -> FloatArray:
         """The total weight of the comparisons that mention each object, (n,); 0 for those that nothing moves."""
-        from nearer import kernels
+        return self.source.tally.mentions
 
-        return np.asarray(sum(kernels.mentions(rows, self.n_objects) for rows in self.source.blocks()))
-
-    @cached_property
+    @property
     def n_groups(self) -> int:
         """The number of groups of objects that no comparison connects; objects in none of them do not count."""
-        from nearer import kernels
+        return self.source.tally.n_groups
 
-        parents = np.arange(self.n_objects)
-        for rows in self.source.blocks():
-            kernels.unite(rows, parents)
-        return int(np.sum((parents == np.arange(self.n_objects)) & (self.mentions > 0)))
-
-    @cached_property
+    @property
     def total_weight(self) -> float:
         """The sum of the weights: the number of comparisons, if each has weight 1."""
-        return float(sum(rows.weights.sum() if rows.weights.size else len(rows) for rows in self.source.blocks()))
+        return self.source.tally.total_weight
 
     @cached_property
     def objective_at_zero(self) -> float:
@@ -176,33 +124,18 @@ class FactoredProblem:
 
     def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
         """Return the mean loss alone and its gradient."""
-        from nearer import kernels
-
-        value, gradient = 0.0, None
-        for rows in self.source.blocks():
-            part, slope = kernels.evaluate(self.loss.compiled, points, rows, self.n_threads)
-            value += part
-            gradient = slope if gradient is None else np.add(gradient, slope, out=gradient)
-        assert gradient is not None
+        value, gradient = self.source.evaluate(self.loss.compiled, points, self.n_threads)
         gradient /= points.dtype.type(self.total_weight)
         return value / self.total_weight, gradient
 
     def pull(self, points: PointArray) -> PointArray:
-        """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons."""
-        from nearer import kernels
+        """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons.
 
-        total = sum(kernels.pull(points, rows, self.n_threads) for rows in self.source.blocks())
-        return np.asarray(total / points.dtype.type(self.total_weight))
-
-    def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons, evenly spaced in the first block."""
-        rows = next(self.source.blocks())
-        chosen = slice(None, None, -(-len(rows) // n_rows))
-        return Rows.of(
-            rows.objects[chosen],
-            rows.answers[chosen] if rows.answers.size else None,
-            rows.weights[chosen] if rows.weights.size else None,
-        )
+        Its positive directions pull far pairs apart and near pairs together.
+        """
+        _, twice = self.source.evaluate(Compiled("linear"), points, self.n_threads)
+        twice /= points.dtype.type(2 * self.total_weight)
+        return twice
 
     def held_out_error(self, points: PointArray) -> float:
         """Return the weighted share of held-out comparisons that the map gets wrong, ties counted half."""

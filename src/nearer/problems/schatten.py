@@ -36,7 +36,7 @@ class SchattenProblem:
     --------
     >>> from nearer.data.comparisons import Comparisons
     >>> from nearer.losses import Hinge
-    >>> from nearer.problems.points import InMemory
+    >>> from nearer.problems.sources import InMemory
     >>> comparisons = Comparisons.from_triplets([[0, 1, 2]])
     >>> problem = SchattenProblem(FactoredProblem(InMemory(comparisons), Hinge()), weight=0.1, power=0.5)
     >>> problem.objective(np.array([[0.0], [0.0], [4.0]]))

@@ -28,7 +28,8 @@ from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.losses import LogRatio, StudentT
-from nearer.problems.points import FactoredProblem, InMemory, leading_pull
+from nearer.problems.points import FactoredProblem, leading_pull
+from nearer.problems.sources import InMemory
 
 _LEAST = 1e-6  # of weights and of the lapse rate: their logarithms must be finite
 _FIRST_LAPSE = 0.05

@@ -115,7 +115,7 @@ def at_best_size(problem: FactoredProblem, points: FloatArray) -> PointArray:
     """
     from nearer import kernels
 
-    rows = problem.sample(_SAMPLE)
+    rows = problem.source.sample(_SAMPLE)
     near, far = kernels.squared_distances(points, rows, problem.n_threads)
     weights = rows.weights if rows.weights.any() else np.ones(len(rows))
     shares = weights / weights.sum()

@@ -42,8 +42,8 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.comparing.matrices.measures import FUNCTIONS, Measure
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import Judgments
 from nearer.data.labels import factorize
+from nearer.data.streamed import Judgments
 from nearer.data.units import By
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.held_out import read_judged

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile, Judgments
+from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.distillation import distilled_gram
 from nearer.embedding.dmoe.paths import Candidate, Given, Rank, paths
@@ -352,6 +352,6 @@ class DMOE(GramEmbedding):
 
 def _compared(comparisons: Judgments) -> int:
     """Return the number of objects that comparisons mention; of a file, the number of all objects."""
-    if isinstance(comparisons, ComparisonsFile):
+    if isinstance(comparisons, StreamedComparisons):
         return comparisons.n_objects
     return int(seen_objects(comparisons).sum())

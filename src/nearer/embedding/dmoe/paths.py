@@ -27,7 +27,8 @@ from nearer.losses import TwoSidedHinge
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap, clear_ties
 from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem, InMemory, leading_pull, rows_of
+from nearer.problems.points import FactoredProblem, leading_pull
+from nearer.problems.sources import InMemory, rows_of
 from nearer.solvers import ADMM, ClosedForm, Factored, Solution, solve
 from nearer.solvers.driver import AnySolver, ValueT
 

@@ -26,7 +26,7 @@ from scipy.special import ndtr
 from nearer.common.arrays import FloatArray
 from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile, Judgments
+from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.dmoe.paths import Candidate, Path, Points, along
 from nearer.embedding.predictor import Calibration, Predictor
@@ -40,7 +40,7 @@ _BEHIND = 2.0  # standard errors
 
 def worth_tuning(comparisons: Judgments) -> bool:
     """Return whether there are enough comparisons to choose settings by, and not so many that it takes minutes."""
-    if isinstance(comparisons, ComparisonsFile) or len(comparisons) > MOST_COMPARISONS:
+    if isinstance(comparisons, StreamedComparisons) or len(comparisons) > MOST_COMPARISONS:
         return False
     return int(units_of(with_positive_weight(comparisons)).max()) + 1 >= FEWEST_UNITS
 

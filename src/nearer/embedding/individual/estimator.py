@@ -19,8 +19,8 @@ from nearer.common.parameters import check_integer, check_level, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import Judgments
 from nearer.data.labels import Labels, factorize
+from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.individual.evidence import around
 from nearer.embedding.individual.kinds import about_weights, kinds_of

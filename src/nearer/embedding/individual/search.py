@@ -26,7 +26,7 @@ from nearer.geometry import align, principal, with_fixed_signs
 from nearer.losses import StudentT
 from nearer.posterior.answers import answers_of
 from nearer.problems.penalty import Penalty
-from nearer.problems.points import InMemory
+from nearer.problems.sources import InMemory
 from nearer.solvers import Factored, Progress
 
 _FIRST_STEEPNESS, _FIRST_NUMBERS = 0.3, (1.5, 0.0, -4.0)

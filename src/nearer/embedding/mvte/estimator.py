@@ -21,7 +21,7 @@ from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import percent
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import Judgments
+from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views

@@ -1,0 +1,157 @@
+"""Where the comparisons of a problem over points come from, and what is worked out over all of them.
+
+A *source* gives out blocks of rows. The sums that a fit needs, losses with their gradients, pulls and tallies, are sums
+over blocks; a source whose rows lie elsewhere, on a cluster or on a device, works them out there instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.common.arrays import FloatArray, PointArray
+from nearer.data.comparisons import Comparisons
+from nearer.data.rows import Rows
+from nearer.data.streamed import StreamedComparisons
+from nearer.losses import Compiled
+
+
+class Tally(NamedTuple):
+    """What one pass over all comparisons counts.
+
+    Attributes
+    ----------
+    mentions : ndarray, shape (n,)
+        The total weight of the comparisons that mention each object; 0 for those that nothing moves.
+    parents : ndarray of int, shape (n,)
+        A forest whose trees are the groups of objects that comparisons connect; a root is its own parent.
+    total_weight : float
+        The number of comparisons, if each has weight 1.
+    """
+
+    mentions: FloatArray
+    parents: NDArray[np.intp]
+    total_weight: float
+
+    @classmethod
+    def of(cls, blocks: Iterator[Rows], n_objects: int) -> Tally:
+        """Count blocks of rows."""
+        from nearer import kernels
+
+        mentions, parents, total = np.zeros(n_objects), np.arange(n_objects), 0.0
+        for rows in blocks:
+            mentions += kernels.mentions(rows, n_objects)
+            kernels.unite(rows, parents)
+            total += float(rows.weights.sum() if rows.weights.size else len(rows))
+        return cls(mentions, parents, total)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups of objects that no comparison connects; objects in none of them do not count."""
+        return int(np.sum((self.parents == np.arange(len(self.parents))) & (self.mentions > 0)))
+
+
+class Source(ABC):
+    """Where comparisons come from."""
+
+    @property
+    @abstractmethod
+    def n_objects(self) -> int:
+        """The number of objects."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of comparisons."""
+
+    @abstractmethod
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+        """Return all comparisons, some at a time; blocks in random order if ``rng`` is given."""
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What one pass over all comparisons counts."""
+        return Tally.of(self.blocks(), self.n_objects)
+
+    def evaluate(
+        self, compiled: Compiled, points: PointArray, n_threads: int | None = None
+    ) -> tuple[float, PointArray]:
+        """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
+        return evaluate_blocks(compiled, points, self.blocks(), n_threads)
+
+    def sample(self, n_rows: int) -> Rows:
+        """Return at most so many comparisons, evenly spaced in the first block."""
+        return next(self.blocks()).thinned(n_rows)
+
+
+def evaluate_blocks(
+    compiled: Compiled, points: PointArray, blocks: Iterator[Rows], n_threads: int | None = None
+) -> tuple[float, PointArray]:
+    """Return the weighted sum of a loss over blocks of rows and its gradient, added up in the order of the blocks."""
+    from nearer import kernels
+
+    total, gradient = 0.0, None
+    for rows in blocks:
+        value, slope = kernels.evaluate(compiled, points, rows, n_threads)
+        total += value
+        gradient = slope if gradient is None else np.add(gradient, slope, out=gradient)
+    assert gradient is not None
+    return total, gradient
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory(Source):
+    """Comparisons that fit into memory, as one block and without a copy."""
+
+    comparisons: Comparisons
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects."""
+        return self.comparisons.n_objects
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All comparisons."""
+        return rows_of(self.comparisons)
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+        """Return the one block."""
+        yield self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed(Source):
+    """Comparisons that come a block at a time."""
+
+    comparisons: StreamedComparisons
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects."""
+        return self.comparisons.n_objects
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+        """Return the blocks."""
+        return self.comparisons.blocks(rng)
+
+
+def rows_of(comparisons: Comparisons) -> Rows:
+    """Return comparisons as the compiled loops take them, without a copy."""
+    return Rows.of(comparisons.rows, comparisons.answers, comparisons.weights)
+
+
+def source_of(judgments: Comparisons | StreamedComparisons) -> Source:
+    """Return where the rows of judgments come from."""
+    return Streamed(judgments) if isinstance(judgments, StreamedComparisons) else InMemory(judgments)
