@@ -145,6 +145,28 @@ def test_rows_over_several_blocks_match_numpy(loss, weighted):
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dimension", range(1, 12))
+def test_every_number_of_columns_is_pushed_whole(dimension, dtype):
+    """Columns move four, two and one at a time; rows of quadruplets may share any of their objects."""
+    rng = np.random.default_rng(dimension)
+    points = rng.normal(size=(5, dimension)).astype(dtype)
+    some = [[0, 1, 2, 3], [0, 1, 0, 2], [0, 1, 2, 0], [1, 0, 0, 2], [1, 0, 2, 0], [3, 4, 4, 2]]
+    for objects in (np.array(some), np.array([[0, 1, 2], [4, 3, 0]])):
+        gradient = kernels.evaluate(Logistic().compiled, points, Rows.of(objects))[1]
+        np.testing.assert_allclose(gradient, twin(Logistic(), points, objects)[1], **TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("n_rows", [255, 256, 257, 700])
+@pytest.mark.parametrize("loss", ONE_OF_EACH, ids=str)
+def test_the_last_tile_may_be_short(loss, n_rows):
+    points, objects, answers, weights = make(m=n_rows)
+    value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects, answers, weights))
+    expected, expected_gradient = twin(loss, points, objects, answers, weights)
+    assert value == pytest.approx(expected, rel=1e-11)
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("loss", ONE_OF_EACH, ids=str)
 def test_one_row(loss):
     points, objects, *_ = make(m=1)
@@ -154,10 +176,10 @@ def test_one_row(loss):
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-14)
 
 
-@pytest.mark.parametrize("n_rows", [511, 512, 513, 1025])
+@pytest.mark.parametrize("n_rows", [255, 256, 257, 1025])
 @pytest.mark.parametrize("loss", [Logistic(), CrowdKernel(1.0)], ids=str)
 def test_logarithms_of_products_lose_no_row(loss, n_rows):
-    """Factors are multiplied 512 at a time: whatever the number of rows, each must count once."""
+    """Factors are multiplied 256 at a time: whatever the number of rows, each must count once."""
     points, objects, *_ = make(m=1)
     value, _ = kernels.evaluate(loss.compiled, points, Rows.of(np.repeat(objects, n_rows, axis=0)))
     assert value == pytest.approx(n_rows * twin(loss, points, objects)[0], rel=1e-12)

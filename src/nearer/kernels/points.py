@@ -1,7 +1,9 @@
 """Losses and distances on points: one loop for each family of losses, all of one shape.
 
-For every comparison the squared distances of its near and far pair, what they cost, and what that adds to the gradient
-of the four points.
+The comparisons are taken some hundred at a time. First the squared distances of all their near and far pairs; then what
+these cost, and the slopes; then what the slopes add to the gradient of the points. Each of the three is a loop of few
+instructions, and the points that the first has fetched are still in the cache for the third: together they take little
+more than half the time of one loop that does all of it for one comparison after the other.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from numpy.typing import NDArray
 
 from nearer.data.rows import Rows
 from nearer.kernels.compiling import blocks, loop, part, run
+from nearer.kernels.vectors import push
 from nearer.losses import Compiled
 
 _BLOCK = 1_000_000
+_TILE = 256  # comparisons; their points, at most 1000 numbers each, stay in the second cache
 
 
 def evaluate(
@@ -122,26 +126,42 @@ def near_far(points, i, j, l, k):  # noqa: E741
     return near, far
 
 
+# A tile of comparisons: the objects (i, j, l, k) of each, (t, 4), and two short arrays of distances, then of slopes.
+
+
 @part
-def push(points, gradient, i, j, l, k, near, far):  # noqa: E741
-    """Add the gradient of near * d2(i, j) + far * d2(l, k)."""
-    twice_near = points.dtype.type(2 * near)
-    twice_far = points.dtype.type(2 * far)
-    if i == l:
-        for c in range(points.shape[1]):
-            a = twice_near * (points[i, c] - points[j, c])
-            b = twice_far * (points[i, c] - points[k, c])
-            gradient[i, c] += a + b
-            gradient[j, c] -= a
-            gradient[k, c] -= b
-    else:
-        for c in range(points.shape[1]):
-            a = twice_near * (points[i, c] - points[j, c])
-            b = twice_far * (points[l, c] - points[k, c])
-            gradient[i, c] += a
-            gradient[j, c] -= a
-            gradient[l, c] += b
-            gradient[k, c] -= b
+def orient(objects, answers, start, stop, ends):
+    """Write the objects of the near and far pairs of the rows from ``start`` to ``stop``.
+
+    What kind of rows they are is asked here, once for all that follows.
+    """
+    last = objects.shape[1] - 1
+    third = 0 if last == 2 else 2
+    for q in range(start, stop):
+        ends[q - start, 0] = objects[q, 0]
+        ends[q - start, 1] = objects[q, 1]
+        ends[q - start, 2] = objects[q, third]
+        ends[q - start, 3] = objects[q, last]
+    if answers.size:
+        for q in range(start, stop):
+            if answers[q] < 0:
+                i, j, l, k = ends[q - start]  # noqa: E741
+                ends[q - start] = l, k, i, j
+
+
+@part
+def measure(points, ends, count, near, far):
+    """Write d2(near) and d2(far) of the first ``count`` comparisons of a tile."""
+    for t in range(count):
+        near[t], far[t] = near_far(points, ends[t, 0], ends[t, 1], ends[t, 2], ends[t, 3])
+
+
+@part
+def push_all(points, ends, count, near, far, gradient):
+    """Add the gradient of near[t] * d2(near_t) + far[t] * d2(far_t), summed over the tile."""
+    for t in range(count):
+        if near[t] != 0 or far[t] != 0:
+            push(points, gradient, ends[t, 0], ends[t, 1], ends[t, 2], ends[t, 3], near[t], far[t])
 
 
 # One loop for each family of losses, in the order of the arguments of `evaluate`.
@@ -150,10 +170,14 @@ def push(points, gradient, i, j, l, k, near, far):  # noqa: E741
 @loop
 def _linear(points, objects, answers, weights, start, stop, parameters, gradient):
     """d2(far) - d2(near): the margin itself. Its gradient is linear in the points, its value is not needed."""
-    for q in range(start, stop):
-        weight = weights[q] if weights.size else 1.0
-        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-        push(points, gradient, i, j, l, k, -weight, weight)
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        for t in range(count):
+            far[t] = weights[first + t] if weights.size else 1.0
+            near[t] = -far[t]
+        push_all(points, ends, count, near, far, gradient)
     return 0.0
 
 
@@ -161,58 +185,64 @@ def _linear(points, objects, answers, weights, start, stop, parameters, gradient
 def _hinge(points, objects, answers, weights, start, stop, parameters, gradient):
     """max(1 - gamma, 0)^a + nu max(gamma - 1, 0)^a."""
     nu, power = parameters
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
     total = 0.0
-    for q in range(start, stop):
-        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-        near, far = near_far(points, i, j, l, k)
-        shortfall = 1.0 - (far - near)
-        if shortfall == 0 or (shortfall < 0 and nu == 0):
-            continue
-        weight = weights[q] if weights.size else 1.0
-        if shortfall < 0:
-            weight *= nu
-        if power == 2:
-            value = shortfall * shortfall
-            slope = 2 * shortfall
-        else:
-            size = abs(shortfall)
-            slope = size ** (power - 1)
-            value = slope * size
-            slope *= power if shortfall > 0 else -power
-        total += weight * value
-        slope *= weight
-        push(points, gradient, i, j, l, k, slope, -slope)
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far)
+        for t in range(count):
+            shortfall = 1.0 - (far[t] - near[t])
+            weight = weights[first + t] if weights.size else 1.0
+            if shortfall < 0:
+                weight *= nu
+            if power == 2:
+                slope = 2 * shortfall
+                value = shortfall * shortfall
+            else:
+                size = abs(shortfall)
+                slope = size ** (power - 1)
+                value = slope * size
+                slope *= power * np.sign(shortfall)
+            if weight != 0:  # or an infinite price of nothing would be no number
+                total += weight * value
+            near[t] = weight * slope if weight != 0 else 0.0
+            far[t] = -near[t]
+        push_all(points, ends, count, near, far, gradient)
     return total
 
 
-# The likelihoods cost log(1 + t) with t in [0, 1] for every comparison. Without weights, factors 1 + t are multiplied
-# and the logarithm is taken of 512 at a time, at most 2^512: it is half the time of the loop otherwise.
+# The likelihoods cost log(1 + t) with t in [0, 1] for every comparison. Without weights the factors 1 + t of a tile are
+# multiplied, at most 2^256, and the logarithm is taken once: it is half the time of the loop otherwise.
 
 
 @loop
 def _logistic(points, objects, answers, weights, start, stop, parameters, gradient):
     """log(1 + exp(target - gamma))."""
     target = parameters[0]
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
     total = 0.0
-    product = 1.0
-    for q in range(start, stop):
-        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-        near, far = near_far(points, i, j, l, k)
-        gamma = np.float64(far - near) - target
-        t = np.exp(-abs(gamma))
-        slope = t / (1 + t) if gamma > 0 else 1 / (1 + t)
-        wrong = max(-gamma, 0.0)
-        if weights.size:
-            total += weights[q] * (wrong + np.log1p(t))
-            slope *= weights[q]
-        else:
-            total += wrong
-            product *= 1 + t
-            if q % 512 == 0:
-                total += np.log(product)
-                product = 1.0
-        push(points, gradient, i, j, l, k, slope, -slope)
-    return total + np.log(product)
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far)
+        product = 1.0
+        for t in range(count):
+            gamma = far[t] - near[t] - target
+            odds = np.exp(-abs(gamma))
+            slope = odds / (1 + odds) if gamma > 0 else 1 / (1 + odds)
+            wrong = max(-gamma, 0.0)
+            if weights.size:
+                total += weights[first + t] * (wrong + np.log1p(odds))
+                slope *= weights[first + t]
+            else:
+                total += wrong
+                product *= 1 + odds
+            near[t] = slope
+            far[t] = -slope
+        total += np.log(product)
+        push_all(points, ends, count, near, far, gradient)
+    return total
 
 
 @loop
@@ -223,61 +253,70 @@ def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradi
     whole = int(exponent)
     half = exponent - whole == 0.5
     by_products = 1 <= exponent <= 64 and (half or exponent == whole)
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
     total = 0.0
-    product = 1.0
-    for q in range(start, stop):
-        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-        near, far = near_far(points, i, j, l, k)
-        from_near = np.float64(near) + offset
-        from_far = np.float64(far) + offset
-        ratio = min(from_near, from_far) / max(from_near, from_far)
-        if by_products:
-            t = np.sqrt(ratio) if half else 1.0
-            for _ in range(whole):
-                t *= ratio
-        else:
-            t = ratio**exponent
-        wrong = 0.0
-        slope = t / (1 + t)
-        if from_near > from_far:
-            wrong = -exponent * np.log(ratio)
-            slope = 1 / (1 + t)
-        slope *= exponent
-        if weights.size:
-            total += weights[q] * (wrong + np.log1p(t))
-            slope *= weights[q]
-        else:
-            total += wrong
-            product *= 1 + t
-            if q % 512 == 0:
-                total += np.log(product)
-                product = 1.0
-        push(points, gradient, i, j, l, k, slope / from_near, -slope / from_far)
-    return total + np.log(product)
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far)
+        product = 1.0
+        for t in range(count):
+            from_near = near[t] + offset
+            from_far = far[t] + offset
+            ratio = min(from_near, from_far) / max(from_near, from_far)
+            if by_products:
+                odds = np.sqrt(ratio) if half else 1.0
+                for _ in range(whole):
+                    odds *= ratio
+            else:
+                odds = ratio**exponent
+            wrong = 0.0
+            slope = odds / (1 + odds)
+            if from_near > from_far:
+                wrong = -exponent * np.log(ratio)
+                slope = 1 / (1 + odds)
+            slope *= exponent
+            if weights.size:
+                total += weights[first + t] * (wrong + np.log1p(odds))
+                slope *= weights[first + t]
+            else:
+                total += wrong
+                product *= 1 + odds
+            near[t] = slope / from_near
+            far[t] = -slope / from_far
+        total += np.log(product)
+        push_all(points, ends, count, near, far, gradient)
+    return total
 
 
 @loop
 def _distance_hinge(points, objects, answers, weights, start, stop, parameters, gradient):
     """max(1 + d(near) - d(far), 0)^2 with d the distance, not its square."""
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
     total = 0.0
-    for q in range(start, stop):
-        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-        near, far = near_far(points, i, j, l, k)
-        d_near = np.sqrt(np.float64(near))
-        d_far = np.sqrt(np.float64(far))
-        shortfall = 1.0 + d_near - d_far
-        if shortfall > 0:
-            slope = weights[q] * shortfall if weights.size else shortfall
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far)
+        for t in range(count):
+            d_near = np.sqrt(near[t])
+            d_far = np.sqrt(far[t])
+            shortfall = max(1.0 + d_near - d_far, 0.0)
+            slope = weights[first + t] * shortfall if weights.size else shortfall
             total += slope * shortfall
-            push(points, gradient, i, j, l, k, slope / max(d_near, 1e-8), -slope / max(d_far, 1e-8))
+            near[t] = slope / max(d_near, 1e-8)
+            far[t] = -slope / max(d_far, 1e-8)
+        push_all(points, ends, count, near, far, gradient)
     return total
 
 
 @loop
 def _distances(points, objects, answers, start, stop, near, far):
-    for q in range(start, stop):
-        i, j, l, k = pairs(objects, answers, q)  # noqa: E741
-        near[q], far[q] = near_far(points, i, j, l, k)
+    ends = np.empty((_TILE, 4), np.uint64)
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near[first:], far[first:])
 
 
 @part
