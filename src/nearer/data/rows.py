@@ -327,7 +327,7 @@ class Rows(NamedTuple):
     def __len__(self) -> int:
         return len(self.objects)
 
-    def taken(self, chosen: slice | NDArray[np.intp]) -> Rows:
+    def taken(self, chosen: slice | NDArray[Any]) -> Rows:
         """Return some of the rows: a slice of them without a copy, or those at these places."""
         if isinstance(chosen, slice):
             return Rows.of(*(part[chosen] if part.size else part for part in self))

@@ -12,6 +12,7 @@ from nearer.cli.parsing import Commands, fail, say
 from nearer.cli.values import dimensions, jobs, names, positive, positives, seconds, words
 from nearer.common.words import name
 from nearer.lab.commands.bench_active import add_active
+from nearer.lab.commands.bench_scale import add_scale
 from nearer.lab.commands.bench_survey import add_survey
 from nearer.lab.commands.report import Report, add_benchmark
 
@@ -36,6 +37,7 @@ def add(commands: Commands) -> None:
         add_one(benchmarks)
     add_active(benchmarks)
     add_survey(benchmarks)
+    add_scale(benchmarks)
     bench.set_defaults(command=run)
 
 

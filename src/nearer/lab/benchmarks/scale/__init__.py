@@ -1,0 +1,1 @@
+"""`nearer bench scale`: one problem on threads, from files, on a cluster and on a GPU."""

@@ -1,0 +1,76 @@
+"""`nearer bench scale`, small: the ways agree, records are kept, and the model is what its formula says."""
+
+import json
+
+import pytest
+
+from nearer.cli.main import main
+from nearer.lab.benchmarks.scale.energy import energy_of
+from nearer.lab.benchmarks.scale.model import NETWORK, ClusterModel
+from nearer.lab.benchmarks.scale.run import Scale
+from nearer.lab.benchmarks.scale.telling import cluster_model
+
+WAYS = ["threads:1", "threads:2", "npy", "parquet", "workers:1", "workers:2", "cpu", "nosuch"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("scale")
+
+
+@pytest.fixture(scope="module")
+def figures(folder):
+    options = ["--ways", ",".join(WAYS), "--objects", "60", "--comparisons", "4000", "--dimension", "2"]
+    with pytest.MonkeyPatch.context() as patch:
+        said = []
+        patch.setattr("sys.stdout.write", said.append, raising=False)
+        assert main(["bench", "scale", *options, "--repeats", "1", "--out", str(folder), "--json"]) == 0
+    return json.loads("".join(said))
+
+
+def test_all_ways_end_at_one_objective(figures):
+    found = {row["way"]: row for row in figures["table"] if row["comparisons"] == 4000}
+    assert list(found) == WAYS
+    assert "nosuch" in found.pop("nosuch")["failure"]
+    one = found["threads:1"]
+    for way, row in found.items():
+        assert row["failure"] is None, way
+        assert row["objective"] == pytest.approx(one["objective"], rel=1e-3 if way == "cpu" else 1e-8)
+        assert row["error"] == pytest.approx(one["error"], abs=0.003)
+        assert row["gradients"] > 10
+        assert row["memory_mb"] > 50
+    assert found["workers:2"]["worker_memory_mb"] > 50
+    assert found["workers:1"]["overhead"] > 0
+
+
+def test_weak_scaling_gives_one_worker_its_share(figures):
+    assert [(row["way"], row["comparisons"]) for row in figures["table"]][-1] == ("workers:1", 2000)
+
+
+def test_what_was_measured_is_not_measured_again(figures, folder, monkeypatch):
+    monkeypatch.setattr("subprocess.run", None)
+    again = Scale(folder, WAYS[:-1], size=(60, 4000), dimension=2, repeats=1)
+    del again
+    lines = (folder / "measurements.jsonl").read_text().splitlines()
+    assert len(lines) == len(WAYS)  # the one that failed is not kept, the share of weak scaling is
+
+
+def test_the_model_is_fitted_to_one_worker_and_bounded_by_the_network(figures):
+    row = next(row for row in figures["table"] if row["way"] == "workers:1" and row["comparisons"] == 4000)
+    model = cluster_model([{**row, "transfer": 1e-4}], 2)
+    assert model.gradient_seconds(4000, 60, 2, workers=1) == pytest.approx(row["gradient"])
+    assert ClusterModel(1e-8, 0.01, 1e12).on_network().rate == NETWORK
+    seconds = [model.gradient_seconds(10**9, 10**6, 5, workers) for workers in (1, 8, 64)]
+    assert seconds[0] > seconds[1]
+
+
+@pytest.mark.parametrize("way", ["threads", "workers:0", "npy:2"])
+def test_ways_that_make_no_sense_are_refused(tmp_path, way):
+    with pytest.raises(ValueError, match=way):
+        Scale(tmp_path, [way])
+
+
+def test_energy_is_a_number_or_not_known():
+    with energy_of(gpu=True) as energy:
+        sum(range(10_000))
+    assert energy.processor is None or energy.processor >= 0
