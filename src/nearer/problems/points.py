@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import cholesky, eigh, solve_triangular
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.common.randomness import stream
@@ -28,6 +28,7 @@ from nearer.problems.sources import Source
 _MOST_FOR_EXACT = 300
 _KRYLOV_BLOCKS = 8
 _EXTRA_COLUMNS = 2
+_NEARLY_DEPENDENT = 1e-4  # its square, in the products, is far from the precision of the numbers
 
 
 class Spectrum(NamedTuple):
@@ -175,9 +176,25 @@ def _krylov_space(problem: FactoredProblem, width: int) -> tuple[FloatArray, Flo
             for _ in range(2):  # once leaves rounding errors as large as what remains of a block
                 for basis in bases:
                     block = block - basis @ (basis.T @ block)
-                block = np.linalg.qr(block)[0]
+                block = _orthonormal(block)
             bases.append(block)
             block = problem.pull(block)
             images.append(block)
             bar.update()
     return np.concatenate(bases, axis=1), np.concatenate(images, axis=1)
+
+
+def _orthonormal(block: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the columns of a tall matrix, (n, k).
+
+    By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
+    dependent, which the products would hide.
+    """
+    try:
+        factor = cholesky(block.T @ block)
+    except np.linalg.LinAlgError:
+        return np.linalg.qr(block)[0]
+    sizes = np.diagonal(factor)
+    if sizes.min() <= _NEARLY_DEPENDENT * sizes.max():
+        return np.linalg.qr(block)[0]
+    return np.ascontiguousarray(solve_triangular(factor, block.T, trans=1).T)
