@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from scipy.linalg import get_blas_funcs
 
 from nearer.common.arrays import PointArray
 from nearer.common.parameters import check_counts
@@ -212,19 +213,21 @@ def _further(state: FactoredState) -> FactoredState:
 
 def _direction(state: FactoredState) -> PointArray:
     """Return -H g by the two-loop recursion."""
-    direction = -state.gradient
+    direction: PointArray = np.negative(state.gradient, order="C")
     if not state.pairs:
         # A tenth of the size of the map: far enough to learn the curvature, near enough to be safe.
         size = np.linalg.norm(state.iterate) or 1.0
         direction *= direction.dtype.type(0.1 * size / np.linalg.norm(direction))
         return direction
-    scales = []
+    # In place: sums such as direction - scale * change would make two more passes through memory each.
+    flat, scales = direction.reshape(-1), []
+    axpy = get_blas_funcs("axpy", (flat,))
     for pair in reversed(state.pairs):
-        scale = np.vdot(pair.step, direction) / pair.product
-        direction -= scale * pair.change
+        scale = np.vdot(pair.step, flat) / pair.product
+        axpy(pair.change.reshape(-1), flat, a=-scale)
         scales.append(scale)
     last = state.pairs[-1]
-    direction *= last.product / np.vdot(last.change, last.change)
+    flat *= last.product / np.vdot(last.change, last.change)
     for pair, scale in zip(state.pairs, reversed(scales), strict=True):
-        direction += (scale - np.vdot(pair.change, direction) / pair.product) * pair.step
+        axpy(pair.step.reshape(-1), flat, a=scale - np.vdot(pair.change, flat) / pair.product)
     return direction
