@@ -53,9 +53,12 @@ def evaluate_stream(
     value : float
     gradient : ndarray, shape (n, p)
     """
-    loop = _points._FAMILIES[compiled.family]
     bounds = blocks(n_rows, len(points))
     count = len(bounds) - 1
+    if count == 1 and n_rows <= chunk_rows:  # what follows takes microseconds, of which small problems have few
+        (rows,) = between(bounds)
+        return _points.evaluate(compiled, points, rows, n_threads)
+    loop = _points._FAMILIES[compiled.family]
     threads = min(count, n_threads or default_threads())
     values = np.zeros(count)
     gradients = np.zeros((count, *points.shape), points.dtype)
