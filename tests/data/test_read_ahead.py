@@ -32,8 +32,8 @@ def settled(made):
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
 def test_gives_everything_in_order_and_ends(depth):
-    assert list(read_ahead(iter(range(50)), depth)) == list(range(50))
-    assert list(read_ahead(iter(()), depth)) == []
+    assert list(read_ahead((number for number in range(50)), depth)) == list(range(50))
+    assert list(read_ahead((number for number in ()), depth)) == []
     assert readers() == []
 
 

@@ -9,10 +9,10 @@ Tables keep the name of the file and no handle, so that they can be copied and s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ class Block(NamedTuple):
     objects: NDArray[Any]
     answers: NDArray[Any] | None = None
     weights: NDArray[Any] | None = None
+
+
+Blocks: TypeAlias = Generator[Block, None, None]
 
 
 class RowTable(Protocol):
@@ -53,7 +56,7 @@ class RowTable(Protocol):
         """Return the number of rows."""
         ...
 
-    def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Iterator[Block]:
+    def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Blocks:
         """Return these rows in order, at most so many at a time; objects as the file has them, or of a type."""
         ...
 
@@ -124,7 +127,7 @@ class NpyTable:
     def __len__(self) -> int:
         return self.length
 
-    def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Iterator[Block]:
+    def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Blocks:
         """Return these rows in order; each block has memory of its own."""
         with self.file.path.open("rb") as file:
             file.seek(self.offset + start * self.width * self.dtype.itemsize)
@@ -202,7 +205,7 @@ class ParquetTable:
     def __len__(self) -> int:
         return self.length
 
-    def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Iterator[Block]:
+    def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Blocks:
         """Return these rows in order; a row group that begins before them is read from its beginning."""
         names = [*self.columns, *self.others]
         with ExitStack() as stack:

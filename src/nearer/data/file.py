@@ -6,7 +6,7 @@ that inner code can trust. While a block is worked on, a thread reads the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -113,7 +113,7 @@ class ComparisonsFile(StreamedComparisons):
         """Whether the comparisons are triplets."""
         return self._width == 3
 
-    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+    def blocks(self, rng: np.random.Generator | None = None) -> Generator[Rows, None, None]:
         """Return all comparisons, a block at a time; in random order if ``rng`` is given.
 
         Random order is one of runs of rows or of row groups, out of all files; blocks are put together from them.
@@ -133,7 +133,7 @@ class ComparisonsFile(StreamedComparisons):
         # The order is drawn here and now: the thread that reads must not share the generator with the caller.
         return _read([units[place] for place in rng.permutation(len(units))], cuts)
 
-    def between(self, cuts: Sequence[int]) -> Iterator[Rows]:
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them.
 
         Parameters
@@ -190,7 +190,7 @@ def _place(path: str | PathLike[str]) -> Path | str:
     return path if isinstance(path, str) and is_url(path) else Path(path)
 
 
-def _read(pieces: list[FilePart], cuts: Sequence[int]) -> Iterator[Rows]:
+def _read(pieces: list[FilePart], cuts: Sequence[int]) -> Generator[Rows, None, None]:
     """Return the rows of the pieces, one after another, in blocks as long as the cuts are apart."""
     lengths = [stop - start for start, stop in pairwise(cuts)]
     rows = (rows for piece in pieces for rows in piece.blocks(max(lengths)))

@@ -6,7 +6,7 @@ their file, as messages name them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -55,7 +55,7 @@ class FilePart:
             tell(len(block.objects))
         return extent
 
-    def blocks(self, block_rows: int) -> Iterator[Rows]:
+    def blocks(self, block_rows: int) -> Generator[Rows, None, None]:
         """Return the rows in order, at most so many at a time; they must have passed the check, here or elsewhere."""
         if self.table.file.state() != self.state:  # the compiled loops trust the indices
             raise ValueError(f"{self.table.file} has changed since it was checked; make a new ComparisonsFile")
@@ -110,7 +110,7 @@ def _described(table: RowTable) -> str:
     return f"the columns {', '.join(names)}" if names else f"{len(table.columns)} columns"
 
 
-def cut(blocks: Iterator[Rows], lengths: Iterator[int]) -> Iterator[Rows]:
+def cut(blocks: Iterator[Rows], lengths: Iterator[int]) -> Generator[Rows, None, None]:
     """Return the same rows in blocks of these lengths, copied only where a block is put together from several.
 
     Examples

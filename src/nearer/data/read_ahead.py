@@ -6,8 +6,7 @@ of the two, and not of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator
 from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
 from typing import TypeVar
@@ -15,7 +14,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
+def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[Item, None, None]:
     """Return the same items in the same order, up to ``depth`` of them made in advance by a thread.
 
     What the items raise is raised here, at its place in the order. The thread ends with this iterator, whether that is
@@ -23,14 +22,14 @@ def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
 
     Parameters
     ----------
-    items : iterator
+    items : generator
         Used in the thread alone: it must not share anything that changes with the caller, such as a random generator.
     depth : int
         The most items that are made or waiting, besides the one that the caller has.
 
     Examples
     --------
-    >>> list(read_ahead(iter("abc")))
+    >>> list(read_ahead(letter for letter in "abc"))
     ['a', 'b', 'c']
     """
     ready: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()  # None: that was all
@@ -46,8 +45,7 @@ def read_ahead(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
         except BaseException as error:  # for the caller to deal with
             last = error
         finally:
-            with suppress(AttributeError):  # iterators that are no generators hold nothing open
-                items.close()  # type: ignore[attr-defined]
+            items.close()
             ready.put(last)
 
     thread = Thread(target=fill, name="nearer-read-ahead", daemon=True)

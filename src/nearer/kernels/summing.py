@@ -11,7 +11,8 @@ as many places as there are threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from threading import Event
 from typing import Any
 
@@ -27,7 +28,7 @@ from nearer.losses import Compiled
 def evaluate_stream(
     compiled: Compiled,
     points: NDArray[Any],
-    between: Callable[[Sequence[int]], Iterator[Rows]],
+    between: Callable[[Sequence[int]], Generator[Rows, None, None]],
     n_rows: int,
     chunk_rows: int,
     n_threads: int | None = None,
@@ -70,10 +71,11 @@ def evaluate_stream(
             stops = [*range(bounds[number] + chunk_rows, bounds[number + 1], chunk_rows), bounds[number + 1]]
             cuts += stops
             ranges += [number] * len(stops)
-        for number, rows in zip(ranges, between(cuts), strict=False):
-            if ended.is_set():
-                break
-            values[number] += loop(points, *rows, 0, len(rows), compiled.parameters, gradients[number])
+        with closing(between(cuts)) as chunks:  # a thread of its own may read ahead
+            for number, rows in zip(ranges, chunks, strict=False):
+                if ended.is_set():
+                    break
+                values[number] += loop(points, *rows, 0, len(rows), compiled.parameters, gradients[number])
 
     try:
         run(work, threads, threads)

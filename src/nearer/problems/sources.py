@@ -10,7 +10,7 @@ fit finds the same map to the last bit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -121,7 +121,7 @@ class Cuttable(Source):
         """How many rows are read at a time."""
 
     @abstractmethod
-    def between(self, cuts: Sequence[int]) -> Iterator[Rows]:
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
 
     def evaluate(
@@ -175,11 +175,13 @@ class InMemory(Cuttable):
         m = len(self)
         return iter([self.rows]) if rng is not None else self.between([*range(0, m, self.block_rows), m])
 
-    def between(self, cuts: Sequence[int]) -> Iterator[Rows]:
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
-        if len(cuts) == 2 and cuts[1] - cuts[0] == len(self):
-            return iter([self.rows])
-        return (self.rows.taken(slice(start, stop)) for start, stop in pairwise(cuts))
+        whole = len(self)  # needs no slice, and small problems are evaluated thousands of times
+        return (
+            self.rows if stop - start == whole else self.rows.taken(slice(start, stop))
+            for start, stop in pairwise(cuts)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +207,7 @@ class Streamed(Cuttable):
         """Return the blocks."""
         return self.comparisons.blocks(rng)
 
-    def between(self, cuts: Sequence[int]) -> Iterator[Rows]:
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
         return self.comparisons.between(cuts)
 
