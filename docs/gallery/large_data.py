@@ -1,11 +1,13 @@
 """Large data.
 
 A hundred thousand answers about two thousand objects are no reason to wait: the methods that move points take time in
-proportion to the number of answers, and memory for little else. Rows that do not fit into memory come from a file,
-which `ComparisonsFile` reads a block at a time; `solver="svrg"` then needs few passes over it.
+proportion to the number of answers, and memory for little else. Rows that do not fit into memory come from files,
+which `ComparisonsFile` reads a block at a time; `solver="svrg"` then needs few passes over them.
 
 The curve shows how the error on new answers falls as answers come in, with three dimensions and no noise.
 """
+
+from pathlib import Path
 
 import numpy as np
 
@@ -22,9 +24,11 @@ sizes = [6_000, 12_000, 25_000, 50_000, 100_000]
 errors = [1 - SOE(3, random_state=0).fit(train[np.arange(size)]).score(test) for size in sizes]
 print(f"SOE in memory, {sizes[-1]} answers: error {errors[-1]:.3f}")
 
-np.save("answers.npy", train.rows.astype(np.int32))
-streamed = STE(3, solver="svrg", random_state=0).fit(ComparisonsFile("answers.npy"))
-print(f"STE from a file: error {1 - streamed.score(test):.3f}")
+Path("answers").mkdir(exist_ok=True)
+for number, rows in enumerate(np.array_split(train.rows.astype(np.int32), 4)):
+    np.save(f"answers/part-{number}.npy", rows)
+streamed = STE(3, solver="svrg", random_state=0).fit(ComparisonsFile("answers"))  # or "answers/part-*.npy"
+print(f"STE from four files: error {1 - streamed.score(test):.3f}")
 
 ax = plain(new_figure(6, 3.6).add_subplot())
 ax.plot(np.array(sizes) / 2000, errors, "o-", color=PALETTE["SOE"])

@@ -30,6 +30,7 @@ from nearer.data.labels import (
 )
 
 _LARGEST_N = 2**31  # beyond this an "index" is an identifier, and arange(n) would not fit in memory
+BLOCK_ROWS = 2**20  # that a file is read by, and that sums over rows in memory are put together from
 _MOST_COPIED = 4_000_000  # rows; 48 MB of triplets
 
 

@@ -3,7 +3,7 @@
 `points` has losses, gradients and distances on points, `gram` the conjugate gradients of the convex solvers,
 `posterior` the density of a Bayesian map and a step of its sampler. All take triplets and quadruplets, answers, weights
 and 32 and 64 bit indices, and hold nothing of size n^2 that they are not given. `graph` takes the triplets of a graph,
-which nobody writes down.
+which nobody writes down. `summing` adds up over comparisons that come in pieces.
 
 Threads. The comparisons are cut into blocks, each with a gradient of its own, and the blocks are added up in order.
 How many there are depends on the problem and not on the machine, so that any number of threads gives the same numbers
@@ -17,5 +17,16 @@ from nearer.data.rows import Rows
 from nearer.kernels.compiling import default_threads
 from nearer.kernels.gram import normal_cg
 from nearer.kernels.points import evaluate, mentions, pull, squared_distances, unite
+from nearer.kernels.summing import evaluate_stream
 
-__all__ = ["Rows", "default_threads", "evaluate", "mentions", "normal_cg", "pull", "squared_distances", "unite"]
+__all__ = [
+    "Rows",
+    "default_threads",
+    "evaluate",
+    "evaluate_stream",
+    "mentions",
+    "normal_cg",
+    "pull",
+    "squared_distances",
+    "unite",
+]

@@ -29,6 +29,7 @@ _MOST_FOR_EXACT = 300
 _KRYLOV_BLOCKS = 8
 _EXTRA_COLUMNS = 2
 _NEARLY_DEPENDENT = 1e-4  # its square, in the products, is far from the precision of the numbers
+_MOST_AT_ONCE = 2**16  # objects
 
 
 class Spectrum(NamedTuple):
@@ -154,18 +155,26 @@ def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
         return problem.spectrum
     n = problem.n_objects
     if n <= _MOST_FOR_EXACT:
-        basis: FloatArray = np.eye(n)
-        image = problem.pull(basis)
+        bases: list[FloatArray] = [np.eye(n)]
+        images = [problem.pull(bases[0])]
     else:
-        basis, image = _krylov_space(problem, rank + _EXTRA_COLUMNS)
-    small = basis.T @ image
+        bases, images = _krylov_space(problem, rank + _EXTRA_COLUMNS)
+    # Some objects at a time: the bases side by side would be the largest thing in memory, were there two of them.
+    some = [slice(first, first + _MOST_AT_ONCE) for first in range(0, n, _MOST_AT_ONCE)]
+    small = sum((_columns(bases, rows).T @ _columns(images, rows) for rows in some), np.zeros(()))
     eigenvalues, vectors = eigh((small + small.T) / 2)
     leading = slice(None, -rank - 1, -1)
-    return Spectrum(eigenvalues[leading], basis @ vectors[:, leading])
+    return Spectrum(
+        eigenvalues[leading], np.concatenate([_columns(bases, rows) @ vectors[:, leading] for rows in some])
+    )
 
 
-def _krylov_space(problem: FactoredProblem, width: int) -> tuple[FloatArray, FloatArray]:
-    """Return an orthonormal basis of the space and its image under the pull, (n, k) each."""
+def _columns(blocks: list[FloatArray], rows: slice) -> FloatArray:
+    return np.concatenate([block[rows] for block in blocks], axis=1)
+
+
+def _krylov_space(problem: FactoredProblem, width: int) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return an orthonormal basis of the space and its image under the pull, some columns at a time, (n, width)."""
     rng = stream(0, "start")  # any block will do, and one and the same makes fits repeat without a seed
     bases: list[FloatArray] = []
     images: list[FloatArray] = []
@@ -181,7 +190,7 @@ def _krylov_space(problem: FactoredProblem, width: int) -> tuple[FloatArray, Flo
             block = problem.pull(block)
             images.append(block)
             bar.update()
-    return np.concatenate(bases, axis=1), np.concatenate(images, axis=1)
+    return bases, images
 
 
 def _orthonormal(block: FloatArray) -> FloatArray:

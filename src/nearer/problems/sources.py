@@ -2,14 +2,18 @@
 
 A *source* gives out blocks of rows. The sums that a fit needs, losses with their gradients, pulls and tallies, are sums
 over blocks; a source whose rows lie elsewhere, on a cluster or on a device, works them out there instead.
+
+Comparisons in memory and those in files are summed over the same pieces in the same order, whatever files there are: a
+fit finds the same map to the last bit.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +21,13 @@ from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import Rows
+from nearer.data.file import ComparisonsFile
+from nearer.data.rows import BLOCK_ROWS, Rows
 from nearer.data.streamed import StreamedComparisons
 from nearer.losses import Compiled
+
+_CHUNKS_PER_BLOCK = 8  # so that the streams of eight threads hold no more than one block would
+_PLACES = 16  # where a sample of many comparisons is taken
 
 
 class Tally(NamedTuple):
@@ -104,9 +112,43 @@ def evaluate_blocks(
     return total, gradient
 
 
+class Cuttable(Source):
+    """Comparisons that can be read from anywhere, one after another: what memory and files have in common."""
+
+    @property
+    @abstractmethod
+    def block_rows(self) -> int:
+        """How many rows are read at a time."""
+
+    @abstractmethod
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
+        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
+
+    def evaluate(
+        self, compiled: Compiled, points: PointArray, n_threads: int | None = None
+    ) -> tuple[float, PointArray]:
+        """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
+        from nearer import kernels
+
+        chunk_rows = max(self.block_rows // _CHUNKS_PER_BLOCK, 1)
+        return kernels.evaluate_stream(compiled, points, self.between, len(self), chunk_rows, n_threads)
+
+    def sample(self, n_rows: int) -> Rows:
+        """Return at most so many comparisons, evenly spaced; of very many those of a few places all over them."""
+        m, width = len(self), max(self.block_rows // _PLACES, 1)
+        windows = [(0, m)]
+        if m > self.block_rows:
+            windows = [(start, start + width) for start in np.linspace(0, m - width, _PLACES, dtype=np.int64).tolist()]
+        every = slice(None, None, -(-sum(stop - start for start, stop in windows) // n_rows))
+        parts = [rows.taken(every) for window in windows for rows in self.between(window)]
+        if len(parts) == 1:
+            return parts[0]
+        return Rows.of(*(np.concatenate(columns)[:n_rows] for columns in zip(*parts, strict=True)))
+
+
 @dataclass(frozen=True, eq=False)
-class InMemory(Source):
-    """Comparisons that fit into memory, as one block and without a copy."""
+class InMemory(Cuttable):
+    """Comparisons that fit into memory, without a copy."""
 
     comparisons: Comparisons
 
@@ -118,21 +160,35 @@ class InMemory(Source):
     def __len__(self) -> int:
         return len(self.comparisons)
 
+    @property
+    def block_rows(self) -> int:
+        """How many rows a file is read by."""
+        return BLOCK_ROWS
+
     @cached_property
     def rows(self) -> Rows:
         """All comparisons."""
         return rows_of(self.comparisons)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return the one block."""
-        yield self.rows
+        """Return blocks as a file would give them; but all as one where the order is to be random."""
+        m = len(self)
+        return iter([self.rows]) if rng is not None else self.between([*range(0, m, self.block_rows), m])
+
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
+        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
+        whole = len(self)  # needs no slice, and small problems are evaluated thousands of times
+        return (
+            self.rows if stop - start == whole else self.rows.taken(slice(start, stop))
+            for start, stop in pairwise(cuts)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Streamed(Source):
-    """Comparisons that come a block at a time."""
+class Streamed(Cuttable):
+    """Comparisons in files, read a block at a time."""
 
-    comparisons: StreamedComparisons
+    comparisons: ComparisonsFile
 
     @property
     def n_objects(self) -> int:
@@ -142,9 +198,18 @@ class Streamed(Source):
     def __len__(self) -> int:
         return len(self.comparisons)
 
+    @property
+    def block_rows(self) -> int:
+        """How many rows are read at a time."""
+        return self.comparisons.block_rows
+
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return the blocks."""
         return self.comparisons.blocks(rng)
+
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
+        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
+        return self.comparisons.between(cuts)
 
 
 def rows_of(comparisons: Comparisons) -> Rows:
@@ -154,4 +219,7 @@ def rows_of(comparisons: Comparisons) -> Rows:
 
 def source_of(judgments: Comparisons | StreamedComparisons) -> Source:
     """Return where the rows of judgments come from."""
-    return Streamed(judgments) if isinstance(judgments, StreamedComparisons) else InMemory(judgments)
+    if isinstance(judgments, Comparisons):
+        return InMemory(judgments)
+    assert isinstance(judgments, ComparisonsFile)
+    return Streamed(judgments)
