@@ -16,6 +16,16 @@ Importing this package takes numba's 0.4 seconds: callers import it where they n
 from nearer.data.rows import Rows
 from nearer.kernels.compiling import default_threads
 from nearer.kernels.gram import normal_cg
-from nearer.kernels.points import evaluate, mentions, pull, squared_distances, unite
+from nearer.kernels.points import add_gradient, evaluate, mentions, pull, squared_distances, unite
 
-__all__ = ["Rows", "default_threads", "evaluate", "mentions", "normal_cg", "pull", "squared_distances", "unite"]
+__all__ = [
+    "Rows",
+    "add_gradient",
+    "default_threads",
+    "evaluate",
+    "mentions",
+    "normal_cg",
+    "pull",
+    "squared_distances",
+    "unite",
+]

@@ -7,7 +7,7 @@ over blocks; a source whose rows lie elsewhere, on a cluster or on a device, wor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray, PointArray
+from nearer.data.cluster import ComparisonsOnCluster
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import Rows
 from nearer.data.streamed import StreamedComparisons
@@ -40,7 +41,7 @@ class Tally(NamedTuple):
     total_weight: float
 
     @classmethod
-    def of(cls, blocks: Iterator[Rows], n_objects: int) -> Tally:
+    def of(cls, blocks: Iterable[Rows], n_objects: int) -> Tally:
         """Count blocks of rows."""
         from nearer import kernels
 
@@ -50,6 +51,15 @@ class Tally(NamedTuple):
             kernels.unite(rows, parents)
             total += float(rows.weights.sum() if rows.weights.size else len(rows))
         return cls(mentions, parents, total)
+
+    def merged(self, other: Tally) -> Tally:
+        """Return the tally of the comparisons of both."""
+        from nearer import kernels
+
+        parents = self.parents.copy()
+        # Each object and its parent, as a pair to unite.
+        kernels.unite(Rows.of(np.column_stack([np.arange(len(parents)), other.parents, other.parents])), parents)
+        return Tally(self.mentions + other.mentions, parents, self.total_weight + other.total_weight)
 
     @property
     def n_groups(self) -> int:
@@ -72,6 +82,9 @@ class Source(ABC):
     @abstractmethod
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return all comparisons, some at a time; blocks in random order if ``rng`` is given."""
+
+    def check_blocks(self) -> None:
+        """Refuse where `blocks` would; a solver that needs them asks before it begins."""
 
     @cached_property
     def tally(self) -> Tally:
@@ -154,4 +167,8 @@ def rows_of(comparisons: Comparisons) -> Rows:
 
 def source_of(judgments: Comparisons | StreamedComparisons) -> Source:
     """Return where the rows of judgments come from."""
+    if isinstance(judgments, ComparisonsOnCluster):
+        from nearer.problems.cluster import OnCluster  # which is a Source
+
+        return OnCluster(judgments)
     return Streamed(judgments) if isinstance(judgments, StreamedComparisons) else InMemory(judgments)
