@@ -11,8 +11,9 @@ from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 
+from nearer.common.arrays import is_dask
 from nearer.data.held_shards import HeldShards
-from nearer.data.partitions import Loader, is_dask, recipes_of_collection, recipes_of_loaders
+from nearer.data.partitions import Loader, recipes_of_collection, recipes_of_loaders
 from nearer.data.row_checks import Facts
 from nearer.data.rows import Rows, read_n_objects
 from nearer.data.streamed import StreamedComparisons
@@ -54,7 +55,7 @@ class ComparisonsOnCluster(StreamedComparisons):
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> from nearer.embedding import STE
     >>> rows = sample_triplets(make_gaussian(20, 2, random_state=0), 800, random_state=0).rows
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):  # on one machine
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"):  # on one machine
     ...     judgments = ComparisonsOnCluster(da.from_array(rows, chunks=(300, 3)))
     ...     print(judgments)
     ...     print(STE().fit(judgments).embedding_.shape)
@@ -112,6 +113,12 @@ class ComparisonsOnCluster(StreamedComparisons):
     def __getstate__(self) -> dict[str, Any]:
         # A model that was fitted to it can be saved and copied; its rows stay where they are.
         return {**self.__dict__, "_held": None}
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} stays on its cluster, and only fit takes it; load the rows that you need, for "
+            "example frame.head(1000) or array[:1000].compute()"
+        )
 
     @property
     def title(self) -> str:

@@ -10,8 +10,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial, reduce
-from typing import Any
+from itertools import accumulate
+from typing import Any, TypeVar
 
 from nearer.common.telling import warn_caller
 from nearer.common.words import counted
@@ -22,7 +24,11 @@ PATIENCE = 10.0  # seconds for a nanny to start a worker anew: two shards on one
 MOST_LOSSES = 5  # of workers in one request; whatever kills that many will kill the next
 _REACH = 5.0  # seconds to find out whether this process can reach workers
 _POLL = 0.5
-_LOST = (OSError, KeyError)  # a connection that broke, or a worker that started anew and knows no shard
+ResultT = TypeVar("ResultT")
+
+
+class _WorkerLost(Exception):
+    """A worker with shards was lost, or cannot be reached."""
 
 
 class HeldShards:
@@ -45,10 +51,16 @@ class HeldShards:
         self._recipes = list(runs(list(recipes), len(threads), list(threads.values())))
         homes = list(threads.items())[: len(self._recipes)]
         self._n_lanes = [count for _, count in homes]
-        self._futures: list[Any] = [None] * len(homes)
         self._addresses = [address for address, _ in homes]
-        self.reports: list[Report] = [report for found in self._placed(range(len(homes))).values() for report in found]
+        self._futures: list[Any] = [None] * len(homes)
+        self._reports: list[list[Report]] = [[] for _ in homes]
+        self._with_all_placed(lambda: None)
         self._pool = self._connections()
+
+    @property
+    def reports(self) -> list[Report]:
+        """What is known of each part, in order."""
+        return [report for found in self._reports for report in found]
 
     def __len__(self) -> int:
         return len(self._recipes)
@@ -62,15 +74,12 @@ class HeldShards:
                 for node in tree([(node.address, node.key) for node in self._nodes()])
             ]
 
-        return reduce(together, self._answers(requests))
+        return reduce(together, self._with_all_placed(lambda: self._answers(requests)))
 
     def every(self, step: int) -> list[Rows]:
         """Return every ``step``-th comparison of all, in some blocks."""
-        offsets, total = [], 0
-        lengths = iter(report.facts.n_rows for report in self.reports)
-        for recipes in self._recipes:
-            offsets.append(total)
-            total += sum(next(lengths) for _ in recipes)
+        lengths = [sum(report.facts.n_rows for report in found) for found in self._reports]
+        offsets = [0, *accumulate(lengths[:-1])]
 
         def requests() -> list[Any]:
             return [
@@ -78,28 +87,38 @@ class HeldShards:
                 for node, offset in zip(self._nodes(), offsets, strict=True)
             ]
 
-        return [Rows.of(*columns) for found in self._answers(requests) for columns in found if len(columns[0])]
+        return [
+            Rows.of(*columns)
+            for found in self._with_all_placed(lambda: self._answers(requests))
+            for columns in found
+            if len(columns[0])
+        ]
 
     def _nodes(self) -> list[Node]:
         return [Node(address, future.key) for address, future in zip(self._addresses, self._futures, strict=True)]
 
-    def _answers(self, requests: Callable[[], list[Any]]) -> list[Any]:
-        """Return the answers to requests, which are made again after every loss of a worker."""
-        for _ in range(MOST_LOSSES):
-            if not self._lost():
-                try:
-                    answers: list[Any] = self._client.sync(self._gathered, requests)
-                    return answers
-                except _LOST:
-                    # The scheduler learns of a lost worker about now. A connection that merely broke is tried again.
-                    deadline = time.monotonic() + _POLL
-                    while not self._lost() and time.monotonic() < deadline:
-                        time.sleep(_POLL / 10)
-            self._replace_lost()
+    def _with_all_placed(self, action: Callable[[], ResultT]) -> ResultT:
+        """Return what an action returns that needs all shards, done again after every loss of a worker."""
+        for _ in range(MOST_LOSSES + 1):
+            try:
+                self._place_lost()
+                return action()
+            except _WorkerLost:
+                # The scheduler learns of a lost worker about now. A connection that merely broke is tried again.
+                deadline = time.monotonic() + _POLL
+                while not self._lost() and time.monotonic() < deadline:
+                    time.sleep(_POLL / 10)
         raise RuntimeError(
-            f"{self._title}: {MOST_LOSSES} times in a row workers were lost before they had answered; see their logs, "
-            "and give them more memory if that is what ended them"
+            f"{self._title}: {MOST_LOSSES + 1} times in a row workers were lost before they had answered; see their "
+            "logs, and give them more memory if that is what ended them"
         )
+
+    def _answers(self, requests: Callable[[], list[Any]]) -> list[Any]:
+        try:
+            answers: list[Any] = self._client.sync(self._gathered, requests)
+            return answers
+        except (OSError, KeyError) as error:  # a connection broke, or a worker that started anew knows no shard
+            raise _WorkerLost from error
 
     async def _gathered(self, requests: Callable[[], list[Any]]) -> list[Any]:
         tasks = [asyncio.ensure_future(request) for request in requests()]
@@ -117,58 +136,72 @@ class HeldShards:
         return [task.result() for task in tasks]
 
     def _lost(self) -> list[int]:
-        return [number for number, future in enumerate(self._futures) if future.status != "finished"]
+        return [number for number, future in enumerate(self._futures) if future is None or future.status != "finished"]
 
-    def _replace_lost(self) -> None:
+    def _place_lost(self) -> None:
+        """Have workers load all shards that no worker holds."""
         lost = self._lost()
         if self._client.status != "running":
             raise RuntimeError(f"{self._title}: the dask client is {self._client.status}; start one, and fit again")
-        if not lost:
-            return
+        if any(self._futures[number] is not None for number in lost):
+            self._find_homes(lost)
+        if lost:
+            self._place(lost)
+
+    def _find_homes(self, lost: Sequence[int]) -> None:
+        """Choose the workers that take the place of lost ones: those with the fewest shards."""
         warn_caller(
             f"{self._title}: {counted(len(lost), 'worker')} of {len(self)} lost; the comparisons there are loaded again"
         )
-        try:
+        with suppress(TimeoutError):
             self._client.wait_for_workers(len(self), timeout=PATIENCE)
-        except TimeoutError:
-            pass
         workers = sorted(self._client.nthreads())
         if not workers:
             raise RuntimeError(f"{self._title}: no worker is left; start some, and fit again")
-        load = Counter({address: 0 for address in workers})
+        load = Counter(dict.fromkeys(workers, 0))
         load.update(address for number, address in enumerate(self._addresses) if number not in lost)
         for number in lost:
             self._addresses[number] = min(workers, key=lambda address: load[address])
             load[self._addresses[number]] += 1
-        self._placed(lost)
 
-    def _placed(self, numbers: Sequence[int]) -> dict[int, list[Report]]:
-        """Have workers load shards, and return what they report of the parts."""
-        from distributed import KilledWorker, wait
+    def _place(self, numbers: Sequence[int]) -> None:
+        from distributed import wait
 
-        reports = {}
+        reports = []
         for number in numbers:
             settings = {"workers": [self._addresses[number]], "allow_other_workers": True}
             parts = self._client.compute(list(self._recipes[number]), **settings)
-            reports[number] = self._client.submit(reports_of, parts, pure=False, **settings)
+            reports.append(self._client.submit(reports_of, parts, pure=False, **settings))
             self._futures[number] = self._client.submit(
                 Shard, parts, self._n_lanes[number], actor=True, pure=False, **settings
             )
             del parts  # or their rows would be kept beside the shard's, and counted twice
         placed = [self._futures[number] for number in numbers]
-        wait([*reports.values(), *placed])
-        try:
-            found = self._client.gather(reports)
-            self._client.gather(placed)
-        except KilledWorker as error:
+        wait([*reports, *placed])
+        for report in reports:
+            self._check_loaded(report)
+        if any(future.status != "finished" for future in placed):
+            raise _WorkerLost
+        homes = self._client.who_has(placed)
+        for number, found in zip(numbers, self._client.gather(reports), strict=True):
+            self._reports[number] = found
+            addresses = homes[self._futures[number].key]
+            if not addresses:
+                raise _WorkerLost
+            self._addresses[number] = addresses[0]
+
+    def _check_loaded(self, report: Any) -> None:
+        from distributed import KilledWorker
+
+        if report.status != "error":
+            return
+        error = report.exception()
+        if isinstance(error, KilledWorker):
             raise RuntimeError(
                 f"{self._title}: workers died while they loaded it: {error} Give them more memory, or make the "
                 "partitions smaller"
             ) from error
-        homes = self._client.who_has(placed)
-        for number in numbers:
-            (self._addresses[number],) = homes[self._futures[number].key]
-        return dict(found)
+        raise error
 
     def _connections(self) -> Callable[[str], Any]:
         """Return connections to workers: straight ones, or by way of the scheduler where workers cannot be reached."""
@@ -178,9 +211,7 @@ class HeldShards:
             await asyncio.wait_for(ask(self._client.rpc, self._nodes()[0], "every", 2**62, 2**61), _REACH)
 
         if self._client.direct_to_workers is not False:
-            try:
+            with suppress(OSError):
                 self._client.sync(reached)
                 return self._client.rpc  # type: ignore[no-any-return]
-            except (OSError, TimeoutError):
-                pass
         return partial(ProxyRPC, self._client.scheduler)

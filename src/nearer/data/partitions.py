@@ -51,17 +51,6 @@ class Part:
         return sum(column.nbytes for block in self.blocks for column in block)
 
 
-def is_dask(X: Any) -> bool:
-    """Whether something is a dask collection; dask itself is not loaded to find out.
-
-    Examples
-    --------
-    >>> is_dask([[0, 1, 2]])
-    False
-    """
-    return hasattr(type(X), "__dask_graph__")
-
-
 def checked_part(title: str, blocks: Iterable[Block], n_objects: int | None) -> Part:
     """Return a part as the loops take it.
 
@@ -95,7 +84,7 @@ def recipes_of_loaders(loaders: Sequence[Loader], n_objects: int | None) -> list
 
 def recipes_of_collection(X: Any, columns: Sequence[str] | None, n_objects: int | None) -> list[Any]:
     """Return one recipe for each partition of a dask array or dataframe, whose kind is checked first."""
-    read, partitions = _of_array(X, columns) if hasattr(X, "chunks") else _of_frame(X, columns)
+    read, partitions = _of_array(X, columns) if hasattr(type(X), "chunks") else _of_frame(X, columns)
     checks = [
         partial(_check, f"partition {number}", read=read, n_objects=n_objects) for number in range(len(partitions))
     ]
@@ -140,7 +129,7 @@ def _of_array(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
 
 
 def _of_frame(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
-    if not hasattr(X, "to_delayed") or not hasattr(X, "columns"):
+    if not hasattr(type(X), "columns") or X.ndim != 2:
         raise ValueError(f"a {type(X).__name__} is neither a dask array nor a dask dataframe; turn it into one of them")
     from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 

@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from nearer.data.partitions import Part
@@ -93,7 +94,7 @@ def lanes_of(blocks: Sequence[Rows], n_lanes: int) -> list[list[Rows]]:
     count = max(min(n_lanes, total), 1)
     bounds = [total * number // count for number in range(count + 1)]
     lanes: list[list[Rows]] = []
-    for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, stop in pairwise(bounds):
         lane, offset = [], 0
         for block in blocks:
             here = slice(max(start - offset, 0), max(min(stop - offset, len(block)), 0))
@@ -137,7 +138,7 @@ def tree(places: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
     >>> [node.key + "".join(each.key for each in node.below) for node in tree([("", letter) for letter in "abcdefg"])]
     ['a', 'bc', 'de', 'fg']
     """
-    return tuple(Node(*run[0], tree(run[1:])) for run in runs(places, _FAN_OUT))
+    return tuple(Node(run[0][0], run[0][1], tree(run[1:])) for run in runs(places, _FAN_OUT))
 
 
 def runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:
@@ -152,4 +153,4 @@ def runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None
     bounds = [0]
     for number in range(count):
         bounds.append(int(len(items) * sum(weights[: number + 1]) / sum(weights) + 1e-9))
-    yield from (items[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True) if start < stop)
+    yield from (items[start:stop] for start, stop in pairwise(bounds) if start < stop)

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
+from nearer.common.arrays import FloatArray, is_dask
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState
 from nearer.common.telling import warn_caller
@@ -25,7 +25,6 @@ from nearer.common.words import counted
 from nearer.data.cluster import ComparisonsOnCluster
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, show
-from nearer.data.partitions import is_dask
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import alike
 from nearer.embedding.placing import with_new_objects

@@ -83,7 +83,7 @@ class Source(ABC):
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return all comparisons, some at a time; blocks in random order if ``rng`` is given."""
 
-    def check_blocks(self) -> None:
+    def check_blocks(self) -> None:  # noqa: B027 - most sources have nothing to refuse
         """Refuse where `blocks` would; a solver that needs them asks before it begins."""
 
     @cached_property
