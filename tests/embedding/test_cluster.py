@@ -184,15 +184,15 @@ def test_fits_side_by_side_run_on_the_workers_through_joblib(client):
 
     few = sample_triplets(POINTS, 300, random_state=3)
 
-    def work():
-        trust = bootstrap(STE(), few, n_resamples=20, n_simulations=0, random_state=0, n_jobs=2)
-        errors = held_out_error(STE(), few, n_jobs=2, random_state=0)
+    def work(n_jobs=None):
+        trust = bootstrap(STE(), few, n_resamples=20, n_simulations=0, random_state=0, n_jobs=n_jobs)
+        errors = held_out_error(STE(), few, n_jobs=n_jobs, random_state=0)
         return trust.maps, errors
 
     maps, errors = work()
     before = tasks_done(client)
     with joblib.parallel_config(backend="dask"):
-        there, judged = work()
+        there, judged = work(n_jobs=2)
     assert tasks_done(client) > before + 20
     np.testing.assert_allclose(there, maps, atol=1e-9)
     assert judged == errors
