@@ -1,6 +1,7 @@
 import pytest
 from helpers import few
 from helpers.browsing import browser, chromium  # noqa: F401 - fixtures
+from helpers.clusters import client, cluster_of_session  # noqa: F401 - fixtures
 
 # Other solvers of estimators that are in the suite with their own: the whole contract of these is for `make test-all`.
 SLOW_VARIANTS = {"Posterior", "Posterior-variational", "MVTE-single", "DMOE-admm"}

@@ -5,7 +5,20 @@ import sys
 
 import pytest
 
-HEAVY = ["numba", "matplotlib", "pooch", "torch", "pandas", "polars", "narwhals", "pyarrow", "sphinx", "jinja2"]
+HEAVY = [
+    "numba",
+    "matplotlib",
+    "pooch",
+    "torch",
+    "pandas",
+    "polars",
+    "narwhals",
+    "pyarrow",
+    "sphinx",
+    "jinja2",
+    "dask",
+    "distributed",
+]
 MODULES = [
     "nearer", "nearer.embedding", "nearer.datasets", "nearer.metrics", "nearer.cli.main", "nearer.plotting",
     "nearer.formats", "nearer.report", "nearer.checking", "nearer.planning", "nearer.storage", "nearer.runs",

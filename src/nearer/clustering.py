@@ -111,7 +111,7 @@ class ComparisonHC(ClusterMixin, BaseEstimator):
         self
         """
         if isinstance(X, StreamedComparisons):
-            raise ValueError("ComparisonHC needs all comparisons in memory, not in a ComparisonsFile")
+            raise ValueError(f"ComparisonHC needs all comparisons in memory, not in a {type(X).__name__}")
         comparisons = as_comparisons(X, y, sample_weight)
         self._check_settings(comparisons.n_objects)
         kept = with_positive_weight(comparisons)

@@ -116,8 +116,8 @@ def _check_fitted(model: Any) -> None:
         raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
     if not isinstance(model.comparisons_, Comparisons):
         raise ValueError(
-            "the model was fitted to a ComparisonsFile, which stays where it is; save the map with "
-            "np.save('map.npy', model.embedding_)"
+            f"the model was fitted to a {type(model.comparisons_).__name__}, which stays where it is; save the map "
+            "with np.save('map.npy', model.embedding_)"
         )
 
 

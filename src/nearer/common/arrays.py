@@ -35,3 +35,15 @@ def refuse_nonfinite(array: NDArray[np.float64], name: str) -> None:
             f"the first is row {int(bad.argmax())}; "
             "remove those objects, or fit again with stronger regularization"
         )
+
+
+def is_dask(X: Any) -> bool:
+    """Whether something is a collection of dask, such as an array or a dataframe; dask is not loaded to find out.
+
+    Examples
+    --------
+    >>> is_dask([[0, 1, 2]])
+    False
+    """
+    # Arrays of others, such as those of xarray, may have the method without anything lazy in them.
+    return hasattr(type(X), "__dask_graph__") and type(X).__module__.split(".")[0] in ("dask", "dask_expr")

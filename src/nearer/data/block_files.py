@@ -74,7 +74,7 @@ def open_table(file: TableFile, columns: Sequence[str] | None) -> RowTable:
     return ParquetTable(file, tuple(columns or ()))
 
 
-_NUMBERING = "labels, rows = np.unique(names, return_inverse=True) numbers names; whole numbers: rows.astype(np.int32)"
+NUMBERING = "labels, rows = np.unique(names, return_inverse=True) numbers names; whole numbers: rows.astype(np.int32)"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class NpyTable:
     def __post_init__(self) -> None:
         shape, fortran, dtype, offset = self._header()
         if dtype.kind not in "iu":
-            raise ValueError(f"{self.file} holds {dtype}, not indices 0..n-1; {_NUMBERING}")
+            raise ValueError(f"{self.file} holds {dtype}, not indices 0..n-1; {NUMBERING}")
         if len(shape) != 2 or shape[1] not in (3, 4):
             wanted = "(m, 3) for triplets or (m, 4) for quadruplets"
             raise ValueError(f"{self.file} holds an array of shape {shape}; it must be {wanted}")
@@ -163,16 +163,11 @@ class ParquetTable:
             schema, length = file.schema_arrow, file.metadata.num_rows
         from pyarrow import types as kinds  # after the check that there is a pyarrow
 
-        columns = self.columns or _columns_among(self.file, schema.names)
-        if len(columns) not in (3, 4) or len(set(columns)) != len(columns):
-            raise ValueError(f"columns={[*columns]}: name 3 columns for triplets or 4 for quadruplets, each once")
-        missing = [name for name in columns if name not in schema.names]
-        if missing:
-            raise ValueError(f"{self.file} has no column {missing[0]!r}; it has {schema.names}")
+        columns = columns_among(str(self.file), schema.names, self.columns)
         for name in columns:
             if not kinds.is_integer(schema.field(name).type):
                 raise ValueError(
-                    f"{self.file}: column {name!r} holds {schema.field(name).type}, not indices 0..n-1; {_NUMBERING}"
+                    f"{self.file}: column {name!r} holds {schema.field(name).type}, not indices 0..n-1; {NUMBERING}"
                 )
         others = tuple(name for name in ("answer", "weight") if name in schema.names and name not in columns)
         for name in others:
@@ -242,9 +237,24 @@ class ParquetTable:
         return [0, *np.cumsum(sizes).tolist()]
 
 
-def _columns_among(file: TableFile, names: list[str]) -> tuple[str, ...]:
-    for wanted in NAMES:
-        if set(wanted) <= set(names):
-            return wanted
-    known = " or ".join(", ".join(wanted) for wanted in NAMES)
-    raise ValueError(f"{file} has columns {names}, none of which are {known}; say which are with columns=[...]")
+def columns_among(title: str, names: Sequence[str], columns: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Return the three or four columns that hold objects: those that were named, or found by their names.
+
+    Examples
+    --------
+    >>> columns_among("rows", ["far", "near", "anchor", "who"])
+    ('anchor', 'near', 'far')
+    """
+    if not columns:
+        for wanted in NAMES:
+            if set(wanted) <= set(names):
+                return wanted
+        known = " or ".join(", ".join(wanted) for wanted in NAMES)
+        raise ValueError(f"{title} has columns {[*names]}, none of which are {known}; say which are with columns=[...]")
+    chosen = tuple(columns)
+    if len(chosen) not in (3, 4) or len(set(chosen)) != len(chosen):
+        raise ValueError(f"columns={[*chosen]}: name 3 columns for triplets or 4 for quadruplets, each once")
+    missing = [name for name in chosen if name not in names]
+    if missing:
+        raise ValueError(f"{title} has no column {missing[0]!r}; it has {[*names]}")
+    return chosen

@@ -19,6 +19,8 @@ from nearer.data.read_ahead import read_ahead
 from nearer.data.row_checks import Extent, check_block
 from nearer.data.rows import Rows
 
+_REMEDY = "write the file without such rows"
+
 
 @dataclass(frozen=True)
 class FilePart:
@@ -49,7 +51,7 @@ class FilePart:
         """Refuse rows that are no comparisons; ``tell`` is called with the number of rows of each block that passed."""
         offset, extent = self.start, Extent()
         for block in read_ahead(self.table.read(self.start, self.stop, block_rows, None)):
-            passed = check_block(*block, name=str(self.table.file), offset=offset, n_objects=n_objects)
+            passed = check_block(*block, name=str(self.table.file), offset=offset, n_objects=n_objects, remedy=_REMEDY)
             extent = Extent.over((extent, passed))
             offset += len(block.objects)
             tell(len(block.objects))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.common.arrays import is_dask
 from nearer.data.frame_columns import row_order
 from nearer.data.labels import (
     Indices,
@@ -93,6 +94,11 @@ def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
     """Return rows as an (m, width) array of integers, finite floats, or labels."""
     if hasattr(rows, "toarray") and hasattr(rows, "nnz"):
         raise TypeError("sparse input is not supported: comparisons are rows of objects; pass rows.toarray()")
+    if is_dask(rows):
+        raise TypeError(
+            "a dask collection is fitted where it is, and only fit takes it; load the rows that you need, for example "
+            "frame.head(1000) or array[:1000].compute()"
+        )
     if np.ma.is_masked(rows):
         refuse(np.ma.getmaskarray(rows), lambda _: "has a masked entry", "drop such rows")
     names = names_of(rows)

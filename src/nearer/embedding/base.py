@@ -17,11 +17,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
+from nearer.common.arrays import FloatArray, is_dask
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState
 from nearer.common.telling import warn_caller
 from nearer.common.words import counted
+from nearer.data.cluster import ComparisonsOnCluster
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, show
 from nearer.data.streamed import Judgments, StreamedComparisons
@@ -61,7 +62,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         `nearer.solvers.restarts`.
     trace_ : float
         The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
-    comparisons_ : Comparisons or ComparisonsFile
+    comparisons_ : Comparisons, ComparisonsFile or ComparisonsOnCluster
         What the map was fitted to; `partial_fit` adds to it.
     """
 
@@ -98,8 +99,10 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
 
         Parameters
         ----------
-        X : Comparisons, ComparisonsFile, or array-like of shape (m, 3) or (m, 4)
-            Triplets (anchor, near, far) or quadruplets (near pair, far pair), as indices or labels.
+        X : Comparisons, ComparisonsFile, ComparisonsOnCluster, or array-like of shape (m, 3) or (m, 4)
+            Triplets (anchor, near, far) or quadruplets (near pair, far pair), as indices or labels. A dask array or
+            dataframe of indices is fitted by the workers of the running client; see
+            `nearer.streaming.ComparisonsOnCluster`.
         y : array-like, shape (m,), optional
             Answers: +1 (or True) as written, -1 (or False) the other way round. All +1 if left out.
         sample_weight : array-like, shape (m,), optional
@@ -112,6 +115,10 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         self
         """
         self._check_settings()
+        if is_dask(X):
+            if y is not None or sample_weight is not None:
+                raise ValueError("a dask collection brings its own answers and weights, as columns; pass it alone")
+            X = ComparisonsOnCluster(X, n_objects=self.n_objects)
         if isinstance(X, StreamedComparisons):
             self._check_streamed(X, y, sample_weight)
             comparisons: Judgments = X

@@ -91,8 +91,8 @@ def fit(
 
     Parameters
     ----------
-    comparisons : Comparisons or ComparisonsFile
-        The latter for solvers over points.
+    comparisons : Comparisons, ComparisonsFile or ComparisonsOnCluster
+        The latter two for solvers over points.
     recipe : Recipe
     rng : numpy Generator
         For random starts.
@@ -104,11 +104,12 @@ def fit(
     solver = recipe.solver
     with limited_blas(solver.space, comparisons.n_objects):
         if solver.space == "points":
-            return fit_points(source_of(comparisons), recipe, rng, usable_start(start, recipe.rank), callback)
+            source = source_of(comparisons, on_cluster=isinstance(solver, Factored))
+            return fit_points(source, recipe, rng, usable_start(start, recipe.rank), callback)
         if isinstance(comparisons, StreamedComparisons):
             raise ValueError(
                 f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
-                "fit a ComparisonsFile with a solver over points: solver='factored' or nearer.solvers.SVRG()"
+                f"fit a {type(comparisons).__name__} with a solver over points, such as solver='factored'"
             )
         return fit_gram(comparisons, recipe, rng, callback)
 

@@ -69,7 +69,7 @@ class ReturnsMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_ou
         """Refuse what is not about the objects of the map."""
         if isinstance(X, StreamedComparisons):
             if X.n_objects > self.n_objects_:
-                raise ValueError(f"the file is about {X.n_objects} objects, and the map has {self.n_objects_}")
+                raise ValueError(f"{X.title} is about {X.n_objects} objects, and the map has {self.n_objects_}")
             return
         self._comparisons(X)
 

@@ -16,11 +16,12 @@ Importing this package takes numba's 0.4 seconds: callers import it where they n
 from nearer.data.rows import Rows
 from nearer.kernels.compiling import default_threads
 from nearer.kernels.gram import normal_cg
-from nearer.kernels.points import evaluate, mentions, pull, squared_distances, unite
+from nearer.kernels.points import add_gradient, evaluate, mentions, pull, squared_distances, unite
 from nearer.kernels.summing import evaluate_stream
 
 __all__ = [
     "Rows",
+    "add_gradient",
     "default_threads",
     "evaluate",
     "evaluate_stream",

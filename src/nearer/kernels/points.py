@@ -56,6 +56,12 @@ def evaluate(
     return sum(values), gradients[0]
 
 
+def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient: NDArray[Any]) -> float:
+    """Return the weighted sum of a loss over comparisons and add its gradient to one, (n, p), in this thread."""
+    loop = _FAMILIES[compiled.family]
+    return float(loop(points, *rows, 0, len(rows), compiled.parameters, gradient))
+
+
 def pull(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
     """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons.
 

@@ -59,7 +59,6 @@ def evaluate_stream(
     if count == 1 and n_rows <= chunk_rows:  # what follows takes microseconds, of which small problems have few
         (rows,) = between(bounds)
         return _points.evaluate(compiled, points, rows, n_threads)
-    loop = _points._FAMILIES[compiled.family]
     threads = min(count, n_threads or default_threads())
     values = np.zeros(count)
     gradients = np.zeros((count, *points.shape), points.dtype)
@@ -75,7 +74,7 @@ def evaluate_stream(
             for number, rows in zip(ranges, chunks, strict=False):
                 if ended.is_set():
                     break
-                values[number] += loop(points, *rows, 0, len(rows), compiled.parameters, gradients[number])
+                values[number] += _points.add_gradient(compiled, points, rows, gradients[number])
 
     try:
         run(work, threads, threads)

@@ -10,7 +10,7 @@ fit finds the same map to the last bit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray, PointArray
+from nearer.data.cluster import ComparisonsOnCluster, on_running_cluster
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
 from nearer.data.rows import BLOCK_ROWS, Rows
@@ -48,7 +49,7 @@ class Tally(NamedTuple):
     total_weight: float
 
     @classmethod
-    def of(cls, blocks: Iterator[Rows], n_objects: int) -> Tally:
+    def of(cls, blocks: Iterable[Rows], n_objects: int) -> Tally:
         """Count blocks of rows."""
         from nearer import kernels
 
@@ -58,6 +59,15 @@ class Tally(NamedTuple):
             kernels.unite(rows, parents)
             total += float(rows.weights.sum() if rows.weights.size else len(rows))
         return cls(mentions, parents, total)
+
+    def merged(self, other: Tally) -> Tally:
+        """Return the tally of the comparisons of both."""
+        from nearer import kernels
+
+        parents = self.parents.copy()
+        # Each object and its parent, as a pair to unite.
+        kernels.unite(Rows.of(np.column_stack([np.arange(len(parents)), other.parents, other.parents])), parents)
+        return Tally(self.mentions + other.mentions, parents, self.total_weight + other.total_weight)
 
     @property
     def n_groups(self) -> int:
@@ -80,6 +90,9 @@ class Source(ABC):
     @abstractmethod
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return all comparisons, some at a time; blocks in random order if ``rng`` is given."""
+
+    def check_blocks(self) -> None:  # noqa: B027 - most sources have nothing to refuse
+        """Refuse where `blocks` would; a solver that needs them asks before it begins."""
 
     @cached_property
     def tally(self) -> Tally:
@@ -217,9 +230,16 @@ def rows_of(comparisons: Comparisons) -> Rows:
     return Rows.of(comparisons.rows, comparisons.answers, comparisons.weights)
 
 
-def source_of(judgments: Comparisons | StreamedComparisons) -> Source:
-    """Return where the rows of judgments come from."""
+def source_of(judgments: Comparisons | StreamedComparisons, *, on_cluster: bool = False) -> Source:
+    """Return where the rows of judgments come from; those of files from the workers of a running client, if wanted."""
     if isinstance(judgments, Comparisons):
         return InMemory(judgments)
-    assert isinstance(judgments, ComparisonsFile)
-    return Streamed(judgments)
+    held = judgments
+    if on_cluster and isinstance(judgments, ComparisonsFile):
+        held = on_running_cluster(judgments) or judgments
+    if isinstance(held, ComparisonsOnCluster):
+        from nearer.problems.cluster import OnCluster  # which is a Source
+
+        return OnCluster(held)
+    assert isinstance(held, ComparisonsFile)
+    return Streamed(held)

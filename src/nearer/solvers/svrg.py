@@ -119,6 +119,7 @@ class SVRG:
     def check(self, problem: FactoredProblem) -> None:
         """Refuse settings that make no sense, and losses without a compiled loop."""
         check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
+        problem.source.check_blocks()
         check_counts(max_iter=self.max_iter, batch_size=1 if self.batch_size is None else self.batch_size)
         if not 0 < self.epsilon < np.inf:
             raise ValueError(f"epsilon must be a finite number > 0, got {self.epsilon!r}")

@@ -1,0 +1,217 @@
+"""The side of the shards that the fit is on: it places them on workers, sends them requests, and replaces lost ones.
+
+A worker that dies takes its shards with it. The recipes of their parts are kept here, so that another worker, or the
+one that a nanny starts in its place, loads them again; the request that failed is then sent once more, to all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial, reduce
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from nearer.common.telling import warn_caller
+from nearer.common.words import counted
+from nearer.data.rows import Rows
+from nearer.data.shards import Node, Report, Shard, ask, reports_of, runs, tree
+
+PATIENCE = 10.0  # seconds for a nanny to start a worker anew: two shards on one may be more than its memory holds
+MOST_LOSSES = 5  # of workers in one request; whatever kills that many will kill the next
+_REACH = 5.0  # seconds to find out whether this process can reach workers
+_POLL = 0.5
+ResultT = TypeVar("ResultT")
+
+
+class _WorkerLost(Exception):
+    """A worker with shards was lost, or cannot be reached."""
+
+
+class HeldShards:
+    """Shards on the workers of a client's cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    recipes : sequence of Delayed
+        One for each `Part`, in order.
+    title : str
+        What to call the comparisons in messages.
+    """
+
+    def __init__(self, client: Any, recipes: Sequence[Any], title: str) -> None:
+        self._client, self._title = client, title
+        threads: dict[str, int] = dict(sorted(client.nthreads().items()))
+        if not threads:
+            raise RuntimeError(f"{client} has no workers; start some, or wait with client.wait_for_workers(1)")
+        self._recipes = list(runs(list(recipes), len(threads), list(threads.values())))
+        homes = list(threads.items())[: len(self._recipes)]
+        self._n_lanes = [count for _, count in homes]
+        self._addresses = [address for address, _ in homes]
+        self._futures: list[Any] = [None] * len(homes)
+        self._reports: list[list[Report]] = [[] for _ in homes]
+        self._with_all_placed(lambda: None)
+        self._pool = self._connections()
+
+    @property
+    def reports(self) -> list[Report]:
+        """What is known of each part, in order."""
+        return [report for found in self._reports for report in found]
+
+    def __len__(self) -> int:
+        return len(self._recipes)
+
+    def reduce(self, each: Callable[..., Any], together: Callable[[Any, Any], Any], *arguments: Any) -> Any:
+        """Return ``each(blocks, *arguments)`` of all comparisons, joined in their order by ``together``."""
+
+        def requests() -> list[Any]:
+            return [
+                ask(self._pool, node, "reduce", each, together, node.below, *arguments)
+                for node in tree([(node.address, node.key) for node in self._nodes()])
+            ]
+
+        return reduce(together, self._with_all_placed(lambda: self._answers(requests)))
+
+    def every(self, step: int) -> list[Rows]:
+        """Return every ``step``-th comparison of all, in some blocks."""
+        lengths = [sum(report.extent.n_rows for report in found) for found in self._reports]
+        offsets = [0, *accumulate(lengths[:-1])]
+
+        def requests() -> list[Any]:
+            return [
+                ask(self._pool, node, "every", step, -offset % step)
+                for node, offset in zip(self._nodes(), offsets, strict=True)
+            ]
+
+        return [
+            Rows.of(*columns)
+            for found in self._with_all_placed(lambda: self._answers(requests))
+            for columns in found
+            if len(columns[0])
+        ]
+
+    def _nodes(self) -> list[Node]:
+        return [Node(address, future.key) for address, future in zip(self._addresses, self._futures, strict=True)]
+
+    def _with_all_placed(self, action: Callable[[], ResultT]) -> ResultT:
+        """Return what an action returns that needs all shards, done again after every loss of a worker."""
+        for _ in range(MOST_LOSSES + 1):
+            try:
+                self._place_lost()
+                return action()
+            except _WorkerLost:
+                # The scheduler learns of a lost worker about now. A connection that merely broke is tried again.
+                deadline = time.monotonic() + _POLL
+                while not self._lost() and time.monotonic() < deadline:
+                    time.sleep(_POLL / 10)
+        raise RuntimeError(
+            f"{self._title}: {MOST_LOSSES + 1} times in a row workers were lost before they had answered; see their "
+            "logs, and give them more memory if that is what ended them"
+        )
+
+    def _answers(self, requests: Callable[[], list[Any]]) -> list[Any]:
+        try:
+            answers: list[Any] = self._client.sync(self._gathered, requests)
+            return answers
+        except (OSError, KeyError) as error:  # a connection broke, or a worker that started anew knows no shard
+            raise _WorkerLost from error
+
+    async def _gathered(self, requests: Callable[[], list[Any]]) -> list[Any]:
+        tasks = [asyncio.ensure_future(request) for request in requests()]
+        try:
+            waiting: set[Any] = set(tasks)
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, timeout=_POLL, return_when=asyncio.FIRST_EXCEPTION)
+                for task in done:
+                    task.result()
+                if self._lost():  # a machine that is gone closes no connection: the scheduler tells
+                    raise ConnectionError("a worker was lost")
+        finally:
+            for task in tasks:
+                task.cancel()
+        return [task.result() for task in tasks]
+
+    def _lost(self) -> list[int]:
+        return [number for number, future in enumerate(self._futures) if future is None or future.status != "finished"]
+
+    def _place_lost(self) -> None:
+        """Have workers load all shards that no worker holds."""
+        lost = self._lost()
+        if self._client.status != "running":
+            raise RuntimeError(f"{self._title}: the dask client is {self._client.status}; start one, and fit again")
+        if any(self._futures[number] is not None for number in lost):
+            self._find_homes(lost)
+        if lost:
+            self._place(lost)
+
+    def _find_homes(self, lost: Sequence[int]) -> None:
+        """Choose the workers that take the place of lost ones: those with the fewest shards."""
+        warn_caller(
+            f"{self._title}: {counted(len(lost), 'worker')} of {len(self)} lost; the comparisons there are loaded again"
+        )
+        with suppress(TimeoutError):
+            self._client.wait_for_workers(len(self), timeout=PATIENCE)
+        workers = sorted(self._client.nthreads())
+        if not workers:
+            raise RuntimeError(f"{self._title}: no worker is left; start some, and fit again")
+        load = Counter(dict.fromkeys(workers, 0))
+        load.update(address for number, address in enumerate(self._addresses) if number not in lost)
+        for number in lost:
+            self._addresses[number] = min(workers, key=lambda address: load[address])
+            load[self._addresses[number]] += 1
+
+    def _place(self, numbers: Sequence[int]) -> None:
+        from distributed import wait
+
+        reports = []
+        for number in numbers:
+            settings = {"workers": [self._addresses[number]], "allow_other_workers": True}
+            parts = self._client.compute(list(self._recipes[number]), **settings)
+            reports.append(self._client.submit(reports_of, parts, pure=False, **settings))
+            self._futures[number] = self._client.submit(
+                Shard, parts, self._n_lanes[number], actor=True, pure=False, **settings
+            )
+            del parts  # or their rows would be kept beside the shard's, and counted twice
+        placed = [self._futures[number] for number in numbers]
+        wait([*reports, *placed])
+        for report in reports:
+            self._check_loaded(report)
+        if any(future.status != "finished" for future in placed):
+            raise _WorkerLost
+        homes = self._client.who_has(placed)
+        for number, found in zip(numbers, self._client.gather(reports), strict=True):
+            self._reports[number] = found
+            addresses = homes[self._futures[number].key]
+            if not addresses:
+                raise _WorkerLost
+            self._addresses[number] = addresses[0]
+
+    def _check_loaded(self, report: Any) -> None:
+        from distributed import KilledWorker
+
+        if report.status != "error":
+            return
+        error = report.exception()
+        if isinstance(error, KilledWorker):
+            raise RuntimeError(
+                f"{self._title}: workers died while they loaded it: {error} Give them more memory, or make the "
+                "partitions smaller"
+            ) from error
+        raise error
+
+    def _connections(self) -> Callable[[str], Any]:
+        """Return connections to workers: straight ones, or by way of the scheduler where workers cannot be reached."""
+        from distributed.actor import ProxyRPC
+
+        async def reached() -> None:
+            await asyncio.wait_for(ask(self._client.rpc, self._nodes()[0], "every", 2**62, 2**61), _REACH)
+
+        if self._client.direct_to_workers is not False:
+            with suppress(OSError):
+                self._client.sync(reached)
+                return self._client.rpc  # type: ignore[no-any-return]
+        return partial(ProxyRPC, self._client.scheduler)

@@ -1,0 +1,32 @@
+"""Real clusters of processes on this machine; tests that need them are skipped where there is no dask."""
+
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def local_cluster(n_workers=2, **settings):
+    """Start a cluster of processes with one thread each, and yield its client."""
+    pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'nearer[dask]'")
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **settings) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def cluster_of_session():
+    """Start one cluster for all tests of a process that only use it."""
+    with local_cluster() as client:
+        yield client
+
+
+@pytest.fixture
+def client(cluster_of_session):
+    """Return a client of two workers, as the current one."""
+    with cluster_of_session.as_current():
+        yield cluster_of_session
