@@ -5,6 +5,7 @@ A program of its own: the interpreter must be chosen before Triton is imported.
 
 import json
 import os
+import warnings
 
 os.environ["TRITON_INTERPRET"] = "1"
 
@@ -56,4 +57,9 @@ for width in (3, 4):
 # Few anchors for many rows: blocks of one anchor, and such as end in the middle of one.
 found["one anchor"] = apart(BOTH[1], rows_of(3, 1500, n=3), 2, n=3)
 found["float64"] = apart(Compiled("linear"), rows_of(3, 300), 5, torch.float64)
-print(json.dumps({"apart": found, "works": triton_loops.works("cpu", "log_ratio", True)}))  # noqa: T201
+works = triton_loops.works("cpu", "log_ratio", True)
+with warnings.catch_warnings(record=True) as caught:
+    # A loop that adds nothing.
+    triton_loops.evaluate = lambda compiled, points, rows: (torch.zeros(()), torch.zeros_like(points))
+    assert not triton_loops.works("cpu", "logistic", True)
+print(json.dumps({"apart": found, "works": works, "warned": str(caught[-1].message)}))  # noqa: T201
