@@ -7,7 +7,7 @@ import pytest
 from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
-from nearer.kernels import devices
+from nearer.common import devices
 from nearer.losses import DistanceHinge, Hinge, Logistic, StudentT
 from nearer.problems.device import OnDevice, objective_and_gradient
 from nearer.problems.points import FactoredProblem, leading_pull

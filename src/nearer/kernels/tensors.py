@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from nearer.common.devices import sums_in
 from nearer.data.rows import Rows
-from nearer.kernels.devices import sums_in
 from nearer.losses import Compiled, DistanceHinge
 
 CHUNK = 2**22  # coordinates of one side of the pairs, of which a dozen copies are in use at a time

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer.common.arrays import PointArray
+from nearer.common.devices import refuse_too_large, sums_in, torch_or_advice
 from nearer.data.rows import Rows
-from nearer.kernels.devices import refuse_too_large, sums_in, torch_or_advice
 from nearer.losses import Compiled
 from nearer.problems.points import FactoredProblem
 from nearer.problems.sources import InMemory, Source, Tally
@@ -35,7 +35,7 @@ class OnDevice(Source):
     ----------
     host : InMemory
     device : str
-        One that is there; see `nearer.kernels.devices.available_device`.
+        One that is there; see `nearer.common.devices.available_device`.
     dtype : str
         Of the weights: that of the points.
     """

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from nearer.common.arrays import FloatArray, PointArray
-from nearer.kernels.devices import available_device, sums_in, torch_or_advice
+from nearer.common.devices import available_device, sums_in, torch_or_advice
 from nearer.problems.device import OnDevice, objective_and_gradient
 from nearer.problems.points import FactoredProblem
 from nearer.problems.sources import Source
@@ -174,7 +174,7 @@ def on_device(solver: Any, device: str | None) -> AnySolver:
     ----------
     solver : Solver
     device : str, optional
-        As estimators take it; see `nearer.kernels.devices.available_device`.
+        As estimators take it; see `nearer.common.devices.available_device`.
 
     Examples
     --------
