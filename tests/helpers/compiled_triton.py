@@ -14,7 +14,7 @@ from nearer.kernels.triton_loops import _loop
 VOLTA, AMPERE, HOPPER = 70, 80, 90
 
 
-def size(capability, family, *, triplets=True, weighted=False, dtype="fp32", squared=False, rows=256, columns=16):
+def size(capability, family, *, triplets=True, weighted=False, dtype="fp32", squared=False, rows=64, columns=16):
     pointers = {"points": f"*{dtype}", "objects": "*i32", "weights": f"*{dtype}", "gradient": f"*{dtype}"}
     numbers = {"totals": "*fp64", "n_rows": "i32", "n_columns": "i32", "first": "fp32", "second": "fp32"}
     choices = {
@@ -32,11 +32,11 @@ def size(capability, family, *, triplets=True, weighted=False, dtype="fp32", squ
 
 sizes = {
     "pull": size(AMPERE, "linear", dtype="fp64"),
-    "pull of many columns": size(AMPERE, "linear", dtype="fp64", rows=16, columns=512),
+    "pull of many columns": size(AMPERE, "linear", dtype="fp64", rows=2, columns=512),
     "GNMDS": size(VOLTA, "hinge", weighted=True, squared=True),
     "DMOE": size(HOPPER, "hinge", triplets=False, weighted=True),
-    "STE": size(HOPPER, "logistic", columns=2),
+    "STE": size(HOPPER, "logistic", rows=128, columns=2),
     "TSTE": size(AMPERE, "log_ratio", triplets=False),
-    "SOE": size(VOLTA, "distance_hinge", columns=4),
+    "SOE": size(VOLTA, "distance_hinge", rows=128, columns=4),
 }
 print(json.dumps(sizes))  # noqa: T201

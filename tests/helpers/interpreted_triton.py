@@ -49,10 +49,10 @@ for width in (3, 4):
     for compiled in FAMILIES:
         for weighted in (False, True):
             found[f"{compiled} {width} {weighted}"] = apart(compiled, rows_of(width, 300, weighted=weighted), 3)
-    for p in (1, 2, 5, 10, 17, 300):
+    for p in (1, 2, 5, 10, 17, 300, 1500):
         for compiled in BOTH:
             found[f"{compiled} {width} p={p}"] = apart(compiled, rows_of(width, 40), p)
-    for m in (1, 2, 255, 256, 257):
+    for m in (1, 2, 127, 128, 129, 257):
         found[f"{width} m={m}"] = apart(BOTH[0], rows_of(width, m), 2)
 # Few anchors for many rows: blocks of one anchor, and such as end in the middle of one.
 found["one anchor"] = apart(BOTH[1], rows_of(3, 1500, n=3), 2, n=3)

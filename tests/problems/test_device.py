@@ -9,6 +9,7 @@ from helpers.drawn_rows import random_quadruplets
 from nearer import Comparisons
 from nearer.common import devices
 from nearer.losses import DistanceHinge, Hinge, Logistic, StudentT
+from nearer.problems import device
 from nearer.problems.device import OnDevice, objective_and_gradient
 from nearer.problems.points import FactoredProblem, leading_pull
 from nearer.problems.sources import InMemory
@@ -51,6 +52,18 @@ def test_points_of_the_host_may_be_evaluated_as_well(loss):
         assert gradient.dtype == points.dtype
         assert value == pytest.approx(expected, rel=tolerance)
         np.testing.assert_allclose(gradient, slopes, atol=tolerance)
+
+
+@pytest.mark.parametrize(("there", "working"), [(True, True), (True, False), (False, False)])
+def test_cuda_takes_the_triton_loop_where_that_works(there, working, monkeypatch):
+    """With tensors of the CPU under its name: what is chosen depends on the name alone."""
+    loops = SimpleNamespace(works=lambda *asked: working, evaluate=lambda *given: "by Triton")
+    monkeypatch.setattr(device, "_triton_loops", lambda: loops if there else None)
+    source = OnDevice(InMemory(judgments()), "cuda")
+    vars(source)["rows"] = OnDevice(source.host, "cpu").rows
+    found = source.evaluate_tensors(Hinge().compiled, torch.zeros((12, 2)))
+    assert (found == "by Triton") is working
+    assert working or float(found[0]) == pytest.approx(source.host.tally.total_weight, rel=1e-6)
 
 
 def test_counts_and_samples_are_those_of_the_host():
@@ -135,6 +148,6 @@ def test_without_pytorch_it_says_what_to_install(monkeypatch):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(devices, "import_module", missing)
-    for device in ("cuda", "auto", "cpu"):
-        with pytest.raises(ImportError, match=rf"device='{device}' needs PyTorch: pip install 'nearer\[gpu\]'"):
-            devices.available_device(device)
+    for name in ("cuda", "auto", "cpu"):
+        with pytest.raises(ImportError, match=rf"device='{name}' needs PyTorch: pip install 'nearer\[gpu\]'"):
+            devices.available_device(name)

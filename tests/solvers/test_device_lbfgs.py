@@ -180,6 +180,21 @@ def test_nine_of_ten_ticks_do_not_wait_for_the_device(monkeypatch):
     assert read == ["tolist"]
 
 
+def test_nine_of_ten_ticks_do_not_wait_for_a_gpu():
+    """The driver's own word for it, where there is one."""
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch finds no CUDA device: that nothing is read was tested on PyTorch's CPU device alone")
+    there = FactoredProblem(OnDevice.copy_of(InMemory(noisy()), "cuda"), Logistic(), 0.003)
+    solver = FactoredOnDevice(device="cuda")
+    state = solver.init(there, None, np.random.default_rng(0))
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for _ in range(9):
+            state = solver.step(there, state)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_all_starts_are_those_of_factored(rank):
     host, there = problems(easy(), Logistic(), rank=rank)

@@ -94,10 +94,10 @@ class OnDevice(Source):
         """Return the weighted sum of a loss over all comparisons, (), and its gradient, (n, p), on the device."""
         from nearer.kernels import tensors
 
-        if points.is_cuda:
+        if self.device.startswith("cuda"):
             loops = _triton_loops()
             triplets = len(self.rows.columns) == 3
-            if loops is not None and loops.works(self.device, compiled.family, triplets):
+            if loops is not None and loops.works(self.device, compiled.family, triplets, points.dtype):
                 found: tuple[Tensor, Tensor] = loops.evaluate(compiled, points, self.rows)
                 return found
         return tensors.evaluate(compiled, points, self.rows)
