@@ -45,7 +45,8 @@ _JSON, _ARRAYS = "model.json", "model.npz"
 _KNOWN = {
     "Penalty": "nearer.problems.penalty",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.solvers.driver"),
-    **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "Paper", "Projected", "Shrinkage"), "nearer.solvers"),
+    **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "FactoredOnDevice"), "nearer.solvers"),
+    **dict.fromkeys(("Paper", "Projected", "Shrinkage"), "nearer.solvers"),
     "Newton": "nearer.solvers.newton",
     "Smacof": "nearer.solvers.smacof",
     "Calibration": "nearer.embedding.predictor",

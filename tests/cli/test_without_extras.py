@@ -31,6 +31,7 @@ WORKS = [
 NEEDS = [
     (["check", "answers.parquet"], "nearer[parquet]"),
     (["fit", "answers.parquet", "-o", "map2", *QUICK], "nearer[parquet]"),
+    (["fit", "answers.csv", "-o", "map3", *QUICK, "--set", "device=cuda"], "nearer[gpu]"),
     (["plan", "--objects", "8", "--target", "0.3", "--studies", "1", "-o", "plan.png"], "nearer[plot]"),
     (["demo", "--out", "demo"], "nearer[plot]"),
     (["figure", "map"], "nearer[plot]"),

@@ -9,7 +9,7 @@ import json
 import sys
 
 # Not narwhals: newer scikit-learn brings it.
-EXTRAS = {"matplotlib", "PIL", "pooch", "requests", "pyarrow", "pandas", "polars", "scs", "clarabel"}
+EXTRAS = {"matplotlib", "PIL", "pooch", "requests", "pyarrow", "pandas", "polars", "scs", "clarabel", "torch", "triton"}
 EXTRAS |= {"hypothesis", "pytest", "sphinx", "selenium", "starlette", "uvicorn", "sqlalchemy", "psycopg", "httpx"}
 
 

@@ -12,6 +12,7 @@ from nearer.embedding.graph_input import TakesGraphs
 from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT
 from nearer.problems.penalty import Penalty
 from nearer.solvers import SVRG, Factored, Projected
+from nearer.solvers.device_lbfgs import on_device
 from nearer.solvers.driver import AnySolver, Callback
 
 _SHARED = """\
@@ -23,6 +24,10 @@ n_objects : int, optional
     The number of objects, if it is more than the comparisons show.
 random_state : int, Generator, SeedSequence or None
     For random starts, held-out comparisons and the batches of ``solver="svrg"``; the default solver needs none.
+device : str, optional
+    "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
+    (``pip install 'nearer[gpu]'``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. Left
+    out: compiled loops on the processor. The map is the same but for rounding.
 
 Attributes
 ----------
@@ -53,12 +58,14 @@ class Classical(LossEmbedding):
         solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.trace = trace
         self.solver = solver
         self.n_objects = n_objects
         self.random_state = random_state
+        self.device = device
 
     def __init_subclass__(cls) -> None:
         """Write what all methods share into the docstring of each, where it says so."""
@@ -74,7 +81,8 @@ class Classical(LossEmbedding):
         self._report(fitted)
 
     def _recipe(self) -> Recipe:
-        return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), self._solver(), self.n_components)
+        solver = on_device(self._solver(), self.device)
+        return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), solver, self.n_components)
 
     def _solver(self) -> AnySolver:
         if not isinstance(self.solver, str):
@@ -116,8 +124,11 @@ class GNMDS(Classical):
         solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
-        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+        super().__init__(
+            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
+        )
         self.power = power
 
     def _loss(self) -> Loss:
@@ -171,8 +182,11 @@ class TSTE(Classical):
         solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
-        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+        super().__init__(
+            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
+        )
         self.alpha = alpha
 
     def _loss(self) -> Loss:
@@ -205,8 +219,11 @@ class CKL(Classical):
         solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
-        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+        super().__init__(
+            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
+        )
         self.mu = mu
 
     def _loss(self) -> Loss:
@@ -237,8 +254,11 @@ class SOE(TakesGraphs, Classical):
         solver: str | AnySolver = "factored",
         n_objects: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
-        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+        super().__init__(
+            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
+        )
 
     def _loss(self) -> Loss:
         return DistanceHinge()

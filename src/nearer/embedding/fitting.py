@@ -23,7 +23,7 @@ from nearer.problems.margins import MarginMap
 from nearer.problems.penalty import Penalty
 from nearer.problems.points import FactoredProblem, leading_pull
 from nearer.problems.sources import InMemory, Source, rows_of, source_of
-from nearer.solvers import Factored, Outcome, Progress, Solution, solve
+from nearer.solvers import Factored, FactoredOnDevice, Outcome, Progress, Solution, solve
 from nearer.solvers.driver import AnySolver, Callback, limited_blas
 from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
 
@@ -204,6 +204,8 @@ def _fit_seen(
         train, judge = source.comparisons.split(solver.validation, random_state=rng)
         source, held_out = InMemory(train), rows_of(judge)
     problem = FactoredProblem(source, loss, held_out=held_out, rank=rank, n_threads=solver.n_threads)
+    if isinstance(solver, FactoredOnDevice):
+        problem = replace(problem, source=solver.copy(source, dimensions_above(problem, solver, start)))
     solver.check(problem)
     if problem.total_weight == 0:
         raise ValueError("all comparisons that are left to fit have weight 0; hold out others, or fewer")

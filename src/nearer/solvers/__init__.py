@@ -4,6 +4,7 @@ from nearer.geometry import centred, embedding_from_gram
 from nearer.solvers.admm import ADMM
 from nearer.solvers.closed_form import ClosedForm
 from nearer.solvers.convex_steps import nearest_psd
+from nearer.solvers.device_lbfgs import FactoredOnDevice
 from nearer.solvers.driver import Outcome, Progress, Restarts, Solution, Solver, solve
 from nearer.solvers.lbfgs import Factored
 from nearer.solvers.paper import Paper
@@ -16,6 +17,7 @@ __all__ = [
     "SVRG",
     "ClosedForm",
     "Factored",
+    "FactoredOnDevice",
     "Outcome",
     "Paper",
     "Progress",

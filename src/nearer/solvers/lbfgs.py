@@ -14,7 +14,7 @@ of the penalty by D changes every y by -2 D s, so that H carries over.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
@@ -57,7 +57,38 @@ class FactoredState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Factored:
+class DescentSettings:
+    """What L-BFGS over points is told wherever it runs; see `Factored`."""
+
+    tol: float = 1e-4
+    max_iter: int = 1000
+    memory: int = 5
+    start: Start = "spectral"
+    path: tuple[float, ...] = (0.15, 0.015)
+    n_init: int | None = None
+    validation: float = 0.0
+    patience: int = 10
+    dtype: Literal["float64", "float32"] = "float64"
+    n_threads: int | None = None
+    space: ClassVar[Space] = "points"
+
+    def descents(self) -> list[Self]:
+        """Return the solvers of the ``n_init`` descents, one if that is left out."""
+        return [self, *[replace(self, start="random")] * ((self.n_init or 1) - 1)]
+
+    def check(self, problem: FactoredProblem) -> None:
+        """Refuse settings that make no sense, and losses without a compiled loop."""
+        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
+        n_init = 1 if self.n_init is None else self.n_init
+        check_counts(n_init=n_init, memory=self.memory, max_iter=self.max_iter, patience=self.patience)
+        if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
+            raise ValueError(f"validation must be a share below 1 or a number of comparisons, got {self.validation!r}")
+        if not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Factored(DescentSettings):
     """Settings of L-BFGS over points.
 
     Parameters
@@ -90,32 +121,6 @@ class Factored:
     >>> Factored().start
     'spectral'
     """
-
-    tol: float = 1e-4
-    max_iter: int = 1000
-    memory: int = 5
-    start: Start = "spectral"
-    path: tuple[float, ...] = (0.15, 0.015)
-    n_init: int | None = None
-    validation: float = 0.0
-    patience: int = 10
-    dtype: Literal["float64", "float32"] = "float64"
-    n_threads: int | None = None
-    space: ClassVar[Space] = "points"
-
-    def descents(self) -> list[Factored]:
-        """Return the solvers of the ``n_init`` descents, one if that is left out."""
-        return [self, *[replace(self, start="random")] * ((self.n_init or 1) - 1)]
-
-    def check(self, problem: FactoredProblem) -> None:
-        """Refuse settings that make no sense, and losses without a compiled loop."""
-        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
-        n_init = 1 if self.n_init is None else self.n_init
-        check_counts(n_init=n_init, memory=self.memory, max_iter=self.max_iter, patience=self.patience)
-        if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
-            raise ValueError(f"validation must be a share below 1 or a number of comparisons, got {self.validation!r}")
-        if not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> FactoredState:
         """Evaluate the start, at the penalty where the path begins."""

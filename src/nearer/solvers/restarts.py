@@ -22,7 +22,7 @@ import numpy as np
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.problems.points import FactoredProblem
 from nearer.solvers.driver import Callback, Outcome, Restarts, Solution, ValueT, solve
-from nearer.solvers.lbfgs import Factored
+from nearer.solvers.lbfgs import DescentSettings
 from nearer.solvers.starts import at_best_size
 
 FEW_DIMENSIONS = 2
@@ -77,7 +77,7 @@ def agreeing_within(tol: float) -> float:
 def several_by_default(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> bool:
     """Whether to use several starts by default: few dimensions and a small problem."""
     return (
-        isinstance(solver, Factored)
+        isinstance(solver, DescentSettings)
         and solver.n_init is None
         and start is None
         and isinstance(solver.start, str)
@@ -104,7 +104,7 @@ def solve_from_all_starts(
     Parameters
     ----------
     problem : FactoredProblem
-    solver : Factored or SVRG
+    solver : Factored, FactoredOnDevice or SVRG
     start : ndarray, shape (n, p), optional
         Points that the first descent goes on from.
     rng : numpy Generator, optional
@@ -141,7 +141,7 @@ def _one_by_one(
 
 
 def _from_comparisons(
-    problem: FactoredProblem, solver: Factored, rng: np.random.Generator | None, callback: Callback | None
+    problem: FactoredProblem, solver: Any, rng: np.random.Generator | None, callback: Callback | None
 ) -> Iterator[Solution[PointArray]]:
     """Yield where the spectral start leads, with and without a path, and what comes from maps of more dimensions."""
     yield solve(problem, solver, rng=rng, callback=callback)

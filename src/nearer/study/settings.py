@@ -34,7 +34,7 @@ METHODS = {
 MOST_SAMPLED = 50_000
 #: Dimensions that a posterior of "auto" may use to predict, whatever the dimension of the map.
 _FREE = 15
-_NAMED = ("solver", "rank", "ties", "connectivity", "link", "order")  # settings that may be words
+_NAMED = ("solver", "rank", "ties", "connectivity", "link", "order", "device")  # settings that may be words
 _LARGEST = 10**9
 
 

@@ -22,7 +22,9 @@ from nearer.embedding.predictor import Calibration, Predictor, check_calibration
 from nearer.losses import TwoSidedHinge
 from nearer.problems.penalty import Penalty
 from nearer.solvers import ADMM, ClosedForm, Factored, Paper
+from nearer.solvers.device_lbfgs import on_device
 from nearer.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.solvers.lbfgs import DescentSettings
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
 _SOLVERS: dict[str, AnySolver] = {
@@ -88,6 +90,10 @@ class DMOE(GramEmbedding):
     random_state : int, Generator, SeedSequence or None
         For random starts, for the folds, and for the questions that the map learns from `gram_`. None makes one fixed
         choice of folds and questions, so that a fit with the defaults needs no seed to repeat.
+    device : str, optional
+        "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
+        (``pip install 'nearer[gpu]'``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. The
+        settings are chosen on the processor in any case. Left out: compiled loops on the processor.
 
     Attributes
     ----------
@@ -146,6 +152,7 @@ class DMOE(GramEmbedding):
         solver: str | AnySolver = "auto",
         n_objects: int | None = None,
         random_state: RandomState = None,
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.penalty = penalty
@@ -155,6 +162,7 @@ class DMOE(GramEmbedding):
         self.solver = solver
         self.n_objects = n_objects
         self.random_state = random_state
+        self.device = device
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -168,6 +176,7 @@ class DMOE(GramEmbedding):
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         kind = self._kind(comparisons.n_objects, len(comparisons))
+        self._check_device(kind)
         with self._telling_of_interrupts():
             self._search = self._searched(comparisons, kind)
             known = self._search is not None and self._search.has_best
@@ -215,7 +224,7 @@ class DMOE(GramEmbedding):
             return "admm"
         if self.solver == "closed" or isinstance(self.solver, ClosedForm):
             return "closed"
-        return "factored" if self.solver == "factored" or isinstance(self.solver, Factored) else "other"
+        return "factored" if self.solver == "factored" or isinstance(self.solver, DescentSettings) else "other"
 
     def _fixed(self, comparisons: Judgments, kind: Kind) -> Candidate:
         """Return the settings without a search."""
@@ -232,7 +241,7 @@ class DMOE(GramEmbedding):
         return self._choice.loss
 
     def _recipe(self, kind: Kind) -> Recipe:
-        choice, solver = self._choice, self._solver(kind)
+        choice, solver = self._choice, on_device(self._solver(kind), self.device)
         specificity = choice.penalty.specificity
         if specificity is not None and specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")
@@ -247,6 +256,15 @@ class DMOE(GramEmbedding):
         if self._choice.rank == "full":
             return _SOLVERS["admm"]
         return OF_RANK if kind == "auto" else _SOLVERS["factored"]
+
+    def _check_device(self, kind: Kind) -> None:
+        """Refuse a device where there is nothing for it to do, before a search that may take minutes."""
+        if self.device is not None and kind != "factored":
+            raise ValueError(
+                f"device={self.device!r} is for solver='factored'; solver={self.solver!r} solves the convex problem "
+                "here, or another that runs on the CPU: leave device out"
+            )
+        on_device(_SOLVERS["factored"], self.device)
 
     def _with_map(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
         """Refit the map in p dimensions with the best settings of rank p; predictions use the Gram matrix."""
