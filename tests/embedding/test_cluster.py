@@ -4,17 +4,17 @@ import os
 import pickle
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
-from helpers.clusters import local_cluster
+from helpers.clusters import dying, local_cluster, slow
 
 from nearer.clustering import ComparisonHC
 from nearer.data import held_shards
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.evaluation.bootstrap import bootstrap
+from nearer.lab.common.records import side_by_side
 from nearer.solvers import Factored
 from nearer.storage import save_model
 from nearer.streaming import ComparisonsOnCluster
@@ -111,14 +111,9 @@ def test_ctrl_c_while_workers_work(client):
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        judgments.reduce(_slow, max)
+        judgments.reduce(slow, max)
     timer.join()
     assert STE().fit(judgments).converged_
-
-
-def _slow(blocks):
-    time.sleep(1)
-    return 0
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +141,7 @@ def test_a_worker_that_dies_costs_time_and_not_the_fit(mortal):
         with pytest.warns(UserWarning, match="1 worker of 2 lost; the comparisons there are loaded again"):
             model = STE().fit(judgments, callback=killing(mortal, 4))
         np.testing.assert_array_equal(model.embedding_, undisturbed.embedding_)
-        assert model.history_ == undisturbed.history_ or model.n_iter_ == undisturbed.n_iter_
-        with pytest.warns(UserWarning, match="of 2 lost"):
-            model = STE().fit(judgments, callback=killing(mortal, 4, count=2))
-        np.testing.assert_array_equal(model.embedding_, undisturbed.embedding_)
+        assert [each.objective for each in model.history_] == [each.objective for each in undisturbed.history_]
 
 
 def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(mortal, monkeypatch):
@@ -166,15 +158,11 @@ def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(morta
 
 def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkeypatch):
     monkeypatch.setattr(held_shards, "MOST_LOSSES", 0)
-    mortal.wait_for_workers(2)
+    mortal.wait_for_workers(1)
     with mortal.as_current():
         judgments = ComparisonsOnCluster(array_of())
         with pytest.raises(RuntimeError, match="workers were lost before they had answered"):
-            judgments.reduce(_dying, max)
-
-
-def _dying(blocks):
-    os.kill(os.getpid(), signal.SIGKILL)
+            judgments.reduce(dying, max)
 
 
 def test_fits_side_by_side_run_on_the_workers_through_joblib(client):
@@ -183,19 +171,22 @@ def test_fits_side_by_side_run_on_the_workers_through_joblib(client):
     from nearer.model_selection import held_out_error
 
     few = sample_triplets(POINTS, 300, random_state=3)
+    method = STE(solver=Factored(n_init=1))  # said outright: workers know nothing of what this process has patched
 
     def work(n_jobs=None):
-        trust = bootstrap(STE(), few, n_resamples=20, n_simulations=0, random_state=0, n_jobs=n_jobs)
-        errors = held_out_error(STE(), few, n_jobs=n_jobs, random_state=0)
+        trust = bootstrap(method, few, n_resamples=20, n_simulations=0, random_state=0, n_jobs=n_jobs)
+        errors = held_out_error(method, few, n_jobs=n_jobs, random_state=0)
         return trust.maps, errors
 
     maps, errors = work()
     before = tasks_done(client)
     with joblib.parallel_config(backend="dask"):
         there, judged = work(n_jobs=2)
+        powers = sorted(side_by_side(pow, [(2, 3), (3, 2)], n_jobs=2))  # as benchmarks do
     assert tasks_done(client) > before + 20
     np.testing.assert_allclose(there, maps, atol=1e-9)
     assert judged == errors
+    assert powers == [8, 9]
 
 
 def tasks_done(client):

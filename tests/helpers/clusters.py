@@ -1,5 +1,8 @@
-"""Real clusters of processes on this machine; tests that need them are skipped where there is no dask."""
+"""Real clusters of processes on this machine, and work for them; tests are skipped where there is no dask."""
 
+import os
+import signal
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -30,3 +33,19 @@ def client(cluster_of_session):
     """Return a client of two workers, as the current one."""
     with cluster_of_session.as_current():
         yield cluster_of_session
+
+
+# Here and not in tests: a worker imports the module of a function that it is sent.
+
+
+def failing(blocks):
+    return 1 / 0
+
+
+def slow(blocks):
+    time.sleep(1)
+    return 0
+
+
+def dying(blocks):
+    os.kill(os.getpid(), signal.SIGKILL)
