@@ -22,7 +22,7 @@ from nearer.data.partitions import Part
 from nearer.data.row_checks import Extent
 from nearer.data.rows import Rows
 
-_FAN_OUT = 4  # shards that one sender passes a request on to
+FAN_OUT = 4  # shards that one sender passes a request on to
 
 
 class Node(NamedTuple):
@@ -138,7 +138,7 @@ def tree(places: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
     >>> [node.key + "".join(each.key for each in node.below) for node in tree([("", letter) for letter in "abcdefg"])]
     ['a', 'bc', 'de', 'fg']
     """
-    return tuple(Node(run[0][0], run[0][1], tree(run[1:])) for run in runs(places, _FAN_OUT))
+    return tuple(Node(run[0][0], run[0][1], tree(run[1:])) for run in runs(places, FAN_OUT))
 
 
 def runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:

@@ -180,8 +180,10 @@ class InMemory(Cuttable):
 
     @cached_property
     def rows(self) -> Rows:
-        """All comparisons."""
-        return rows_of(self.comparisons)
+        """All comparisons; those of a very large map in an order that is kind to the cache, and then as a copy."""
+        from nearer.kernels.ordering import in_local_order
+
+        return in_local_order(rows_of(self.comparisons), self.n_objects)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return blocks as a file would give them; but all as one where the order is to be random."""

@@ -71,13 +71,16 @@ def measure(request: Request) -> Result:
     settings: dict[str, Any] = {"max_iter": request["max_iter"]}
     if kind == "threads":
         settings["n_threads"] = int(count)
-    if device is not None:
-        settings["device"] = device
     model = getattr(embedding, request["loss"])(
-        request["dimension"], solver=Factored(**settings), n_objects=request["objects"], random_state=0
+        request["dimension"],
+        solver=Factored(**settings),
+        n_objects=request["objects"],
+        random_state=0,
+        **({} if device is None else {"device": device}),
     )
     folder = Path(request["folder"])
-    model.fit(np.load(folder / "warm-up.npy"))
+    model.set_params(n_objects=None).fit(np.load(folder / "warm-up.npy"))
+    model.set_params(n_objects=request["objects"])
     with _cluster(int(count)) if kind == "workers" else nullcontext() as client:
         start = time.perf_counter()
         rows = _rows(kind, folder, request)

@@ -1,16 +1,19 @@
 """What a gradient would take on a cluster that is not here, from what one took on this machine.
 
-    seconds(W) = m c / W + o + 2 W b / r
+    seconds(W) = m c / W + o L + 2 b h / r
 
-m comparisons on W workers of one thread each; c, the seconds of one comparison on one thread; o, what a round of tasks
-takes whatever their size; b, the bytes of the points (or of the gradient), which go to every worker and come back over
-the one connection of the client, at r bytes a second. c, o and r are measured: c by the fit on one worker, o and r by
-gradients of next to no comparisons on a cluster of this machine. Between machines r is that of their network.
+m comparisons on W workers of one thread each; c, the seconds of one comparison on one thread; o, what a request takes
+from one to the next of the L levels of the tree that it travels down; b, the bytes of the points (or of the gradient),
+which are sent h times one after the other, and come back as often, at r bytes a second. c, o and r are measured: c by
+the fit on one worker, o and r by gradients of next to no comparisons on a cluster of this machine. Between machines r
+is that of their network.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from nearer.data.shards import FAN_OUT
 
 #: A network of 10 gigabits, in bytes a second.
 NETWORK = 1.25e9
@@ -38,14 +41,37 @@ class Cost(NamedTuple):
         return cls(14 * dimension + 20, 12 + 3 * 3 * 8 * dimension)
 
 
+class Hops(NamedTuple):
+    """The way of a request to all workers: levels of the tree, and messages that one sender sends after another."""
+
+    levels: int
+    messages: int
+
+    @classmethod
+    def to(cls, workers: int) -> Hops:
+        """Return the way to so many workers, each of which passes on to at most `FAN_OUT` others.
+
+        Examples
+        --------
+        >>> [tuple(Hops.to(workers)) for workers in (1, 4, 5, 20, 64)]
+        [(1, 1), (1, 4), (2, 5), (2, 8), (3, 11)]
+        """
+        levels, messages, reached, width = 0, 0, 0, FAN_OUT
+        while reached < workers:
+            here = min(width, workers - reached)
+            levels, messages = levels + 1, messages + -(-here * FAN_OUT // width)
+            reached, width = reached + here, width * FAN_OUT
+        return cls(levels, messages)
+
+
 class ClusterModel(NamedTuple):
     """The constants of the formula.
 
     Examples
     --------
     >>> model = ClusterModel(per_comparison=2e-8, overhead=0.01, rate=1e9)
-    >>> round(model.gradient_seconds(10**9, 10**6, 5, workers=1), 2), round(model.best_workers(10**9, 10**6, 5))
-    (20.09, 16)
+    >>> round(model.gradient_seconds(10**9, 10**6, 5, workers=1), 2)
+    20.09
     """
 
     per_comparison: float
@@ -54,13 +80,9 @@ class ClusterModel(NamedTuple):
 
     def gradient_seconds(self, comparisons: int, objects: int, dimension: int, workers: int) -> float:
         """Return the seconds of one gradient."""
-        sent = 2 * workers * 8 * objects * dimension
-        return comparisons * self.per_comparison / workers + self.overhead + sent / self.rate
-
-    def best_workers(self, comparisons: int, objects: int, dimension: int) -> float:
-        """Return the number of workers beyond which sending the points takes more than their help saves."""
-        both = comparisons * self.per_comparison * self.rate / (16 * objects * dimension)
-        return float(max(1.0, both**0.5))
+        levels, messages = Hops.to(workers)
+        sent = 2 * messages * 8 * objects * dimension
+        return comparisons * self.per_comparison / workers + levels * self.overhead + sent / self.rate
 
     def on_network(self) -> ClusterModel:
         """Return the same between machines: no faster than their network."""

@@ -82,11 +82,10 @@ def _model_lines(scale: Scale, rows: Sequence[Record]) -> list[str]:
         f"  a comparison: {cost.flops} operations, {cost.bytes} bytes, {1e9 * model.per_comparison:.1f} ns on a thread",
         f"  a round of tasks: {1e3 * model.overhead:.1f} ms; points and gradients: {model.rate / 1e6:.0f} MB a second",
         "  predicted seconds of a gradient, on workers of one thread each behind a network of 10 gigabits",
-        "      workers" + "".join(f"{workers:>9}" for workers in WORKERS) + "   most useful",
+        "      workers" + "".join(f"{workers:>9}" for workers in WORKERS),
     ]
     for size in (scale.size, BILLION):
         dimension = scale.dimension
         seconds = [model.gradient_seconds(size.comparisons, size.objects, dimension, workers) for workers in WORKERS]
-        best = model.best_workers(size.comparisons, size.objects, dimension)
-        lines.append(f"  {size!s:>20}" + "".join(f"{value:9.2f}" for value in seconds) + f"{best:14.0f}")
+        lines.append(f"  {size!s:>20}" + "".join(f"{value:9.2f}" for value in seconds))
     return lines
