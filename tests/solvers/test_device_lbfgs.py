@@ -12,7 +12,7 @@ from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, StudentT,
 from nearer.problems.device import OnDevice
 from nearer.problems.points import FactoredProblem
 from nearer.problems.sources import InMemory
-from nearer.solvers import SVRG, Factored, FactoredOnDevice, Outcome, Projected, device_lbfgs, solve
+from nearer.solvers import SVRG, Factored, FactoredOnDevice, Outcome, Projected, device_lbfgs, lbfgs, solve
 from nearer.solvers.device_lbfgs import on_device
 from nearer.solvers.restarts import solve_from_all_starts
 
@@ -82,6 +82,20 @@ def test_the_steps_include_shorter_ones_and_changes_of_the_penalty(monkeypatch):
     assert n_ticks > n_iter
     state = run(both[1], FactoredOnDevice(device="cpu", dtype="float64")).state
     assert int(state.descent.stage) == len(state.path) - 1 == 2
+
+
+@pytest.mark.parametrize(("loss", "seed"), [(StudentT(2.0), 2), (CrowdKernel(1.0), 3)], ids=str)
+def test_a_pair_that_a_new_penalty_makes_useless_gives_its_place_to_the_next(loss, seed, monkeypatch):
+    numbers, true = [], lbfgs._further
+
+    def further(state):
+        after = true(state)
+        numbers.append((len(state.pairs), len(after.pairs)))
+        return after
+
+    monkeypatch.setattr(lbfgs, "_further", further)
+    check_same_steps(monkeypatch, problems(noisy(20, 300, seed), loss, "float64", trace=0.0003, rank=3))
+    assert (5, 4) in numbers  # or this would test nothing
 
 
 @pytest.mark.parametrize("loss", [*SMOOTH, KINKED], ids=str)

@@ -229,10 +229,13 @@ def _tick(problem: FactoredProblem, now: Descent, path: Tensor, tol: float) -> D
     product, square = _dot(step, change), _dot(change, change)
     curved = accepted & (product > SMALLEST_CURVATURE * square)
     # Before giving up, forget the curvature and try the plain gradient, then the next penalty.
-    any_pair = _usable(now.steps, now.changes)[0].any()
+    usable = _usable(now.steps, now.changes)[0]
+    any_pair = usable.any()
     forget = failed & any_pair
-    steps = where(forget, 0, where(curved, torch.cat([now.steps[1:], step[None]]), now.steps))
-    changes = where(forget, 0, where(curved, torch.cat([now.changes[1:], change[None]]), now.changes))
+    # A new pair takes the place of one that is of no use, if there is such a one, or else of the oldest.
+    kept = torch.argsort(usable.to(torch.int8), stable=True)[1:]
+    steps = where(forget, 0, where(curved, torch.cat([now.steps[kept], step[None]]), now.steps))
+    changes = where(forget, 0, where(curved, torch.cat([now.changes[kept], change[None]]), now.changes))
     iterate, gradient = where(accepted, iterate, now.iterate), where(accepted, gradient, now.gradient)
     objective = where(accepted, trial, now.objective)
     recent = where(accepted, torch.cat([now.recent[1:], trial[None]]), now.recent)
