@@ -11,6 +11,7 @@ from helpers.clusters import dying, local_cluster, slow
 
 from nearer.clustering import ComparisonHC
 from nearer.data import held_shards
+from nearer.data.partitions import Loader
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.evaluation.bootstrap import bootstrap
@@ -163,6 +164,15 @@ def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkey
         judgments = ComparisonsOnCluster(array_of())
         with pytest.raises(RuntimeError, match="workers were lost before they had answered"):
             judgments.reduce(dying, max)
+
+
+@pytest.mark.filterwarnings("ignore:.* lost; the comparisons there are loaded again")
+def test_rows_that_no_worker_survives_loading_are_refused_with_a_sentence(mortal, monkeypatch):
+    monkeypatch.setattr(held_shards, "MOST_LOSSES", 1)
+    mortal.wait_for_workers(1)
+    # Who notices first is a matter of luck: the scheduler, or the fit.
+    with pytest.raises(RuntimeError, match=r"workers (were lost|died while)"):
+        ComparisonsOnCluster.from_loaders([Loader("part", dying)], "many", client=mortal)
 
 
 def test_fits_side_by_side_run_on_the_workers_through_joblib(client):

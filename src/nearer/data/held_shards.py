@@ -108,7 +108,10 @@ class HeldShards:
                 deadline = time.monotonic() + _POLL
                 while not self._lost() and time.monotonic() < deadline:
                     time.sleep(_POLL / 10)
-        raise RuntimeError(
+        raise self._too_many_losses()
+
+    def _too_many_losses(self) -> RuntimeError:
+        return RuntimeError(
             f"{self._title}: {MOST_LOSSES + 1} times in a row workers were lost before they had answered; see their "
             "logs, and give them more memory if that is what ended them"
         )
@@ -167,28 +170,55 @@ class HeldShards:
     def _place(self, numbers: Sequence[int]) -> None:
         from distributed import wait
 
-        reports = []
-        for number in numbers:
-            settings = {"workers": [self._addresses[number]], "allow_other_workers": True}
-            parts = self._client.compute(list(self._recipes[number]), **settings)
-            reports.append(self._client.submit(reports_of, parts, pure=False, **settings))
-            self._futures[number] = self._client.submit(
-                Shard, parts, self._n_lanes[number], actor=True, pure=False, **settings
-            )
-            del parts  # or their rows would be kept beside the shard's, and counted twice
+        reports = {number: self._submitted(number) for number in numbers}
+        losses = 0
+        while True:
+            with suppress(TimeoutError):
+                wait([*reports.values(), *(self._futures[number] for number in numbers)], timeout=_POLL)
+                break
+            # A task that prefers a worker which is gone waits for it forever, if there was a time without any worker.
+            homeless = self._homeless(numbers)
+            if homeless:
+                losses += 1
+                if losses > MOST_LOSSES:
+                    raise self._too_many_losses()
+                self._find_homes(homeless)
+                self._client.cancel([reports[number] for number in homeless])
+                reports.update((number, self._submitted(number)) for number in homeless)
         placed = [self._futures[number] for number in numbers]
-        wait([*reports, *placed])
-        for report in reports:
+        for report in reports.values():
             self._check_loaded(report)
         if any(future.status != "finished" for future in placed):
             raise _WorkerLost
         homes = self._client.who_has(placed)
-        for number, found in zip(numbers, self._client.gather(reports), strict=True):
+        for number, found in zip(numbers, self._client.gather(list(reports.values())), strict=True):
             self._reports[number] = found
             addresses = homes[self._futures[number].key]
             if not addresses:
                 raise _WorkerLost
             self._addresses[number] = addresses[0]
+
+    def _submitted(self, number: int) -> Any:
+        """Have a worker load a shard, and return the future of what it reports of the parts."""
+        if self._futures[number] is not None:
+            # The scheduler would take the same tasks for those that it knows, which prefer a worker that is gone.
+            self._client.cancel([self._futures[number]])
+        settings = {"workers": [self._addresses[number]], "allow_other_workers": True}
+        parts = self._client.compute(list(self._recipes[number]), **settings)
+        self._futures[number] = self._client.submit(
+            Shard, parts, self._n_lanes[number], actor=True, pure=False, **settings
+        )
+        # The parts are not kept here: their rows would be there beside the shard's, and counted twice.
+        return self._client.submit(reports_of, parts, pure=False, **settings)
+
+    def _homeless(self, numbers: Sequence[int]) -> list[int]:
+        """Return the shards that are to be loaded by workers which are gone."""
+        alive = self._client.nthreads()
+        return [
+            number
+            for number in numbers
+            if self._futures[number].status == "pending" and self._addresses[number] not in alive
+        ]
 
     def _check_loaded(self, report: Any) -> None:
         from distributed import KilledWorker
