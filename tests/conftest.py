@@ -3,6 +3,9 @@ from helpers import few
 from helpers.browsing import browser, chromium  # noqa: F401 - fixtures
 from helpers.clusters import client, cluster_of_session  # noqa: F401 - fixtures
 
+# Programs of their own, which tests run in a process where Triton was not imported before.
+collect_ignore = ["helpers/interpreted_triton.py", "helpers/compiled_triton.py"]
+
 # Other solvers of estimators that are in the suite with their own: the whole contract of these is for `make test-all`.
 SLOW_VARIANTS = {"Posterior", "Posterior-variational", "MVTE-single", "DMOE-admm"}
 

@@ -18,7 +18,7 @@ from nearer.evaluation.bootstrap import bootstrap
 from nearer.lab.common.records import side_by_side
 from nearer.solvers import Factored
 from nearer.storage import save_model
-from nearer.streaming import ComparisonsOnCluster
+from nearer.streaming import ComparisonsFile, ComparisonsOnCluster
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -49,6 +49,29 @@ def test_a_fit_is_that_of_rows_in_memory(client, model):
 def test_dmoe_takes_its_fixed_settings_as_for_a_file(client):
     model = DMOE(solver="factored").fit(array_of())
     assert model.score(TEST) > STE().fit(TRIPLETS).score(TEST) - 0.02
+
+
+@pytest.mark.parametrize("form", ["npy", "parquet"])
+def test_files_are_fitted_by_the_workers_of_a_running_client(client, tmp_path, form):
+    rng = np.random.default_rng(0)
+    answers, weights = rng.choice([-1, 1], 3000, p=[0.1, 0.9]), rng.random(3000)
+    for number, part in enumerate(np.array_split(np.arange(3000), 5)):
+        if form == "npy":
+            np.save(tmp_path / f"part-{number}.npy", TRIPLETS[part])
+        else:
+            frame = pd.DataFrame(TRIPLETS[part], columns=["anchor", "near", "far"])
+            frame.assign(answer=answers[part], weight=weights[part]).to_parquet(tmp_path / f"part-{number}.parquet")
+    file = ComparisonsFile(tmp_path, block_rows=400)
+    before = tasks_done(client)
+    there = STE().fit(file)
+    assert tasks_done(client) > before
+    assert there.comparisons_ is file
+    here = STE().fit(TRIPLETS) if form == "npy" else STE().fit(TRIPLETS, answers, weights)
+    assert there.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-8)
+    np.testing.assert_allclose(there.embedding_, here.embedding_, atol=1e-6)
+    before = tasks_done(client)
+    STE(solver="svrg", random_state=0).fit(file)  # its batches are read here
+    assert tasks_done(client) == before
 
 
 def test_a_frame_with_answers_and_weights(client):
@@ -120,7 +143,7 @@ def test_ctrl_c_while_workers_work(client):
 @pytest.fixture(scope="module")
 def mortal():
     """Yield a client whose workers tests kill, with a nanny that starts them anew."""
-    with local_cluster() as client:
+    with local_cluster() as client, client.as_current():
         yield client
 
 

@@ -10,13 +10,16 @@ import pytest
 
 @contextmanager
 def local_cluster(n_workers=2, **settings):
-    """Start a cluster of processes with one thread each, and yield its client."""
+    """Start a cluster of processes with one thread each, and yield its client.
+
+    It is not the current one: files that other tests fit would go to its workers.
+    """
     pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'nearer[dask]'")
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **settings) as cluster,
-        Client(cluster) as client,
+        Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
