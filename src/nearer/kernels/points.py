@@ -44,7 +44,7 @@ def evaluate(
     """
     loop = _FAMILIES[compiled.family]
     bounds = blocks(len(rows), len(points))
-    gradients = np.zeros((len(bounds) - 1, *points.shape), points.dtype)
+    gradients = separate_gradients(len(bounds) - 1, points)
 
     def block(number: int) -> float:
         start, stop = bounds[number], bounds[number + 1]
@@ -54,6 +54,11 @@ def evaluate(
     for other in gradients[1:]:
         gradients[0] += other
     return sum(values), gradients[0]
+
+
+def separate_gradients(count: int, points: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return so many gradients of 0, (n, p): separate arrays, as a view of one of them would keep all in memory."""
+    return [np.zeros(points.shape, points.dtype) for _ in range(count)]
 
 
 def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient: NDArray[Any]) -> float:

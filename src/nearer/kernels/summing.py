@@ -61,7 +61,7 @@ def evaluate_stream(
         return _points.evaluate(compiled, points, rows, n_threads)
     threads = min(count, n_threads or default_threads())
     values = np.zeros(count)
-    gradients = np.zeros((count, *points.shape), points.dtype)
+    gradients = _points.separate_gradients(count, points)
     ended = Event()
 
     def work(thread: int) -> None:
