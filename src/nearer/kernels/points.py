@@ -57,8 +57,8 @@ def evaluate(
 
 
 def separate_gradients(count: int, points: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return so many gradients of 0, (n, p): separate arrays, as a view of one of them would keep all in memory."""
-    return [np.zeros(points.shape, points.dtype) for _ in range(count)]
+    """Return so many gradients of 0, (n, p), the first by itself: whoever keeps that one shall not keep all."""
+    return [np.zeros(points.shape, points.dtype), *np.zeros((count - 1, *points.shape), points.dtype)]
 
 
 def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient: NDArray[Any]) -> float:
