@@ -20,7 +20,7 @@ from nearer.data.held_shards import HeldShards
 from nearer.data.partitions import Loader, recipes_of_collection, recipes_of_loaders
 from nearer.data.parts import FilePart
 from nearer.data.row_checks import Extent
-from nearer.data.rows import Rows, read_n_objects
+from nearer.data.rows import Rows, read_n_objects, sample_places
 from nearer.data.streamed import StreamedComparisons
 
 __all__ = ["ComparisonsOnCluster"]
@@ -166,8 +166,9 @@ class ComparisonsOnCluster(StreamedComparisons):
         return result
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons, evenly spaced over all of them."""
-        found = self._shards.every(-(-len(self) // n_rows))
+        """Return at most so many comparisons: those that would be taken in memory."""
+        places = [np.arange(run.start, run.stop, run.step) for run in sample_places(len(self), n_rows)]
+        found = self._shards.at(np.concatenate(places)[:n_rows])
         return Rows.of(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
     @property

@@ -12,8 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, reduce
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearer.common.telling import warn_caller
 from nearer.common.words import counted
@@ -76,22 +79,19 @@ class HeldShards:
 
         return reduce(together, self._with_all_placed(lambda: self._answers(requests)))
 
-    def every(self, step: int) -> list[Rows]:
-        """Return every ``step``-th comparison of all, in some blocks."""
+    def at(self, places: NDArray[np.int64]) -> list[Rows]:
+        """Return the comparisons at these rising places among all, in some blocks."""
         lengths = [sum(report.extent.n_rows for report in found) for found in self._reports]
-        offsets = [0, *accumulate(lengths[:-1])]
+        bounds = [0, *accumulate(lengths)]
 
         def requests() -> list[Any]:
             return [
-                ask(self._pool, node, "every", step, -offset % step)
-                for node, offset in zip(self._nodes(), offsets, strict=True)
+                ask(self._pool, node, "at", places[(start <= places) & (places < stop)] - start)
+                for node, (start, stop) in zip(self._nodes(), pairwise(bounds), strict=True)
             ]
 
         return [
-            Rows.of(*columns)
-            for found in self._with_all_placed(lambda: self._answers(requests))
-            for columns in found
-            if len(columns[0])
+            Rows.of(*columns) for found in self._with_all_placed(lambda: self._answers(requests)) for columns in found
         ]
 
     def _nodes(self) -> list[Node]:
@@ -238,7 +238,7 @@ class HeldShards:
         from distributed.actor import ProxyRPC
 
         async def reached() -> None:
-            await asyncio.wait_for(ask(self._client.rpc, self._nodes()[0], "every", 2**62, 2**61), _REACH)
+            await asyncio.wait_for(ask(self._client.rpc, self._nodes()[0], "at", np.empty(0, np.int64)), _REACH)
 
         if self._client.direct_to_workers is not False:
             with suppress(OSError):

@@ -32,6 +32,7 @@ from nearer.data.labels import (
 
 _LARGEST_N = 2**31  # beyond this an "index" is an identifier, and arange(n) would not fit in memory
 BLOCK_ROWS = 2**20  # that a file is read by, and that sums over rows in memory are put together from
+_RUNS = 16  # that a sample of more rows than a block is taken from
 _MOST_COPIED = 4_000_000  # rows; 48 MB of triplets
 
 
@@ -295,6 +296,23 @@ def refuse_degenerate(rows: Indices, objects: Labels) -> None:
 
     refuse(itself(rows), compared_with_itself, remedy)
     refuse(identical(rows), same_pair, remedy)
+
+
+def sample_places(m: int, n_rows: int, block_rows: int = BLOCK_ROWS) -> list[range]:
+    """Return the places of at most so many of m rows, wherever these lie: evenly spaced, of more than a block in runs.
+
+    Examples
+    --------
+    >>> sample_places(10, 4)
+    [range(0, 10, 3)]
+    >>> sample_places(1000, 32, block_rows=64)[:2], len(sample_places(1000, 32, block_rows=64))
+    ([range(0, 4, 2), range(66, 70, 2)], 16)
+    """
+    if m <= block_rows:
+        return [range(0, m, -(-m // n_rows))]
+    width = max(block_rows // _RUNS, 1)
+    step = -(-_RUNS * width // n_rows)
+    return [range(start, start + width, step) for start in np.linspace(0, m - width, _RUNS, dtype=np.int64).tolist()]
 
 
 class Rows(NamedTuple):

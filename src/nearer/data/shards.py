@@ -18,6 +18,9 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nearer.data.partitions import Part
 from nearer.data.row_checks import Extent
 from nearer.data.rows import Rows
@@ -71,12 +74,14 @@ class Shard:
         there = [ask(self._pool, node, "reduce", each, together, node.below, *arguments) for node in below]
         return reduce(together, await asyncio.gather(*here, *there))
 
-    async def every(self, step: int, first: int) -> list[tuple[Any, ...]]:
-        """Return the columns of every ``step``-th comparison from the ``first`` on, a tuple for each block."""
-        found = []
+    async def at(self, places: NDArray[np.int64]) -> list[tuple[Any, ...]]:
+        """Return the columns of the comparisons at these rising places, a tuple for each block that has any."""
+        found, offset = [], 0
         for block in (block for lane in self.lanes for block in lane):
-            found.append(tuple(column[first::step].copy() for column in block))
-            first += max(0, -(-(len(block) - first) // step)) * step - len(block)
+            here = places[np.searchsorted(places, offset) : np.searchsorted(places, offset + len(block))] - offset
+            offset += len(block)
+            if len(here):
+                found.append(tuple(column[here] if column.size else column for column in block))
         return found
 
 

@@ -57,7 +57,7 @@ class OnCluster(Source):
         return self.comparisons.reduce(_evaluate, _added, compiled, points)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons, evenly spaced over all of them."""
+        """Return at most so many comparisons: those that would be taken in memory."""
         return self.comparisons.sample(n_rows)
 
 

@@ -76,13 +76,13 @@ class OnDevice(Source):
         """The comparisons on the device, copied when they are first asked for."""
         from nearer.kernels.tensors import TensorRows
 
-        return TensorRows.of(self.host.rows, self.device, getattr(torch_or_advice(self.device), self.dtype))
+        return TensorRows.of(self.host.given, self.device, getattr(torch_or_advice(self.device), self.dtype))
 
     def check_memory(self, n_columns: int, n_vectors: int) -> None:
         """Raise MemoryError if a descent with so many arrays of n points of so many columns would not fit."""
         from nearer.kernels.tensors import CHUNK, TensorRows
 
-        rows = self.host.rows
+        rows = self.host.given
         size = 8 if self.dtype == "float64" else 4
         n_bytes = TensorRows.n_bytes(len(rows), rows.objects.shape[1], bool(rows.weights.size))
         n_bytes += n_vectors * self.n_objects * n_columns * size

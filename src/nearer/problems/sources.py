@@ -23,12 +23,11 @@ from nearer.common.arrays import FloatArray, PointArray
 from nearer.data.cluster import ComparisonsOnCluster, on_running_cluster
 from nearer.data.comparisons import Comparisons
 from nearer.data.file import ComparisonsFile
-from nearer.data.rows import BLOCK_ROWS, Rows
+from nearer.data.rows import BLOCK_ROWS, Rows, sample_places
 from nearer.data.streamed import StreamedComparisons
 from nearer.losses import Compiled
 
 _CHUNKS_PER_BLOCK = 8  # so that the streams of eight threads hold no more than one block would
-_PLACES = 16  # where a sample of many comparisons is taken
 
 
 class Tally(NamedTuple):
@@ -148,12 +147,11 @@ class Cuttable(Source):
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons, evenly spaced; of very many those of a few places all over them."""
-        m, width = len(self), max(self.block_rows // _PLACES, 1)
-        windows = [(0, m)]
-        if m > self.block_rows:
-            windows = [(start, start + width) for start in np.linspace(0, m - width, _PLACES, dtype=np.int64).tolist()]
-        every = slice(None, None, -(-sum(stop - start for start, stop in windows) // n_rows))
-        parts = [rows.taken(every) for window in windows for rows in self.between(window)]
+        parts = [
+            rows.taken(slice(None, None, run.step))
+            for run in sample_places(len(self), n_rows, self.block_rows)
+            for rows in self.between([run.start, run.stop])
+        ]
         if len(parts) == 1:
             return parts[0]
         return Rows.of(*(np.concatenate(columns)[:n_rows] for columns in zip(*parts, strict=True)))
@@ -178,12 +176,24 @@ class InMemory(Cuttable):
         """How many rows a file is read by."""
         return BLOCK_ROWS
 
+    @property
+    def given(self) -> Rows:
+        """All comparisons as they were given."""
+        return rows_of(self.comparisons)
+
     @cached_property
     def rows(self) -> Rows:
         """All comparisons; those of a very large map in an order that is kind to the cache, and then as a copy."""
         from nearer.kernels.ordering import in_local_order
 
-        return in_local_order(rows_of(self.comparisons), self.n_objects)
+        return in_local_order(self.given, self.n_objects)
+
+    def sample(self, n_rows: int) -> Rows:
+        """Return at most so many comparisons as they were given, evenly spaced; of very many in a few runs."""
+        runs = sample_places(len(self), n_rows, self.block_rows)
+        if len(runs) == 1:
+            return self.given.taken(slice(None, None, runs[0].step))
+        return self.given.taken(np.concatenate([np.arange(run.start, run.stop, run.step) for run in runs])[:n_rows])
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return blocks as a file would give them; but all as one where the order is to be random."""
