@@ -159,18 +159,16 @@ def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
         images = [problem.pull(bases[0])]
     else:
         bases, images = _krylov_space(problem, rank + _EXTRA_COLUMNS)
-    # Some objects at a time: the bases side by side would be the largest thing in memory, were there two of them.
+    # Block by block and some objects at a time: side by side they would be the largest thing in memory.
     some = [slice(first, first + _MOST_AT_ONCE) for first in range(0, n, _MOST_AT_ONCE)]
-    small = sum((_columns(bases, rows).T @ _columns(images, rows) for rows in some), np.zeros(()))
+    small = sum(
+        (np.block([[basis[rows].T @ image[rows] for image in images] for basis in bases]) for rows in some),
+        np.zeros(()),
+    )
     eigenvalues, vectors = eigh((small + small.T) / 2)
     leading = slice(None, -rank - 1, -1)
-    return Spectrum(
-        eigenvalues[leading], np.concatenate([_columns(bases, rows) @ vectors[:, leading] for rows in some])
-    )
-
-
-def _columns(blocks: list[FloatArray], rows: slice) -> FloatArray:
-    return np.concatenate([block[rows] for block in blocks], axis=1)
+    shares = np.split(vectors[:, leading], len(bases))
+    return Spectrum(eigenvalues[leading], sum(map(np.matmul, bases, shares), np.zeros(())))
 
 
 def _krylov_space(problem: FactoredProblem, width: int) -> tuple[list[FloatArray], list[FloatArray]]:
