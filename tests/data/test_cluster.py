@@ -251,7 +251,8 @@ def test_a_walk_down_the_tree_meets_everything_in_order():
     for count in (1, 2, 4, 5, 23, 200):
         assert walked(tree([("", key) for key in range(count)])) == list(range(count))
         assert [item for run in runs(range(count), 7) for item in run] == list(range(count))
-    assert not list(runs([], 3))
+    assert list(runs([], 3)) == [[], [], []]
+    assert list(runs([5, 6], 2, [1, 8])) == [[], [5, 6]]  # the worker of eight threads gets them
 
 
 def test_nothing_is_warned_of_good_rows(client):

@@ -4,10 +4,11 @@ import os
 import pickle
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
-from helpers.clusters import dying, local_cluster, slow
+from helpers.clusters import dying, fit_inside, local_cluster, once, slow
 
 from nearer.clustering import ComparisonHC
 from nearer.data import held_shards
@@ -72,6 +73,12 @@ def test_files_are_fitted_by_the_workers_of_a_running_client(client, tmp_path, f
     before = tasks_done(client)
     STE(solver="svrg", random_state=0).fit(file)  # its batches are read here
     assert tasks_done(client) == before
+
+
+def test_a_fit_within_a_task_does_not_wait_for_its_own_worker(client, tmp_path):
+    np.save(tmp_path / "rows.npy", TRIPLETS)
+    maps = client.gather(client.map(fit_inside, [tmp_path / "rows.npy"] * 3, pure=False))
+    np.testing.assert_array_equal(maps[2], maps[0])
 
 
 def test_a_frame_with_answers_and_weights(client):
@@ -178,6 +185,15 @@ def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(morta
             model = STE().fit(judgments, callback=killing(mortal, 4))
         np.testing.assert_array_equal(model.embedding_, undisturbed.embedding_)
         assert len(set(judgments._held._addresses)) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.* lost; the comparisons there are loaded again")
+def test_a_part_that_is_another_when_it_is_loaded_again_ends_the_fit(mortal, tmp_path):
+    mortal.wait_for_workers(2)
+    loaders = [Loader("part", partial(once, tmp_path / name)) for name in ("first", "second")]
+    judgments = ComparisonsOnCluster.from_loaders(loaders, "many", client=mortal)
+    with pytest.raises(ValueError, match="many: a part cannot be loaded again: it has changed since"):
+        STE().fit(judgments, callback=killing(mortal, 1, count=2))
 
 
 def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkeypatch):

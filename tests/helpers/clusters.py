@@ -5,7 +5,12 @@ import signal
 import time
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
+
+from nearer.data.block_files import Block
+from nearer.embedding import STE
+from nearer.streaming import ComparisonsFile
 
 
 @contextmanager
@@ -43,6 +48,19 @@ def client(cluster_of_session):
 
 def failing(blocks):
     return 1 / 0
+
+
+def once(path):
+    """Return a block of rows the first time, and another one later: a file that is changed meanwhile."""
+    rows = np.array([[0, 1, 2], [1, 2, 0]])
+    if path.exists():
+        return [Block(rows[:1])]
+    path.touch()
+    return [Block(rows)]
+
+
+def fit_inside(path):
+    return STE(random_state=0).fit(ComparisonsFile(path)).embedding_
 
 
 def slow(blocks):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.drawn_rows import random_quadruplets
+from numba.core.errors import TypingError
 
 import nearer
 from nearer import kernels
@@ -333,6 +334,13 @@ def test_rows_in_another_layout_are_copied_into_the_right_one():
     np.testing.assert_allclose(plain[1], expected[1], **TOLERANCE["float64"])
     columns_first = kernels.evaluate(Hinge().compiled, points, Rows.of(np.asfortranarray(objects), answers, weights))
     np.testing.assert_allclose(columns_first[1], twin(Hinge(), points, objects, answers, weights)[1], atol=1e-11)
+
+
+@pytest.mark.parametrize("form", [np.asfortranarray, lambda points: np.hstack([points, points])[:, :2]])
+def test_points_in_another_layout_are_refused(form):
+    points, objects, *_ = make()
+    with pytest.raises(TypingError, match="C order"):
+        kernels.evaluate(Hinge().compiled, form(points), Rows.of(objects))
 
 
 def test_points_that_are_read_only():

@@ -57,13 +57,21 @@ def test_points_of_the_host_may_be_evaluated_as_well(loss):
 @pytest.mark.parametrize(("there", "working"), [(True, True), (True, False), (False, False)])
 def test_cuda_takes_the_triton_loop_where_that_works(there, working, monkeypatch):
     """With tensors of the CPU under its name: what is chosen depends on the name alone."""
-    loops = SimpleNamespace(works=lambda *asked: working, evaluate=lambda *given: "by Triton")
+    loops = SimpleNamespace(works=lambda *asked, **more: working, evaluate=lambda *given: "by Triton")
     monkeypatch.setattr(device, "_triton_loops", lambda: loops if there else None)
     source = OnDevice(InMemory(judgments()), "cuda")
     vars(source)["rows"] = OnDevice(source.host, "cpu").rows
     found = source.evaluate_tensors(Hinge().compiled, torch.zeros((12, 2)))
     assert (found == "by Triton") is working
     assert working or float(found[0]) == pytest.approx(source.host.tally.total_weight, rel=1e-6)
+
+
+def test_a_sample_is_that_of_the_host_also_beyond_a_block(monkeypatch):
+    monkeypatch.setattr("nearer.problems.sources.BLOCK_ROWS", 32)
+    rows = judgments().rows[np.argsort(judgments().rows[:, 0])]
+    host = InMemory(Comparisons.from_quadruplets(rows, n_objects=12))
+    np.testing.assert_array_equal(OnDevice(host, "cpu").sample(20).objects, host.sample(20).objects)
+    assert len(np.unique(host.sample(20).objects[:, 0])) > 6
 
 
 def test_counts_and_samples_are_those_of_the_host():

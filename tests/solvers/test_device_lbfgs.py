@@ -251,4 +251,5 @@ def test_settings_carry_over():
     assert on_device(FactoredOnDevice(device="cuda", dtype="float64"), "cpu").dtype == "float64"
     for other in (SVRG(), Projected(2)):
         with pytest.raises(ValueError, match=f"{type(other).__name__} runs on the CPU"):
-            on_device(other, "auto")
+            on_device(other, "cpu")
+        assert on_device(other, "auto") is other

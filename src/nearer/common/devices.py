@@ -72,9 +72,11 @@ def _free_bytes(device: str) -> int | None:
     """Return the free memory of a device; None for the processor, whose system decides for itself."""
     torch = torch_or_advice(device)
     if device.startswith("cuda"):
-        return int(torch.cuda.mem_get_info(device)[0])
+        # What PyTorch has kept of earlier fits, to use again, is free for this one.
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + kept)
     if device == "mps":
-        return int(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
+        return int(torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory())
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -181,6 +182,8 @@ class ComparisonsOnCluster(StreamedComparisons):
 def on_running_cluster(file: ComparisonsFile) -> ComparisonsOnCluster | None:
     """Return the comparisons of files on the workers of the running client, who read them; None if there is none.
 
+    A client without workers is none, and so is that of a task: it would wait for the thread that it occupies itself.
+
     Parameters
     ----------
     file : ComparisonsFile
@@ -188,12 +191,19 @@ def on_running_cluster(file: ComparisonsFile) -> ComparisonsOnCluster | None:
     """
     if "distributed" not in sys.modules:  # whoever has started a client has loaded it
         return None
+    from distributed import Client, get_worker
+
+    with suppress(ValueError):
+        get_worker()
+        return None
     try:
-        client = running_client()
-    except RuntimeError:
+        client = Client.current()
+    except ValueError:
         return None
     threads = sum(client.nthreads().values())
-    parts = file.parts(max(-(-len(file) // (_PARTS_PER_THREAD * max(threads, 1))), file.block_rows // 4))
+    if not threads:
+        return None
+    parts = file.parts(max(-(-len(file) // (_PARTS_PER_THREAD * threads)), file.block_rows // 4))
     loaders = [Loader(part.title, partial(_blocks_of, part, file.block_rows)) for part in parts]
     return ComparisonsOnCluster.from_loaders(loaders, file.title, n_objects=file.n_objects, client=client)
 

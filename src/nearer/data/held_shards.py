@@ -51,8 +51,8 @@ class HeldShards:
         threads: dict[str, int] = dict(sorted(client.nthreads().items()))
         if not threads:
             raise RuntimeError(f"{client} has no workers; start some, or wait with client.wait_for_workers(1)")
-        self._recipes = list(runs(list(recipes), len(threads), list(threads.values())))
-        homes = list(threads.items())[: len(self._recipes)]
+        shares = zip(threads.items(), runs(list(recipes), len(threads), list(threads.values())), strict=True)
+        homes, self._recipes = zip(*((home, run) for home, run in shares if run), strict=True)
         self._n_lanes = [count for _, count in homes]
         self._addresses = [address for address, _ in homes]
         self._futures: list[Any] = [None] * len(homes)
@@ -192,11 +192,19 @@ class HeldShards:
             raise _WorkerLost
         homes = self._client.who_has(placed)
         for number, found in zip(numbers, self._client.gather(list(reports.values())), strict=True):
+            self._check_same(self._reports[number], found)
             self._reports[number] = found
             addresses = homes[self._futures[number].key]
             if not addresses:
                 raise _WorkerLost
             self._addresses[number] = addresses[0]
+
+    def _check_same(self, before: Sequence[Report], after: Sequence[Report]) -> None:
+        """Refuse parts that are others than those that were loaded first: rows would be lost, or never checked."""
+        for one, other in zip(before, after, strict=False):
+            if one != other:
+                why = other.fault or "it has changed since it was loaded"
+                raise ValueError(f"{self._title}: a part cannot be loaded again: {why}; make it anew, and fit again")
 
     def _submitted(self, number: int) -> Any:
         """Have a worker load a shard, and return the future of what it reports of the parts."""

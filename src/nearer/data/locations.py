@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ def find_files(places: Places) -> Found:
         raise ValueError("the list of files is empty; name one, or a folder of files")
     files = [file for each in said for file in _meant_by(each)]
     names = [str(file) for file in files]
-    twice = next((name for name in names if names.count(name) > 1), None) if len(said) > 1 else None
+    twice = next((name for name, count in Counter(names).items() if count > 1), None) if len(said) > 1 else None
     if twice is not None:
         raise ValueError(f"{twice} is named twice, and its rows would count twice; name each file once")
     kinds = sorted({".npy" if file.name.endswith(".npy") else ".parquet" for file in files})

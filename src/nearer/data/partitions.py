@@ -149,7 +149,10 @@ def _of_frame(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
 
 
 def _block_of_array(title: str, partition: Any) -> Block:
-    return Block(np.asarray(partition))
+    rows = np.asarray(partition)
+    if rows.dtype.kind not in "iu":  # which the collection may not know of itself
+        raise ValueError(f"{title} holds {rows.dtype}, not indices 0..n-1; {NUMBERING}")
+    return Block(rows)
 
 
 def _block_of_frame(columns: tuple[str, ...], others: tuple[str, ...], title: str, frame: Any) -> Block:

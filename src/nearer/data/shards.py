@@ -143,19 +143,19 @@ def tree(places: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
     >>> [node.key + "".join(each.key for each in node.below) for node in tree([("", letter) for letter in "abcdefg"])]
     ['a', 'bc', 'de', 'fg']
     """
-    return tuple(Node(run[0][0], run[0][1], tree(run[1:])) for run in runs(places, FAN_OUT))
+    return tuple(Node(run[0][0], run[0][1], tree(run[1:])) for run in runs(places, FAN_OUT) if run)
 
 
 def runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:
-    """Yield at most ``count`` runs of consecutive items, none of them empty; of even lengths, or in these shares.
+    """Yield ``count`` runs of consecutive items, of even lengths or in these shares; of few items some are empty.
 
     Examples
     --------
-    >>> list(runs("abcdefg", 3)), list(runs("ab", 3)), list(runs("abcdefg", 2, [1, 3]))
-    (['ab', 'cd', 'efg'], ['a', 'b'], ['a', 'bcdefg'])
+    >>> list(runs("abcdefg", 3)), list(runs("ab", 3)), list(runs("ab", 2, [1, 8]))
+    (['ab', 'cd', 'efg'], ['', 'a', 'b'], ['', 'ab'])
     """
     weights = [1.0] * count if shares is None else shares
     bounds = [0]
     for number in range(count):
         bounds.append(int(len(items) * sum(weights[: number + 1]) / sum(weights) + 1e-9))
-    yield from (items[start:stop] for start, stop in pairwise(bounds) if start < stop)
+    yield from (items[start:stop] for start, stop in pairwise(bounds))

@@ -6,6 +6,7 @@ from inspect import cleandoc
 
 from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.embedding.fitting import LossEmbedding, Recipe, checked_solver, fit, turned
 from nearer.embedding.graph_input import TakesGraphs
@@ -74,14 +75,14 @@ class Classical(LossEmbedding):
             cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED.replace("{name}", cls.__name__))
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        recipe = self._recipe()
+        recipe = self._recipe(isinstance(comparisons, Comparisons))
         with self._telling_of_interrupts():
             fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
         self._keep_fitted(turned(fitted, start), comparisons, recipe.solver)
         self._report(fitted)
 
-    def _recipe(self) -> Recipe:
-        solver = on_device(self._solver(), self.device)
+    def _recipe(self, in_memory: bool = True) -> Recipe:
+        solver = on_device(self._solver(), self.device, in_memory=in_memory)
         return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), solver, self.n_components)
 
     def _solver(self) -> AnySolver:

@@ -20,7 +20,7 @@ from torch import Tensor
 from nearer.data.rows import Rows
 from nearer.kernels import tensors
 from nearer.kernels.tensors import TensorRows
-from nearer.losses import Compiled, Family
+from nearer.losses import Compiled
 
 _MOST_ROWS, _LEAST_ROWS = 128, 2
 _ELEMENTS = 1024  # of a block, rows times columns: 118 registers a thread on sm_90; at four times as many they spill
@@ -59,13 +59,20 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
 
 
 @cache
-def works(device: str, family: Family, triplets: bool, dtype: torch.dtype = torch.float32) -> bool:
-    """Whether Triton compiles and runs the loop of a family here, and agrees with PyTorch; a warning says why not."""
+def works(
+    device: str,
+    compiled: Compiled,
+    *,
+    triplets: bool = True,
+    weighted: bool = False,
+    n_columns: int = 3,
+    dtype: torch.dtype = torch.float32,
+) -> bool:
+    """Whether Triton compiles and runs this very loop here, and agrees with PyTorch; a warning says why not."""
     rng = np.random.default_rng(0)
     objects = rng.permuted(np.tile(np.arange(6), (300, 1)), axis=1)[:, : 3 if triplets else 4]
-    rows = TensorRows.of(Rows.of(objects, None, rng.uniform(size=300)), device, dtype)
-    points = torch.tensor(rng.normal(size=(6, 3)), dtype=dtype, device=device)
-    compiled = Compiled(family, (1.0, 2.0) if family in ("hinge", "log_ratio") else (1.0,) * (family == "logistic"))
+    rows = TensorRows.of(Rows.of(objects, None, rng.uniform(size=300) if weighted else None), device, dtype)
+    points = torch.tensor(rng.normal(size=(6, n_columns)), dtype=dtype, device=device)
     try:
         ours, theirs = evaluate(compiled, points, rows), tensors.evaluate(compiled, points, rows)
         apart = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(ours, theirs, strict=True))

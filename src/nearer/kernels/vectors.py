@@ -11,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from nearer.kernels.compiling import part
@@ -21,6 +22,9 @@ def _pushing(width, shared):
 
     @intrinsic
     def push_columns(context, points, gradient, i, j, l, k, column, near, far):  # noqa: E741
+        if points.layout != "C" or gradient.layout != "C":
+            raise TypingError("points and gradients must be in C order, rows one after another without a gap")
+
         def build(context, builder, signature, arguments):
             vector = ir.VectorType(context.get_value_type(points.dtype), width)
             size = points.dtype.bitwidth // 8
@@ -31,7 +35,6 @@ def _pushing(width, shared):
             first, second, third, fourth, column, near, far = arguments[2:]
 
             def place(array, row):
-                # Points and gradients are in C order: rows follow one another without a gap.
                 columns = cgutils.unpack_tuple(builder, array.shape)[1]
                 start = builder.gep(array.data, [builder.add(builder.mul(row, columns), column)])
                 return builder.bitcast(start, vector.as_pointer())

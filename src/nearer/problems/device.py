@@ -66,6 +66,10 @@ class OnDevice(Source):
         """Return all comparisons from the host."""
         return self.host.blocks(rng)
 
+    def sample(self, n_rows: int) -> Rows:
+        """Return at most so many comparisons from the host: those that a fit there would begin with."""
+        return self.host.sample(n_rows)
+
     @property
     def tally(self) -> Tally:
         """What one pass over all comparisons counts, on the host."""
@@ -96,8 +100,14 @@ class OnDevice(Source):
 
         if self.device.startswith("cuda"):
             loops = _triton_loops()
-            triplets = len(self.rows.columns) == 3
-            if loops is not None and loops.works(self.device, compiled.family, triplets, points.dtype):
+            if loops is not None and loops.works(
+                self.device,
+                compiled,
+                triplets=len(self.rows.columns) == 3,
+                weighted=self.rows.weights is not None,
+                n_columns=points.shape[1],
+                dtype=points.dtype,
+            ):
                 found: tuple[Tensor, Tensor] = loops.evaluate(compiled, points, self.rows)
                 return found
         return tensors.evaluate(compiled, points, self.rows)

@@ -29,7 +29,6 @@ _MOST_FOR_EXACT = 300
 _KRYLOV_BLOCKS = 8
 _EXTRA_COLUMNS = 2
 _NEARLY_DEPENDENT = 1e-4  # its square, in the products, is far from the precision of the numbers
-_MOST_AT_ONCE = 2**16  # objects
 
 
 class Spectrum(NamedTuple):
@@ -153,42 +152,43 @@ def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
     """Return the ``rank`` leading eigenpairs of A^T c; fewer if there are fewer objects."""
     if problem.spectrum is not None and len(problem.spectrum.eigenvalues) >= min(rank, problem.n_objects):
         return problem.spectrum
-    n = problem.n_objects
-    if n <= _MOST_FOR_EXACT:
-        bases: list[FloatArray] = [np.eye(n)]
-        images = [problem.pull(bases[0])]
+    if problem.n_objects <= _MOST_FOR_EXACT:
+        bases: list[FloatArray] = [np.eye(problem.n_objects)]
+        small: FloatArray = problem.pull(bases[0])
     else:
-        bases, images = _krylov_space(problem, rank + _EXTRA_COLUMNS)
-    # Block by block and some objects at a time: side by side they would be the largest thing in memory.
-    some = [slice(first, first + _MOST_AT_ONCE) for first in range(0, n, _MOST_AT_ONCE)]
-    small = sum(
-        (np.block([[basis[rows].T @ image[rows] for image in images] for basis in bases]) for rows in some),
-        np.zeros(()),
-    )
+        bases, small = _krylov_space(problem, rank + _EXTRA_COLUMNS)
     eigenvalues, vectors = eigh((small + small.T) / 2)
     leading = slice(None, -rank - 1, -1)
     shares = np.split(vectors[:, leading], len(bases))
     return Spectrum(eigenvalues[leading], sum(map(np.matmul, bases, shares), np.zeros(())))
 
 
-def _krylov_space(problem: FactoredProblem, width: int) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return an orthonormal basis of the space and its image under the pull, some columns at a time, (n, width)."""
+def _krylov_space(problem: FactoredProblem, width: int) -> tuple[list[FloatArray], FloatArray]:
+    """Return an orthonormal basis of the space, blocks of ``width`` columns, and the pull within it, (k, k).
+
+    Of the images of the basis only their products with it are kept: of a million objects they would be the largest
+    thing in memory.
+    """
     rng = stream(0, "start")  # any block will do, and one and the same makes fits repeat without a seed
     bases: list[FloatArray] = []
-    images: list[FloatArray] = []
+    small = np.zeros((_KRYLOV_BLOCKS * width, _KRYLOV_BLOCKS * width))
     block = rng.normal(size=(problem.n_objects, width))
     block[problem.mentions == 0] = 0
     with progress_bar("start", _KRYLOV_BLOCKS) as bar:
-        for _ in range(_KRYLOV_BLOCKS):
+        for number in range(_KRYLOV_BLOCKS):
             for _ in range(2):  # once leaves rounding errors as large as what remains of a block
                 for basis in bases:
                     block = block - basis @ (basis.T @ block)
                 block = _orthonormal(block)
             bases.append(block)
             block = problem.pull(block)
-            images.append(block)
+            here = slice(number * width, (number + 1) * width)
+            for other, basis in enumerate(bases):
+                there = slice(other * width, (other + 1) * width)
+                small[there, here] = basis.T @ block
+                small[here, there] = small[there, here].T
             bar.update()
-    return bases, images
+    return bases, small
 
 
 def _orthonormal(block: FloatArray) -> FloatArray:

@@ -167,14 +167,17 @@ class FactoredOnDevice(DescentSettings):
         return np.asarray(state.descent.iterate.cpu().numpy(), np.float64)
 
 
-def on_device(solver: Any, device: str | None) -> AnySolver:
+def on_device(solver: Any, device: str | None, *, in_memory: bool = True) -> AnySolver:
     """Return the solver that does on a device what this one does without; itself if there is none to use.
 
     Parameters
     ----------
     solver : Solver
     device : str, optional
-        As estimators take it; see `nearer.common.devices.available_device`.
+        As estimators take it; see `nearer.common.devices.available_device`. "auto" is none where a device cannot do
+        what is asked; one that was named is refused there.
+    in_memory : bool
+        Whether the comparisons are.
 
     Examples
     --------
@@ -184,7 +187,8 @@ def on_device(solver: Any, device: str | None) -> AnySolver:
     ValueError: device='cuda' is for L-BFGS over points, solver='factored'; SVRG runs on the CPU: leave device out
     """
     same: AnySolver = solver
-    if device is None:
+    able = isinstance(solver, DescentSettings) and not solver.validation and in_memory
+    if device is None or (device == "auto" and not able):
         return same
     if not isinstance(solver, DescentSettings):
         raise ValueError(

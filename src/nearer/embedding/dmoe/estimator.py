@@ -181,7 +181,7 @@ class DMOE(GramEmbedding):
             self._search = self._searched(comparisons, kind)
             known = self._search is not None and self._search.has_best
             self._choice = self._search.best if self._search and known else self._fixed(comparisons, kind)
-            recipe = self._recipe(kind)
+            recipe = self._recipe(kind, isinstance(comparisons, Comparisons))
             with limited_blas(recipe.solver.space, comparisons.n_objects):
                 fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
                 fitted = self._with_map(fitted, comparisons, kind)
@@ -240,8 +240,9 @@ class DMOE(GramEmbedding):
     def _loss(self) -> TwoSidedHinge:
         return self._choice.loss
 
-    def _recipe(self, kind: Kind) -> Recipe:
-        choice, solver = self._choice, on_device(self._solver(kind), self.device)
+    def _recipe(self, kind: Kind, in_memory: bool) -> Recipe:
+        device = self.device if kind == "factored" else None
+        choice, solver = self._choice, on_device(self._solver(kind), device, in_memory=in_memory)
         specificity = choice.penalty.specificity
         if specificity is not None and specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")
@@ -259,7 +260,7 @@ class DMOE(GramEmbedding):
 
     def _check_device(self, kind: Kind) -> None:
         """Refuse a device where there is nothing for it to do, before a search that may take minutes."""
-        if self.device is not None and kind != "factored":
+        if self.device not in (None, "auto") and kind != "factored":
             raise ValueError(
                 f"device={self.device!r} is for solver='factored'; solver={self.solver!r} solves the convex problem "
                 "here, or another that runs on the CPU: leave device out"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,13 +73,14 @@ class _Meter:
     done: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
+        self.began = time.perf_counter()
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 
     def stop(self) -> float | None:
         self.done.set()
         self.thread.join()
-        return sum(self.watts) * _EVERY if self.watts else None
+        return sum(self.watts) / len(self.watts) * (time.perf_counter() - self.began) if self.watts else None
 
     def _read(self) -> None:
         ask = ["nvidia-smi", "--query-gpu=power.draw", "--format=csv,noheader,nounits", "--id=0"]

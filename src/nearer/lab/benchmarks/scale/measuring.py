@@ -39,7 +39,8 @@ class Result(TypedDict):
     """What one fit took; ``overhead`` and ``transfer`` are of a gradient on a cluster, None elsewhere.
 
     ``reading`` are the seconds until the rows were checked and where they are fitted; ``seconds`` those of the fit;
-    ``gradients`` counts passes over all comparisons, those of the start included, ``gradient`` are the seconds of one.
+    ``gradients`` counts those of the descent; the start makes eight passes more. ``gradient`` are the seconds of one:
+    the median, or on a device, where nobody waits for a single one, those of the whole fit divided by their number.
     """
 
     reading: float
