@@ -193,7 +193,7 @@ def test_a_part_that_is_another_when_it_is_loaded_again_ends_the_fit(mortal, tmp
     loaders = [Loader("part", partial(once, tmp_path / name)) for name in ("first", "second")]
     judgments = ComparisonsOnCluster.from_loaders(loaders, "many", client=mortal)
     with pytest.raises(ValueError, match="many: a part cannot be loaded again: it has changed since"):
-        STE().fit(judgments, callback=killing(mortal, 1, count=2))
+        STE().fit(judgments, callback=killing(mortal, 1))
 
 
 def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkeypatch):

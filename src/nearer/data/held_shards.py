@@ -171,17 +171,25 @@ class HeldShards:
         from distributed import wait
 
         reports = {number: self._submitted(number) for number in numbers}
-        losses = 0
+        losses = idle = 0
         while True:
             with suppress(TimeoutError):
                 wait([*reports.values(), *(self._futures[number] for number in numbers)], timeout=_POLL)
                 break
             # A task that prefers a worker which is gone waits for it forever, if there was a time without any worker.
-            homeless = self._homeless(numbers)
+            # Nor does anything come of tasks that the scheduler has lost sight of, as it may when all workers die.
+            idle = 0 if any(self._client.processing().values()) else idle + 1
+            alive = () if idle * _POLL >= PATIENCE else self._client.nthreads()
+            homeless = [
+                number
+                for number, report in reports.items()
+                if "pending" in (report.status, self._futures[number].status) and self._addresses[number] not in alive
+            ]
             if homeless:
                 losses += 1
                 if losses > MOST_LOSSES:
                     raise self._too_many_losses()
+                idle = 0
                 self._find_homes(homeless)
                 self._client.cancel([reports[number] for number in homeless])
                 reports.update((number, self._submitted(number)) for number in homeless)
@@ -218,15 +226,6 @@ class HeldShards:
         )
         # The parts are not kept here: their rows would be there beside the shard's, and counted twice.
         return self._client.submit(reports_of, parts, pure=False, **settings)
-
-    def _homeless(self, numbers: Sequence[int]) -> list[int]:
-        """Return the shards that are to be loaded by workers which are gone."""
-        alive = self._client.nthreads()
-        return [
-            number
-            for number in numbers
-            if self._futures[number].status == "pending" and self._addresses[number] not in alive
-        ]
 
     def _check_loaded(self, report: Any) -> None:
         from distributed import KilledWorker
