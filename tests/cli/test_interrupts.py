@@ -81,7 +81,7 @@ POINTS = {
 
 def ended(body):
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, check=False, timeout=50
+        [sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, check=False, timeout=200
     )
 
 

@@ -43,7 +43,7 @@ def running(study):
         lines += process.stdout.readline()
         assert process.poll() is None, process.stderr.read()
     links = json.loads(lines)
-    for _ in range(200):
+    for _ in range(1200):
         with socket.socket() as there:
             if there.connect_ex(("127.0.0.1", port)) == 0:
                 break
@@ -58,13 +58,13 @@ class Browser:
     def __init__(self, link):
         self.link = link
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        self.opener.open(link, timeout=20).read()
+        self.opener.open(link, timeout=60).read()
 
     def ask(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         headers = {"x-nearer": "1", "content-type": "application/json"}
         request = urllib.request.Request(self.link + path, data, headers)
-        return json.load(self.opener.open(request, timeout=20))
+        return json.load(self.opener.open(request, timeout=60))
 
 
 def take_part(link):

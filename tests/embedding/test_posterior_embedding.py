@@ -439,11 +439,11 @@ def test_new_objects_are_placed_by_someone_who_is_not_told_apart(crew):
 
 def test_a_tiny_budget_leaves_a_result_and_says_so():
     rows = sample_triplets(POINTS, 300, random_state=0)
-    solver = Microcanonical(n_steps=1_000_000, tolerance=1e-9)
+    solver = Microcanonical(n_steps=100_000_000, tolerance=1e-9)
     began = time.monotonic()
     with pytest.warns(ConvergenceWarning, match="a larger budget"):
         model = PosteriorEmbedding(2, solver=solver, budget=1e-6, random_state=0).fit(rows)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert not model.converged_
     assert np.isfinite(model.embedding_).all()
     assert model.predict_proba(rows).shape == (300, 2)

@@ -68,7 +68,7 @@ def sized(browser, size):
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": is_phone, "maxTouchPoints": 1})
 
 
-def eventually(found, seconds=20):
+def eventually(found, seconds=60):
     """Return the first result that is not empty; what never comes fails."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

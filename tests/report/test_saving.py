@@ -26,7 +26,7 @@ def saved(browser, tmp_path):
         if browser.current_url != page.as_uri():
             browser.get(page.as_uri())
         browser.find_element("css selector", f"[data-saves={kind}]").click()
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not (folder / name).exists() and time.monotonic() < end:
             time.sleep(0.02)
         assert browser.find_element("id", "status").get_attribute("textContent") == f"{name} is saved."

@@ -60,7 +60,7 @@ def live(serve):
     thread.join(20)
 
 
-def eventually(found, seconds=15):
+def eventually(found, seconds=60):
     deadline = time.monotonic() + seconds
     while not (result := found()):
         assert time.monotonic() < deadline

@@ -44,7 +44,7 @@ def postgresql():
     command = [*as_whom, server, "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
     process = subprocess.Popen([*command, "-k", str(folder)], stderr=subprocess.DEVNULL)
     try:
-        for _ in range(300):
+        for _ in range(600):
             with socket.socket() as there:
                 if there.connect_ex(("127.0.0.1", port)) == 0:
                     break

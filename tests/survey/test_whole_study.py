@@ -100,12 +100,12 @@ class Researcher:
     def __init__(self, link, secret):
         self.link = link
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        self.opener.open(f"{link}researcher?key={secret}", timeout=20).read()
+        self.opener.open(f"{link}researcher?key={secret}", timeout=60).read()
 
     def ask(self, path, body=None):
         headers = {"x-nearer": "1", "content-type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
-        return json.load(self.opener.open(urllib.request.Request(self.link + path, data, headers), timeout=20))
+        return json.load(self.opener.open(urllib.request.Request(self.link + path, data, headers), timeout=60))
 
     def is_advised_to_stop(self):
         found = self.ask("researcher/api/state")
