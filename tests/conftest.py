@@ -1,7 +1,13 @@
+import signal
+
 import pytest
 from helpers import few
 from helpers.browsing import browser, chromium  # noqa: F401 - fixtures
 from helpers.clusters import client, cluster_of_session  # noqa: F401 - fixtures
+
+# What a shell runs in the background ignores Ctrl-C, and so would every program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Programs of their own, which tests run in a process where Triton was not imported before.
 collect_ignore = ["helpers/interpreted_triton.py", "helpers/compiled_triton.py"]

@@ -119,3 +119,29 @@ def test_far_apart_objects_cost_what_they_should():
         expected, _ = kernels.evaluate(loss.compiled, points, rows)
         assert value == pytest.approx(expected, rel=1e-5)
         assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("chunk", [7, 1000])
+@pytest.mark.parametrize("columns", ["plain", "both"])
+@pytest.mark.parametrize("m", [3, 30, 300])
+def test_mentions_and_groups_are_those_of_the_compiled_loops(m, columns, chunk, kind, monkeypatch):
+    monkeypatch.setattr(tensors, "CHUNK", chunk)
+    for seed in range(5):
+        _, rows = make(kind, m, n=100, columns=columns, seed=seed)
+        if rows.weights.size:
+            rows = Rows.of(rows.objects, rows.answers, np.where(np.arange(m) % 3, rows.weights, 0))
+        parents = np.arange(110)
+        kernels.unite(rows, parents)
+        while not np.array_equal(parents, parents[parents]):
+            parents = parents[parents]
+        there = tensors.TensorRows.of(rows, "cpu", torch.float64)
+        np.testing.assert_allclose(tensors.mentions(there, 110).numpy(), kernels.mentions(rows, 110), atol=1e-12)
+        np.testing.assert_array_equal(tensors.groups(there, 110).numpy(), parents)
+
+
+@pytest.mark.parametrize("order", ["rising", "falling", "random"])
+def test_a_chain_is_one_group(order):
+    rising = np.arange(501)
+    chain = {"rising": rising, "falling": rising[::-1], "random": np.random.default_rng(0).permutation(501)}[order]
+    rows = Rows.of(np.column_stack([chain[1:-1:2], chain[:-2:2], chain[2::2]]))
+    assert not tensors.groups(tensors.TensorRows.of(rows, "cpu", torch.float64), 501).any()

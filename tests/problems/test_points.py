@@ -11,7 +11,7 @@ from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVaria
 from nearer.metrics import comparison_error
 from nearer.problems.gram import Problem
 from nearer.problems.margins import MarginMap
-from nearer.problems.points import FactoredProblem, _orthonormal
+from nearer.problems.points import FactoredProblem
 from nearer.problems.sources import InMemory, rows_of
 
 N, M, P = 9, 50, 3
@@ -184,13 +184,3 @@ def test_rows_are_not_copied():
 def test_a_loss_that_is_no_sum_is_refused():
     with pytest.raises(ValueError, match="projected"):
         FactoredProblem(InMemory(comparisons()), MeanVariance()).objective_and_gradient(points())
-
-
-@pytest.mark.parametrize("twice", [False, True])
-def test_tall_matrices_get_orthonormal_columns_also_if_they_are_dependent(twice):
-    block = np.random.default_rng(0).normal(size=(500, 6)) * np.geomspace(1, 1e6, 6)
-    if twice:
-        block[:, 3] = block[:, 1] + 1e-9 * block[:, 0]
-    basis = _orthonormal(block)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-9)
-    np.testing.assert_allclose(basis @ (basis.T @ block), block, atol=1e-6 * np.abs(block).max())

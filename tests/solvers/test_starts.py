@@ -77,6 +77,17 @@ def test_many_objects_and_few_comparisons():
     assert eigenvalues[0] > 0.85 * np.linalg.eigvalsh(dense_pull(judgments))[-1]
 
 
+@pytest.mark.parametrize(("n_seen", "rank"), [(60, 10), (301, 50)])
+def test_no_more_directions_than_objects_that_are_compared(n_seen, rank):
+    """A space with more columns would find its leading eigenvalues several times."""
+    judgments = gaussian(n_seen, 20 * n_seen, n_objects=400)
+    eigenvalues, vectors = leading_pull(problem_of(judgments), rank)
+    exact = np.linalg.eigvalsh(dense_pull(judgments))[::-1][:rank]
+    assert (eigenvalues <= exact + 1e-12).all()
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(rank), atol=1e-9)
+    assert not vectors[n_seen:].any()
+
+
 def test_a_known_spectrum_is_not_worked_out_again():
     problem = problem_of(gaussian(20, 300))
     known = leading_pull(problem, 3)

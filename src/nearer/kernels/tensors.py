@@ -36,7 +36,8 @@ class TensorRows(NamedTuple):
     @classmethod
     def of(cls, rows: Rows, device: str, dtype: torch.dtype) -> TensorRows:
         """Copy comparisons to a device, weights as this dtype."""
-        columns = [torch.tensor(column, dtype=torch.int32, device=device) for column in rows.objects.T]
+        # In one piece: the columns by themselves would have to be gathered on the host.
+        columns = [*torch.tensor(rows.objects, dtype=torch.int32, device=device).T]
         if rows.answers.size:
             turned = torch.tensor(rows.answers, device=device) < 0
             for near, far in ((0, 2), (1, 3)) if len(columns) == 4 else ((1, 2),):
@@ -94,6 +95,37 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
         total += value.detach()
         gradient += slope
     return total, gradient
+
+
+def mentions(rows: TensorRows, n_objects: int) -> Tensor:
+    """Return the total weight of the comparisons that mention each object, (n,)."""
+    total = torch.zeros(n_objects, dtype=torch.float64, device=rows.columns.device)
+    for column in rows.columns:
+        total += torch.bincount(column, rows.weights, minlength=n_objects)
+    return total
+
+
+def groups(rows: TensorRows, n_objects: int) -> Tensor:
+    """Return the smallest object of the group of each, (n,): groups are what comparisons of weight above 0 connect.
+
+    Each object begins as its own parent. Round by round the larger parent of a pair is given the smaller one as its
+    own, and objects move up to the parents of their parents until these are roots, until no pair has two parents.
+    """
+    columns = rows.columns if rows.weights is None else rows.columns[:, rows.weights != 0]
+    ends = ((0, 1), (2, 3)) if len(columns) == 4 else ((0, 1), (0, 2))
+    parents = torch.arange(n_objects, device=columns.device)
+    while True:
+        before = parents
+        for start in range(0, columns.shape[1], CHUNK):
+            here = columns[:, start : start + CHUNK]
+            for a, b in ends:
+                one, other = parents.index_select(0, here[a]), parents.index_select(0, here[b])
+                larger, smaller = torch.maximum(one, other), torch.minimum(one, other)
+                parents = parents.scatter_reduce(0, larger, smaller, "amin")
+        while not torch.equal(above := parents[parents], parents):
+            parents = above
+        if torch.equal(parents, before):
+            return parents
 
 
 def _squared_distances(points: Tensor, a: Tensor, b: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.common.arrays import PointArray
+from nearer.common.arrays import FloatArray, PointArray
 from nearer.common.devices import refuse_too_large, sums_in, torch_or_advice
 from nearer.data.rows import Rows
 from nearer.losses import Compiled
@@ -70,10 +70,17 @@ class OnDevice(Source):
         """Return at most so many comparisons from the host: those that a fit there would begin with."""
         return self.host.sample(n_rows)
 
-    @property
+    @cached_property
     def tally(self) -> Tally:
-        """What one pass over all comparisons counts, on the host."""
-        return self.host.tally
+        """What one pass over all comparisons counts; on the device, where a processor would take a second."""
+        from nearer.kernels import tensors
+
+        if self.device == "mps":  # which lacks the operations
+            return self.host.tally
+        mentions, groups = (count(self.rows, self.n_objects) for count in (tensors.mentions, tensors.groups))
+        weights = self.host.given.weights
+        total = float(weights.sum() if weights.size else len(self))
+        return Tally(mentions.cpu().numpy(), groups.cpu().numpy(), total)
 
     @cached_property
     def rows(self) -> TensorRows:
@@ -112,14 +119,21 @@ class OnDevice(Source):
                 return found
         return tensors.evaluate(compiled, points, self.rows)
 
-    def evaluate(
-        self, compiled: Compiled, points: PointArray, n_threads: int | None = None
-    ) -> tuple[float, PointArray]:
-        """Return the same for points on the host, as exactly as the device allows."""
-        torch = torch_or_advice(self.device)
-        there = torch.tensor(points, dtype=sums_in(self.device), device=self.device)
-        value, gradient = self.evaluate_tensors(compiled, there)
+    def evaluate(self, compiled: Compiled, points: Any, n_threads: int | None = None) -> tuple[Any, Any]:
+        """Return the same for points on the host, as exactly as the device allows, or for a tensor, as tensors."""
+        if not isinstance(points, np.ndarray):
+            return self.evaluate_tensors(compiled, points)
+        value, gradient = self.evaluate_tensors(compiled, self._copied(points))
         return float(value), gradient.cpu().numpy().astype(points.dtype)
+
+    def beside(self, block: FloatArray) -> Any:
+        """Return a tall matrix on the device, if that has float64: nothing less will do for a start."""
+        return self._copied(block) if sums_in(self.device) == torch_or_advice(self.device).float64 else block
+
+    def _copied(self, points: PointArray) -> Tensor:
+        torch = torch_or_advice(self.device)
+        copied: Tensor = torch.tensor(points, dtype=sums_in(self.device), device=self.device)
+        return copied
 
 
 def objective_and_gradient(problem: FactoredProblem, points: Tensor, trace: Tensor) -> tuple[Tensor, Tensor]:

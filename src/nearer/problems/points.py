@@ -16,19 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.linalg import eigh
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.common.randomness import stream
-from nearer.common.telling import progress_bar
 from nearer.data.rows import Rows
 from nearer.losses import Compiled, Loss
+from nearer.problems.krylov import Tall, leading_pairs
 from nearer.problems.sources import Source
 
 _MOST_FOR_EXACT = 300
 _KRYLOV_BLOCKS = 8
 _EXTRA_COLUMNS = 2
-_NEARLY_DEPENDENT = 1e-4  # its square, in the products, is far from the precision of the numbers
 
 
 class Spectrum(NamedTuple):
@@ -129,13 +128,13 @@ class FactoredProblem:
         gradient /= points.dtype.type(self.total_weight)
         return value / self.total_weight, gradient
 
-    def pull(self, points: PointArray) -> PointArray:
+    def pull(self, points: Tall) -> Tall:
         """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons.
 
         Its positive directions pull far pairs apart and near pairs together.
         """
         _, twice = self.source.evaluate(Compiled("linear"), points, self.n_threads)
-        twice /= points.dtype.type(2 * self.total_weight)
+        twice /= 2 * self.total_weight
         return twice
 
     def held_out_error(self, points: PointArray) -> float:
@@ -153,55 +152,12 @@ def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
     if problem.spectrum is not None and len(problem.spectrum.eigenvalues) >= min(rank, problem.n_objects):
         return problem.spectrum
     if problem.n_objects <= _MOST_FOR_EXACT:
-        bases: list[FloatArray] = [np.eye(problem.n_objects)]
-        small: FloatArray = problem.pull(bases[0])
-    else:
-        bases, small = _krylov_space(problem, rank + _EXTRA_COLUMNS)
-    eigenvalues, vectors = eigh((small + small.T) / 2)
-    leading = slice(None, -rank - 1, -1)
-    shares = np.split(vectors[:, leading], len(bases))
-    return Spectrum(eigenvalues[leading], sum(map(np.matmul, bases, shares), np.zeros(())))
-
-
-def _krylov_space(problem: FactoredProblem, width: int) -> tuple[list[FloatArray], FloatArray]:
-    """Return an orthonormal basis of the space, blocks of ``width`` columns, and the pull within it, (k, k).
-
-    Of the images of the basis only their products with it are kept: of a million objects they would be the largest
-    thing in memory.
-    """
+        pull = problem.pull(np.eye(problem.n_objects))
+        eigenvalues, vectors = eigh((pull + pull.T) / 2)
+        return Spectrum(eigenvalues[: -rank - 1 : -1], np.ascontiguousarray(vectors[:, : -rank - 1 : -1]))
     rng = stream(0, "start")  # any block will do, and one and the same makes fits repeat without a seed
-    bases: list[FloatArray] = []
-    small = np.zeros((_KRYLOV_BLOCKS * width, _KRYLOV_BLOCKS * width))
+    width, seen = rank + _EXTRA_COLUMNS, problem.mentions > 0
     block = rng.normal(size=(problem.n_objects, width))
-    block[problem.mentions == 0] = 0
-    with progress_bar("start", _KRYLOV_BLOCKS) as bar:
-        for number in range(_KRYLOV_BLOCKS):
-            for _ in range(2):  # once leaves rounding errors as large as what remains of a block
-                for basis in bases:
-                    block = block - basis @ (basis.T @ block)
-                block = _orthonormal(block)
-            bases.append(block)
-            block = problem.pull(block)
-            here = slice(number * width, (number + 1) * width)
-            for other, basis in enumerate(bases):
-                there = slice(other * width, (other + 1) * width)
-                small[there, here] = basis.T @ block
-                small[here, there] = small[there, here].T
-            bar.update()
-    return bases, small
-
-
-def _orthonormal(block: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the columns of a tall matrix, (n, k).
-
-    By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
-    dependent, which the products would hide.
-    """
-    try:
-        factor = cholesky(block.T @ block)
-    except np.linalg.LinAlgError:
-        return np.linalg.qr(block)[0]
-    sizes = np.diagonal(factor)
-    if sizes.min() <= _NEARLY_DEPENDENT * sizes.max():
-        return np.linalg.qr(block)[0]
-    return np.ascontiguousarray(solve_triangular(factor, block.T, trans=1).T)
+    block[~seen] = 0
+    n_blocks = int(np.clip(seen.sum() // width, 1, _KRYLOV_BLOCKS))
+    return Spectrum(*leading_pairs(problem.pull, problem.source.beside(block), rank, n_blocks))

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,10 @@ class Source(ABC):
         """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
         return evaluate_blocks(compiled, points, self.blocks(), n_threads)
 
+    def beside(self, block: FloatArray) -> Any:
+        """Return a tall matrix, (n, k), where the comparisons are, for `evaluate` to take and return its like."""
+        return block
+
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons, evenly spaced in the first block."""
         return next(self.blocks()).thinned(n_rows)
@@ -187,6 +191,12 @@ class InMemory(Cuttable):
         from nearer.kernels.ordering import in_local_order
 
         return in_local_order(self.given, self.n_objects)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What one pass over all comparisons counts; in any order, and so without putting them into a better one."""
+        starts = range(0, len(self), self.block_rows)
+        return Tally.of((self.given.taken(slice(at, at + self.block_rows)) for at in starts), self.n_objects)
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons as they were given, evenly spaced; of very many in a few runs."""
