@@ -18,7 +18,8 @@ from nearer import kernels
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import GNMDS
 from nearer.kernels import Rows, compiling
-from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, SoftHinge, StudentT, TwoSidedHinge
+from nearer.kernels import points as kernel_points
+from nearer.losses import Compiled, CrowdKernel, DistanceHinge, Hinge, Logistic, SoftHinge, StudentT, TwoSidedHinge
 from nearer.problems.margins import MarginMap
 from nearer.solvers import Factored
 
@@ -244,6 +245,26 @@ def test_any_number_of_threads_gives_the_same_bits(loss, columns):
         again, same = kernels.evaluate(loss.compiled, points, rows, n_threads)
         assert again == value
         np.testing.assert_array_equal(same, gradient)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 5, 9, 17])
+@pytest.mark.parametrize("loss", [*ONE_OF_EACH, Compiled("linear")], ids=str)
+def test_points_that_are_asked_for_in_advance_give_the_same_sums(loss, n_columns, kind, monkeypatch):
+    """The first and the last object have nothing before and behind them that could be fetched."""
+    rng = np.random.default_rng(n_columns)
+    objects = random_quadruplets(rng, 30, 1000, kind)
+    rows = Rows.of(objects[:, [0, 1, 3]] if kind == "triplets" else objects)
+    points, compiled = rng.normal(size=(30, n_columns)), getattr(loss, "compiled", loss)
+    value, gradient = kernels.evaluate(compiled, points, rows)
+    near, far = kernels.squared_distances(points, rows)
+    assert kernel_points._ahead(points) is None
+    monkeypatch.setattr(kernel_points, "LARGE", points.nbytes)
+    assert kernel_points._ahead(points)
+    again, slopes = kernels.evaluate(compiled, points, rows)
+    assert again == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(slopes, gradient, atol=1e-12 * np.abs(gradient).max())
+    for ours, theirs in zip(kernels.squared_distances(points, rows), (near, far), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
 def test_the_number_of_blocks_depends_on_the_problem_only(monkeypatch):

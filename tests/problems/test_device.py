@@ -141,7 +141,7 @@ def test_too_little_memory_is_told_before_it_runs_out(monkeypatch):
 def test_a_hundred_million_triplets_fit_into_twelve_gigabytes_and_not_into_four(monkeypatch):
     rows = SimpleNamespace(objects=np.empty((0, 3)), weights=np.empty(0))
     many = type("Rows", (), {"__len__": lambda self: 10**8, **vars(rows)})()
-    source = OnDevice(SimpleNamespace(given=many, n_objects=10**5), "cuda")
+    source = OnDevice(SimpleNamespace(rows=many, n_objects=10**5), "cuda")
     monkeypatch.setattr(OnDevice, "__len__", lambda self: 10**8)
     for gigabytes, enough in ((4, False), (12, True)):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=gigabytes * 10**9: (free, free))

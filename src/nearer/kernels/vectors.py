@@ -1,8 +1,12 @@
-"""What numba has no words for: adding to several columns of several rows of one gradient at once.
+"""What numba has no words for: adding to several columns of rows of a gradient at once, and asking for rows in advance.
 
 A triplet moves three rows of the gradient. The compiler must assume that two of them may be one, so it adds number by
 number: that was half the time of a loop over comparisons. Here the order is written down instead, one row after the
 other and a few columns at a time. It is right for any rows, the same or not, and vector instructions do it.
+
+The rows of a map that is larger than the cache come from memory, which takes as long as a hundred multiplications. A
+processor looks ahead no further than a few comparisons, and so it waits for each of them; asked for the rows of many at
+once, it fetches them side by side.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from nearer.kernels.compiling import part
+
+_LINE = 64  # bytes
 
 
 def _pushing(width, shared):
@@ -91,3 +97,47 @@ def push(points, gradient, i, j, l, k, near, far):  # noqa: E741
             c += np.uint64(2)
         if c < p:
             _push_one(points, gradient, i, j, l, k, c, near, far)
+
+
+def _asking(to_write):
+    """Return an instruction that begins to fetch the line of the cache where a number of an array in C order lies."""
+
+    @intrinsic
+    def ask_for(context, array, row, column):
+        def build(context, builder, signature, arguments):
+            found, (_, row, column) = context.make_array(array)(context, builder, arguments[0]), arguments
+            columns = cgutils.unpack_tuple(builder, found.shape)[1]
+            place = builder.gep(found.data, [builder.add(builder.mul(row, columns), column)])
+            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            into_all_caches, of_data = number(3), number(1)
+            builder.call(function, [builder.bitcast(place, byte), number(to_write), into_all_caches, of_data])
+            return context.get_dummy_value()
+
+        return types.void(array, row, column), build
+
+    return ask_for
+
+
+_ask_to_read, _ask_to_write = (_asking(to_write) for to_write in (0, 1))
+
+
+@part
+def ask_for_points(points, row):
+    """Begin to fetch one row of the points, (n, p)."""
+    column, last = np.uint64(0), np.uint64(points.shape[1] - 1)
+    while column < last:
+        _ask_to_read(points, row, column)
+        column += np.uint64(_LINE // points.itemsize)
+    _ask_to_read(points, row, last)  # a row seldom begins where a line does, and so it ends in one more
+
+
+@part
+def ask_for_gradient(gradient, row):
+    """Begin to fetch one row of the gradient, (n, p), to be changed."""
+    column, last = np.uint64(0), np.uint64(gradient.shape[1] - 1)
+    while column < last:
+        _ask_to_write(gradient, row, column)
+        column += np.uint64(_LINE // gradient.itemsize)
+    _ask_to_write(gradient, row, last)

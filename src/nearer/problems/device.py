@@ -78,7 +78,7 @@ class OnDevice(Source):
         if self.device == "mps":  # which lacks the operations
             return self.host.tally
         mentions, groups = (count(self.rows, self.n_objects) for count in (tensors.mentions, tensors.groups))
-        weights = self.host.given.weights
+        weights = self.host.rows.weights
         total = float(weights.sum() if weights.size else len(self))
         return Tally(mentions.cpu().numpy(), groups.cpu().numpy(), total)
 
@@ -87,13 +87,13 @@ class OnDevice(Source):
         """The comparisons on the device, copied when they are first asked for."""
         from nearer.kernels.tensors import TensorRows
 
-        return TensorRows.of(self.host.given, self.device, getattr(torch_or_advice(self.device), self.dtype))
+        return TensorRows.of(self.host.rows, self.device, getattr(torch_or_advice(self.device), self.dtype))
 
     def check_memory(self, n_columns: int, n_vectors: int) -> None:
         """Raise MemoryError if a descent with so many arrays of n points of so many columns would not fit."""
         from nearer.kernels.tensors import CHUNK, TensorRows
 
-        rows = self.host.given
+        rows = self.host.rows
         size = 8 if self.dtype == "float64" else 4
         n_bytes = TensorRows.n_bytes(len(rows), rows.objects.shape[1], bool(rows.weights.size))
         n_bytes += n_vectors * self.n_objects * n_columns * size

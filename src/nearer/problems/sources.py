@@ -4,7 +4,7 @@ A *source* gives out blocks of rows. The sums that a fit needs, losses with thei
 over blocks; a source whose rows lie elsewhere, on a cluster or on a device, works them out there instead.
 
 Comparisons in memory and those in files are summed over the same pieces in the same order, whatever files there are: a
-fit finds the same map to the last bit. Only the rows of very large maps are put into another order in memory.
+fit finds the same map to the last bit.
 """
 
 from __future__ import annotations
@@ -180,30 +180,10 @@ class InMemory(Cuttable):
         """How many rows a file is read by."""
         return BLOCK_ROWS
 
-    @property
-    def given(self) -> Rows:
-        """All comparisons as they were given."""
-        return rows_of(self.comparisons)
-
     @cached_property
     def rows(self) -> Rows:
-        """All comparisons; those of a very large map in an order that is kind to the cache, and then as a copy."""
-        from nearer.kernels.ordering import in_local_order
-
-        return in_local_order(self.given, self.n_objects)
-
-    @cached_property
-    def tally(self) -> Tally:
-        """What one pass over all comparisons counts; in any order, and so without putting them into a better one."""
-        starts = range(0, len(self), self.block_rows)
-        return Tally.of((self.given.taken(slice(at, at + self.block_rows)) for at in starts), self.n_objects)
-
-    def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons as they were given, evenly spaced; of very many in a few runs."""
-        runs = sample_places(len(self), n_rows, self.block_rows)
-        if len(runs) == 1:
-            return self.given.taken(slice(None, None, runs[0].step))
-        return self.given.taken(np.concatenate([np.arange(run.start, run.stop, run.step) for run in runs])[:n_rows])
+        """All comparisons."""
+        return rows_of(self.comparisons)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return blocks as a file would give them; but all as one where the order is to be random."""
