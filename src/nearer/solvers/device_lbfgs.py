@@ -3,14 +3,17 @@
 To ask a GPU whether a step was good is to wait until it has done all that it was given, and to leave it idle until it
 hears what is next. So no decision is taken on the host. A *tick* is one evaluation, and whatever may follow from it,
 a step that is accepted, a shorter one, the next penalty, the end, is worked out as tensors, of which `torch.where`
-keeps those that apply. After the end, ticks change nothing. The host looks every ten ticks whether there is an end.
+keeps those that apply. After the end, ticks change nothing. The host looks every ten ticks whether there is an end. On
+CUDA a tick is recorded once and launched as a whole, see `nearer.solvers.recording`.
 
 Points and pairs are float32; objectives and scalar products are summed in float64, where the device has it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,6 +33,7 @@ from nearer.solvers.lbfgs import (
     WINDOW,
     DescentSettings,
 )
+from nearer.solvers.recording import repeatable
 from nearer.solvers.starts import begin
 
 if TYPE_CHECKING:
@@ -38,8 +42,9 @@ if TYPE_CHECKING:
 TICKS = 10  # from one look to the next: nine in vain cost less than ten looks
 _RUNNING, _CONVERGED, _STALLED = range(3)
 _OUTCOMES = {_CONVERGED: Outcome.CONVERGED, _STALLED: Outcome.STALLED}
-# Arrays of the size of the points: iterate, gradients, direction, what is in between, and each pair before and after.
-_ARRAYS, _ARRAYS_PER_PAIR = 16, 8
+# Arrays of the size of the points: iterate, gradients, direction, what is in between, and each pair before and after;
+# where a tick is recorded, what it begins with is there once more.
+_ARRAYS, _ARRAYS_PER_PAIR = 20, 10
 
 
 class Descent(NamedTuple):
@@ -77,8 +82,9 @@ class Descent(NamedTuple):
 class DeviceState:
     """What the driver sees: a descent on the device, and the host's last look at it."""
 
-    descent: Descent
+    descent: Descent  # on CUDA the same tensors in all states: what they hold is that of the last
     path: Tensor  # the trace penalties from the first to the one asked for
+    tick: Callable[[Descent], Descent]
     ticks: int
     progress: Progress
     outcome: Outcome | None = None
@@ -150,12 +156,14 @@ class FactoredOnDevice(DescentSettings):
             stage=torch.zeros(1, dtype=torch.long, device=self.device),
             status=torch.where(gradient.any(), _RUNNING, _CONVERGED),
         )
-        return _looked_at(DeviceState(_aimed(first, first.status == _RUNNING), path, 0, Progress(-1, 0.0, 0.0)))
+        tick, descent = repeatable(
+            partial(_tick, problem, path=path, tol=self.tol), _aimed(first, first.status == _RUNNING)
+        )
+        return _looked_at(DeviceState(descent, path, tick, 0, Progress(-1, 0.0, 0.0)))
 
     def step(self, problem: FactoredProblem, state: DeviceState) -> DeviceState:
         """One tick, and every ten of them a look."""
-        descent = _tick(problem, state.descent, state.path, self.tol)
-        state = replace(state, descent=descent, ticks=state.ticks + 1)
+        state = replace(state, descent=state.tick(state.descent), ticks=state.ticks + 1)
         return _looked_at(state) if state.ticks % TICKS == 0 or state.ticks == self.max_iter else state
 
     def done(self, problem: FactoredProblem, state: DeviceState) -> Outcome | None:
@@ -237,7 +245,8 @@ def _tick(problem: FactoredProblem, now: Descent, path: Tensor, tol: float) -> D
     any_pair = usable.any()
     forget = failed & any_pair
     # A new pair takes the place of one that is of no use, if there is such a one, or else of the oldest.
-    kept = torch.argsort(usable.to(torch.int8), stable=True)[1:]
+    others = torch.arange(len(usable) - 1, device=usable.device)
+    kept = others + (others >= usable.to(torch.int8).argmin())
     steps = where(forget, 0, where(curved, torch.cat([now.steps[kept], step[None]]), now.steps))
     changes = where(forget, 0, where(curved, torch.cat([now.changes[kept], change[None]]), now.changes))
     iterate, gradient = where(accepted, iterate, now.iterate), where(accepted, gradient, now.gradient)
