@@ -29,9 +29,9 @@ class ComparisonsFile(StreamedComparisons):
     """Comparisons in one or many files that need not fit into memory.
 
     Every row is checked once, here. ``fit`` takes it in place of a `Comparisons`, with ``solver="factored"``, which
-    reads the files once an iteration and finds the map of the same comparisons in memory, below 500 000 objects to the
-    last bit, or ``solver="svrg"``, which reads them some twenty times in all. With "factored", while a client of
-    dask.distributed is running, its workers read the files and keep the rows.
+    reads the files once an iteration and finds the map of the same comparisons in memory to the last bit, or
+    ``solver="svrg"``, which reads them some twenty times in all. With "factored", while a client of dask.distributed is
+    running, its workers read the files and keep the rows.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class ComparisonsFile(StreamedComparisons):
         The number of objects; the largest index plus one if left out.
     block_rows : int
         Rows to read at a time; a few blocks are in memory at once. Any number gives the same sums to rounding, and the
-        default, below 500 000 objects, those of comparisons in memory to the last bit.
+        default those of comparisons in memory to the last bit.
     columns : sequence of str, optional
         Names of the three or four columns of a Parquet file that hold objects; ``anchor, near, far`` or ``i, j, l, k``
         (near pair, far pair) if left out.
