@@ -50,21 +50,23 @@ def best_of_restarts(
     badness : callable, optional
         What is to be small; the objective if left out.
     """
-    solutions: list[Solution[ValueT]] = []
+    best: Solution[ValueT] | None = None  # of the others nothing is kept: a state on a device is large
+    values: list[float] = []
     interrupted = False
     try:
         for solution in descents:
-            solutions.append(solution)
+            values.append(badness(solution))
+            if best is None or values[-1] < min(values[:-1]):
+                best = solution
             interrupted = solution.interrupted
             if interrupted:
                 break
     except KeyboardInterrupt:
-        if not solutions:
+        if best is None:
             raise
         interrupted = True
-    values = [badness(solution) for solution in solutions]
-    best = solutions[int(np.argmin(values))]
-    if len(solutions) > 1:
+    assert best is not None
+    if len(values) > 1:
         best = replace(best, restarts=Restarts.of(values, agreeing))
     return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
 
