@@ -9,6 +9,7 @@ from nearer import Comparisons, ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE
 from nearer.kernels import compiling, evaluate, summing
+from nearer.kernels import points as kernel_points
 from nearer.losses import Hinge, Logistic, StudentT
 from nearer.problems import sources
 from nearer.problems.sources import InMemory, Streamed, source_of
@@ -53,9 +54,12 @@ def pair(request, tmp_path):
     return InMemory(memory), Streamed(ComparisonsFile(tmp_path, block_rows=BLOCK))
 
 
+@pytest.mark.parametrize("large", [False, True], ids=["in the cache", "beyond the cache"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_losses_and_gradients(pair, loss):
+def test_losses_and_gradients(pair, loss, large, monkeypatch):
     memory, files = pair
+    if large:
+        monkeypatch.setattr(kernel_points, "LARGE", 0)
     compiled = LOSSES[loss].compiled
     value, gradient = memory.evaluate(compiled, POINTS, 1)
     for source, threads in ((memory, 2), (memory, 3), (files, 1), (files, 2), (files, 3), (files, 8)):
