@@ -1,5 +1,7 @@
 """Steps that are done in place and repeated, as a GPU does them: the same as those that are not."""
 
+import threading
+import warnings
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -72,10 +74,14 @@ def test_what_cannot_be_recorded_is_done_step_by_step(monkeypatch):
         raise RuntimeError("operation not permitted when stream is capturing\nmore of it")
 
     monkeypatch.setattr(recording, "recorded", fails)
+    monkeypatch.setattr(recording, "_failed", threading.Event())
     pair = Pair(SimpleNamespace(device=SimpleNamespace(type="cuda")), None)
     with pytest.warns(RuntimeWarning, match=r"could not be recorded.*stream is capturing\); its operations") as caught:
         assert repeatable(exchanged, pair) == (exchanged, pair)
     assert "more of it" not in str(caught[0].message)
+    with warnings.catch_warnings():  # it is told once, and not tried again
+        warnings.simplefilter("error")
+        assert repeatable(exchanged, pair) == (exchanged, pair)
 
 
 def test_a_gpu_repeats_a_descent():

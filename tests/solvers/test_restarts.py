@@ -1,7 +1,5 @@
 """Several starts in one and two dimensions: no folded maps, the same map every time, and how many descents agreed."""
 
-import weakref
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -11,7 +9,7 @@ from nearer.embedding import CKL, GNMDS, MVTE, SOE, STE, TSTE, NonmetricMDS
 from nearer.losses import StudentT
 from nearer.problems.points import FactoredProblem
 from nearer.problems.sources import InMemory
-from nearer.solvers import SVRG, Factored, Outcome, Progress, Restarts, Solution, restarts
+from nearer.solvers import SVRG, Factored, Outcome, Restarts, restarts
 from nearer.storage import load_model, save_model
 
 LINE = make_gaussian(20, 1, random_state=3)
@@ -174,24 +172,3 @@ def test_t_ste_without_a_penalty_has_none():
     exact = Factored(tol=1e-10, max_iter=5000, n_init=1)
     model = TSTE(2, trace=0.0, solver=exact).fit(sample_triplets(points, 1200, random_state=0))
     assert np.abs(model.embedding_).max() > 1e4
-
-
-def test_of_descents_that_are_not_the_best_nothing_is_kept():
-    """What is left of a descent on a device is larger than its map by far."""
-
-    class State:
-        pass
-
-    kept = []
-
-    def descents(objectives):
-        for objective in objectives:
-            state = State()
-            kept.append(weakref.ref(state))
-            yield Solution(None, Outcome.CONVERGED, 1, [Progress(1, objective, 0.0)], state)
-            del state
-            assert sum(each() is not None for each in kept) <= 3  # the best, this one and the one before
-
-    best = restarts.best_of_restarts(descents([0.5, 0.3, 0.9, 0.301, 0.4]), 0.01)
-    assert (best.objective, best.restarts) == (0.3, Restarts(5, 2))
-    assert best.state is kept[1]()

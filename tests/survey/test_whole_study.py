@@ -1,4 +1,4 @@
-"""A whole study: forty simulated people, some in a real browser, chosen questions, and an end when it is advised."""
+"""A whole study: simulated people, two of them in a real browser, chosen questions, and an end when it is advised."""
 
 import asyncio
 import itertools
@@ -27,9 +27,9 @@ from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of
 from nearer.survey.study import open_study
 
-N_COLOURS, N_PEOPLE, N_IN_BROWSER, PER_PERSON = 30, 40, 2, 30
+N_COLOURS, N_PEOPLE, N_IN_BROWSER, PER_PERSON = 30, 60, 2, 30
 AT_ONCE, PAUSE = 5, 0.3
-FAR_BEHIND, PATIENCE = 250, 60.0  # answers that no map knows yet, and seconds until somebody is invited all the same
+FAR_BEHIND, PATIENCE = 100, 300.0  # answers that no map knows yet, and seconds until somebody is invited all the same
 
 
 @pytest.fixture

@@ -29,9 +29,9 @@ class ComparisonsFile(StreamedComparisons):
     """Comparisons in one or many files that need not fit into memory.
 
     Every row is checked once, here. ``fit`` takes it in place of a `Comparisons`, with ``solver="factored"``, which
-    reads the files once an iteration and finds the map of the same comparisons in memory to the last bit, or
-    ``solver="svrg"``, which reads them some twenty times in all. With "factored", while a client of dask.distributed is
-    running, its workers read the files and keep the rows.
+    reads the files once an iteration and finds the map of the same comparisons in memory, to the last bit if they
+    mention every object, or ``solver="svrg"``, which reads them some twenty times in all. With "factored", while a
+    client of dask.distributed is running, its workers read the files and keep the rows.
 
     Parameters
     ----------

@@ -151,13 +151,15 @@ def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
     """Return the ``rank`` leading eigenpairs of A^T c; fewer if there are fewer objects."""
     if problem.spectrum is not None and len(problem.spectrum.eigenvalues) >= min(rank, problem.n_objects):
         return problem.spectrum
-    if problem.n_objects <= _MOST_FOR_EXACT:
+    width = rank + _EXTRA_COLUMNS
+    if problem.n_objects <= max(_MOST_FOR_EXACT, _KRYLOV_BLOCKS * width):  # a space would be as large as the matrix
         pull = problem.pull(np.eye(problem.n_objects))
         eigenvalues, vectors = eigh((pull + pull.T) / 2)
         return Spectrum(eigenvalues[: -rank - 1 : -1], np.ascontiguousarray(vectors[:, : -rank - 1 : -1]))
     rng = stream(0, "start")  # any block will do, and one and the same makes fits repeat without a seed
-    width, seen = rank + _EXTRA_COLUMNS, problem.mentions > 0
+    seen, n_blocks = problem.mentions > 0, _KRYLOV_BLOCKS
+    if seen.sum() < n_blocks * width:  # one block has all directions that there are
+        width, n_blocks = max(int(seen.sum()), rank), 1
     block = rng.normal(size=(problem.n_objects, width))
     block[~seen] = 0
-    n_blocks = int(np.clip(seen.sum() // width, 1, _KRYLOV_BLOCKS))
     return Spectrum(*leading_pairs(problem.pull, problem.source.beside(block), rank, n_blocks))

@@ -4,7 +4,7 @@ A *source* gives out blocks of rows. The sums that a fit needs, losses with thei
 over blocks; a source whose rows lie elsewhere, on a cluster or on a device, works them out there instead.
 
 Comparisons in memory and those in files are summed over the same pieces in the same order, whatever files there are: a
-fit finds the same map to the last bit.
+fit finds the same map to the last bit, unless objects that nothing mentions are left out of the one in memory.
 """
 
 from __future__ import annotations

@@ -7,13 +7,18 @@ the same tensors each time, so that the state before it is gone after it.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from nearer.common.devices import torch_or_advice
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])  # a NamedTuple of tensors
+
+_one_at_a_time = threading.Lock()
+_failed = threading.Event()
 
 
 def repeatable(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[[StateT], StateT], StateT]:
@@ -25,15 +30,17 @@ def repeatable(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callabl
         Returns the state after one step; it reads no tensor on the host.
     state : NamedTuple of tensors
     """
-    if state[0].device.type != "cuda":
+    if state[0].device.type != "cuda" or _failed.is_set():
         return step, state
     try:
         return recorded(step, state)
     except RuntimeError as error:  # of the driver, and of operations that cannot be recorded
+        _failed.set()  # PyTorch may not recover from it so far that another attempt could succeed
         reason = str(error).strip().partition("\n")[0]
         warnings.warn(
             f"a step of the descent could not be recorded on {str(state[0].device)!r} ({reason[:300]}); its operations "
-            "are launched one by one, which gives the same result and takes longer",
+            "are launched one by one in this process, which gives the same result and takes longer. Should memory run "
+            "short later on, begin a new process",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -45,16 +52,23 @@ def recorded(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[
     cuda, device = torch_or_advice("cuda").cuda, state[0].device
     kept = type(state)(*(tensor.clone() for tensor in state))
     aside, graph = cuda.Stream(device), cuda.CUDAGraph()
-    aside.wait_stream(cuda.current_stream(device))
-    # The outer context brings the stream back also where a recording fails, which leaves its own.
-    with cuda.stream(cuda.current_stream(device)):
+    with _one_at_a_time:
+        aside.wait_stream(cuda.current_stream(device))
         with cuda.stream(aside):
             step(kept)  # libraries set themselves up at their first call, which cannot be recorded
-        with cuda.graph(graph, stream=aside):
-            in_place(step, kept)
-    cuda.current_stream(device).wait_stream(aside)
+            cuda.synchronize(device)
+            # Not by torch.cuda.graph, which before PyTorch 2.9 collects garbage first, for a tenth of a second.
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                in_place(step, kept)
+            except BaseException:
+                with suppress(RuntimeError):  # it says only that something failed before
+                    graph.capture_end()
+                raise
+            graph.capture_end()
+        cuda.current_stream(device).wait_stream(aside)
 
-    def replay(_: StateT) -> StateT:
+    def replay(_: StateT, reads: Any = step) -> StateT:  # the graph reads what the step refers to, and does not own it
         graph.replay()
         return kept
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from nearer.common.arrays import FloatArray, PointArray
 from nearer.problems.points import FactoredProblem
+from nearer.solvers.device_lbfgs import DeviceState
 from nearer.solvers.driver import Callback, Outcome, Restarts, Solution, ValueT, solve
 from nearer.solvers.lbfgs import DescentSettings
 from nearer.solvers.starts import at_best_size
@@ -50,7 +51,7 @@ def best_of_restarts(
     badness : callable, optional
         What is to be small; the objective if left out.
     """
-    best: Solution[ValueT] | None = None  # of the others nothing is kept: a state on a device is large
+    best: Solution[ValueT] | None = None  # of the others nothing is kept
     values: list[float] = []
     interrupted = False
     try:
@@ -137,24 +138,36 @@ def _one_by_one(
     callback: Callback | None,
 ) -> Iterator[Solution[PointArray]]:
     first, *others = solver.descents()
-    yield solve(problem, first, start, rng=rng, callback=callback)
+    yield _descended(problem, first, start, rng, callback)
     for descent in others:
-        yield solve(problem, descent, rng=rng, callback=callback)
+        yield _descended(problem, descent, None, rng, callback)
+
+
+def _descended(
+    problem: FactoredProblem,
+    solver: Any,
+    start: PointArray | None,
+    rng: np.random.Generator | None,
+    callback: Callback | None,
+) -> Solution[PointArray]:
+    """Return where a descent ends; without what it leaves on a device, where there is room for one at a time."""
+    solution: Solution[PointArray] = solve(problem, solver, start, rng=rng, callback=callback)
+    return replace(solution, state=None) if isinstance(solution.state, DeviceState) else solution
 
 
 def _from_comparisons(
     problem: FactoredProblem, solver: Any, rng: np.random.Generator | None, callback: Callback | None
 ) -> Iterator[Solution[PointArray]]:
     """Yield where the spectral start leads, with and without a path, and what comes from maps of more dimensions."""
-    yield solve(problem, solver, rng=rng, callback=callback)
-    yield solve(problem, replace(solver, path=()), rng=rng, callback=callback)
+    yield _descended(problem, solver, None, rng, callback)
+    yield _descended(problem, replace(solver, path=()), None, rng, callback)
     for extra in _EXTRA_DIMENSIONS:
         wide, rough = replace(problem, rank=problem.rank + extra), replace(solver, tol=max(solver.tol, _START_TOL))
-        above = solve(wide, rough, rng=rng, callback=callback)
+        above = _descended(wide, rough, None, rng, callback)
         if above.interrupted:
             raise KeyboardInterrupt
         for flat in _flattened(np.asarray(above.value, np.float64), problem.mentions > 0, problem.rank):
-            yield solve(problem, solver, at_best_size(problem, flat), rng=rng, callback=callback)
+            yield _descended(problem, solver, at_best_size(problem, flat), rng, callback)
 
 
 def _flattened(points: FloatArray, seen: Any, rank: int) -> Iterator[FloatArray]:
