@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers.browsing import eventually
 from helpers.clusters import dying, fit_inside, local_cluster, once, slow
 
 from nearer.clustering import ComparisonHC
@@ -17,6 +18,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.evaluation.bootstrap import bootstrap
 from nearer.lab.common.records import side_by_side
+from nearer.problems import sources
 from nearer.solvers import Factored
 from nearer.storage import save_model
 from nearer.streaming import ComparisonsFile, ComparisonsOnCluster
@@ -53,7 +55,7 @@ def test_dmoe_takes_its_fixed_settings_as_for_a_file(client):
 
 
 @pytest.mark.parametrize("form", ["npy", "parquet"])
-def test_files_are_fitted_by_the_workers_of_a_running_client(client, tmp_path, form):
+def test_files_are_fitted_by_the_workers_of_a_running_client(client, tmp_path, form, monkeypatch):
     rng = np.random.default_rng(0)
     answers, weights = rng.choice([-1, 1], 3000, p=[0.1, 0.9]), rng.random(3000)
     for number, part in enumerate(np.array_split(np.arange(3000), 5)):
@@ -70,9 +72,10 @@ def test_files_are_fitted_by_the_workers_of_a_running_client(client, tmp_path, f
     here = STE().fit(TRIPLETS) if form == "npy" else STE().fit(TRIPLETS, answers, weights)
     assert there.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-8)
     np.testing.assert_allclose(there.embedding_, here.embedding_, atol=1e-6)
-    before = tasks_done(client)
+    asked = []
+    monkeypatch.setattr(sources, "on_running_cluster", asked.append)
     STE(solver="svrg", random_state=0).fit(file)  # its batches are read here
-    assert tasks_done(client) == before
+    assert asked == []
 
 
 def test_a_fit_within_a_task_does_not_wait_for_its_own_worker(client, tmp_path):
@@ -148,10 +151,24 @@ def test_ctrl_c_while_workers_work(client):
 
 
 @pytest.fixture(scope="module")
-def mortal():
+def mortal_cluster():
     """Yield a client whose workers tests kill, with a nanny that starts them anew."""
     with local_cluster() as client, client.as_current():
         yield client
+
+
+@pytest.fixture
+def mortal(mortal_cluster):
+    """Return that client, as soon as two workers answer: some that are dead already may still be on its list."""
+
+    def answer():
+        try:
+            return len(mortal_cluster.run(os.getpid)) == 2
+        except (OSError, RuntimeError):
+            return False
+
+    eventually(answer)
+    return mortal_cluster
 
 
 def killing(client, iteration, count=1):
@@ -177,7 +194,6 @@ def test_a_worker_that_dies_costs_time_and_not_the_fit(mortal):
 
 def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(mortal, monkeypatch):
     monkeypatch.setattr(held_shards, "PATIENCE", 0.01)
-    mortal.wait_for_workers(2)
     with mortal.as_current():
         judgments = ComparisonsOnCluster(array_of())
         undisturbed = STE().fit(judgments)
@@ -189,7 +205,6 @@ def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(morta
 
 @pytest.mark.filterwarnings("ignore:.* lost; the comparisons there are loaded again")
 def test_a_part_that_is_another_when_it_is_loaded_again_ends_the_fit(mortal, tmp_path):
-    mortal.wait_for_workers(2)
     loaders = [Loader("part", partial(once, tmp_path / name)) for name in ("first", "second")]
     judgments = ComparisonsOnCluster.from_loaders(loaders, "many", client=mortal)
     with pytest.raises(ValueError, match="many: a part cannot be loaded again: it has changed since"):
@@ -198,7 +213,6 @@ def test_a_part_that_is_another_when_it_is_loaded_again_ends_the_fit(mortal, tmp
 
 def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkeypatch):
     monkeypatch.setattr(held_shards, "MOST_LOSSES", 0)
-    mortal.wait_for_workers(1)
     with mortal.as_current():
         judgments = ComparisonsOnCluster(array_of())
         with pytest.raises(RuntimeError, match="workers were lost before they had answered"):
@@ -208,7 +222,6 @@ def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkey
 @pytest.mark.filterwarnings("ignore:.* lost; the comparisons there are loaded again")
 def test_rows_that_no_worker_survives_loading_are_refused_with_a_sentence(mortal, monkeypatch):
     monkeypatch.setattr(held_shards, "MOST_LOSSES", 1)
-    mortal.wait_for_workers(1)
     # Who notices first is a matter of luck: the scheduler, or the fit.
     with pytest.raises(RuntimeError, match=r"workers (were lost|died while)"):
         ComparisonsOnCluster.from_loaders([Loader("part", dying)], "many", client=mortal)
