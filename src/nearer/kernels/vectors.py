@@ -103,7 +103,7 @@ def _asking(to_write):
     """Return an instruction that begins to fetch the line of the cache where a number of an array in C order lies."""
 
     @intrinsic
-    def ask_for(context, array, row, column):
+    def ask_for_line(context, array, row, column):
         def build(context, builder, signature, arguments):
             found, (_, row, column) = context.make_array(array)(context, builder, arguments[0]), arguments
             columns = cgutils.unpack_tuple(builder, found.shape)[1]
@@ -117,27 +117,21 @@ def _asking(to_write):
 
         return types.void(array, row, column), build
 
-    return ask_for
+    return ask_for_line
 
 
-_ask_to_read, _ask_to_write = (_asking(to_write) for to_write in (0, 1))
+def _by_row(ask_for_line):
+    """Return a piece that begins to fetch one row of an array, (n, p)."""
+
+    @part
+    def ask_for_row(array, row):
+        column, last = np.uint64(0), np.uint64(array.shape[1] - 1)
+        while column < last:
+            ask_for_line(array, row, column)
+            column += np.uint64(_LINE // array.itemsize)
+        ask_for_line(array, row, last)  # a row seldom begins where a line does, and so it ends in one more
+
+    return ask_for_row
 
 
-@part
-def ask_for_points(points, row):
-    """Begin to fetch one row of the points, (n, p)."""
-    column, last = np.uint64(0), np.uint64(points.shape[1] - 1)
-    while column < last:
-        _ask_to_read(points, row, column)
-        column += np.uint64(_LINE // points.itemsize)
-    _ask_to_read(points, row, last)  # a row seldom begins where a line does, and so it ends in one more
-
-
-@part
-def ask_for_gradient(gradient, row):
-    """Begin to fetch one row of the gradient, (n, p), to be changed."""
-    column, last = np.uint64(0), np.uint64(gradient.shape[1] - 1)
-    while column < last:
-        _ask_to_write(gradient, row, column)
-        column += np.uint64(_LINE // gradient.itemsize)
-    _ask_to_write(gradient, row, last)
+ask_for_points, ask_for_gradient = (_by_row(_asking(to_write)) for to_write in (0, 1))
