@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --no-compile
 LOWEST := .venv-lowest
 DIST   := .venv-dist
 
-.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist bench clean
+.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist bench validity clean
 
 setup: $(READY)
 
@@ -73,6 +73,10 @@ dist: setup
 
 bench: setup
 	$(BIN)/nearer bench convex
+
+# How often each statistical statement is right: hours at first, then only what is missing; writes docs/validity.md.
+validity: setup
+	$(BIN)/python -m benchmarks.validity --jobs 2
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(DIST) dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""What is measured and not shipped: nothing of this folder is installed."""

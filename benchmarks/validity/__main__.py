@@ -1,0 +1,73 @@
+"""``python -m benchmarks.validity [MODULE ...]``: run what is missing, then write docs/validity.md."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from tqdm import tqdm
+
+from benchmarks.validity.rates import Estimate, Rate, Records, complete
+
+# In the order of the page.
+MODULES: tuple[str, ...] = ()
+PAGE = Path(__file__).parents[2] / "docs" / "validity.md"
+INTRODUCTION = """# Validity
+
+How often each statistical statement of `nearer` is right: the **size** of a test is how often it rejects where nothing
+is there, its **power** how often it finds what is there, and the **coverage** of an interval how often it holds the
+truth. Each line is a simulated world, described in the section, with its standard error over independent runs. A rate
+whose 95% interval lies outside the range asked for is marked with **\\***.
+
+`make validity` repeats the simulations and writes this page.
+"""
+
+
+def main() -> None:
+    """Run simulations and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.validity", description=__doc__)
+    parser.add_argument("modules", nargs="*", default=MODULES, metavar="MODULE", help=f"of {', '.join(MODULES)}")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    parser.add_argument("--again", action="store_true", help="forget the outcomes of these modules first")
+    parser.add_argument("--page", action="store_true", help="only write the page from the outcomes there are")
+    options = parser.parse_args()
+    if not options.page:
+        for name in options.modules:
+            records, rates = Records(name), simulations(name).RATES
+            if options.again:
+                records.outcomes.clear()
+            for rate in tqdm(rates, desc=name, unit="rate"):
+                complete([rate], records, n_jobs=options.jobs)
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def simulations(name: str) -> ModuleType:
+    """Return a module of this folder."""
+    return import_module(f"benchmarks.validity.{name}")
+
+
+def page() -> str:
+    """Return the page of all rates that have outcomes."""
+    return "\n".join([INTRODUCTION, *(section(simulations(name), Records(name)) for name in MODULES)])
+
+
+def section(module: ModuleType, records: Records) -> str:
+    """Return the section of one module."""
+    known = [rate for rate in module.RATES if records.outcomes.get(rate.name)]
+    lines = [row(rate, Estimate.of(records.outcomes[rate.name])) for rate in known]
+    head = "| inference | world | | rate | asked | runs |\n| --- | --- | --- | --- | --- | --- |"
+    return "\n".join([f"## {module.TITLE}\n", module.ABOUT.strip() + "\n", head, *lines, ""])
+
+
+def row(rate: Rate, found: Estimate) -> str:
+    """Return the line of one rate."""
+    asked = f"{rate.low:.0%} to {rate.high:.0%}" if (rate.low, rate.high) != (0.0, 1.0) else ""
+    outside = "" if found.within(rate.low, rate.high) else " **\\***"
+    figure = f"{100 * found.rate:.1f} ± {100 * found.standard_error:.1f}%{outside}"
+    return f"| {rate.inference} | {rate.world} | {rate.kind} | {figure} | {asked} | {found.n_runs:,} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""A rate, its outcomes on disk, and its standard error.
+
+A run of a simulation gives one outcome: hits of trials, such as (1, 1) where a test rejects, or (17, 20) where 17 of 20
+intervals hold the truth. Trials of one run share data and are not independent, so that the standard error is that of a
+ratio over runs,
+
+    r = sum h / sum t,    se(r)^2 = R / (R - 1) * sum (h_i - r t_i)^2 / (sum t)^2.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+from zlib import crc32
+
+import joblib
+import numpy as np
+
+RECORDS = Path(__file__).with_name("records")
+Z_95 = 1.96
+
+
+class Outcome(NamedTuple):
+    """Hits of trials in one run."""
+
+    hits: int
+    trials: int = 1
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often something happens in one world.
+
+    Parameters
+    ----------
+    inference : str
+        What is claimed, such as "one model explains the map better than another".
+    world : str
+        What is true, such as "both explain it equally well; 3-D truth, 2-D map". Inference and world together name a
+        rate; a change of either begins its records again.
+    kind : {"size", "power", "coverage"}
+        False positives, true positives, or intervals that hold the truth.
+    simulate : callable
+        Takes a generator and returns the outcome of one run. A function of a module, so that other processes find it;
+        settings go in with `functools.partial`.
+    n_runs : int
+    low, high : float
+        Where the rate should lie: 0.03 to 0.07 for a test at 5%, say.
+    """
+
+    inference: str
+    world: str
+    kind: Literal["size", "power", "coverage"]
+    simulate: Callable[[np.random.Generator], Outcome]
+    n_runs: int = 200
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What the rate is called in its records."""
+        return f"{self.inference} | {self.world} | {self.kind}"
+
+    def run(self, number: int) -> Outcome:
+        """Return the outcome of run ``number``, from a random stream of its own."""
+        seed = np.random.SeedSequence([crc32(self.name.encode()), number])
+        return self.simulate(np.random.default_rng(seed))
+
+
+class Estimate(NamedTuple):
+    """A rate with its standard error."""
+
+    rate: float
+    standard_error: float
+    n_runs: int
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Estimate:
+        """Estimate a rate from its outcomes.
+
+        Examples
+        --------
+        >>> found = Estimate.of([Outcome(1), Outcome(0), Outcome(0), Outcome(1)])
+        >>> found.rate, round(found.standard_error, 2), found.n_runs
+        (0.5, 0.29, 4)
+        """
+        table = np.array(list(outcomes), dtype=np.float64)
+        hits, trials = table.T
+        rate, n_runs = hits.sum() / trials.sum(), len(table)
+        spread = np.square(hits - rate * trials).sum() * n_runs / max(n_runs - 1, 1)
+        return cls(float(rate), math.sqrt(spread) / float(trials.sum()), n_runs)
+
+    def within(self, low: float, high: float) -> bool:
+        """Whether the rate may lie between two bounds: its 95% interval reaches into them."""
+        margin = Z_95 * self.standard_error
+        return low <= self.rate + margin and self.rate - margin <= high
+
+
+class Records:
+    """The outcomes of the rates of one module, a JSON file."""
+
+    def __init__(self, module: str, folder: Path = RECORDS) -> None:
+        self.path = folder / f"{module}.json"
+        self.outcomes: dict[str, list[Outcome]] = {}
+        if self.path.exists():
+            read = json.loads(self.path.read_text(encoding="utf-8"))
+            self.outcomes = {name: [Outcome(*pair) for pair in pairs] for name, pairs in read.items()}
+
+    def write(self) -> None:
+        """Replace the file by what is known now."""
+        self.path.parent.mkdir(exist_ok=True)
+        lines = (f"{json.dumps(name)}: {json.dumps(outcomes)}" for name, outcomes in sorted(self.outcomes.items()))
+        passing = self.path.with_suffix(".part")
+        passing.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        passing.replace(self.path)
+
+
+def complete(rates: Iterable[Rate], records: Records, *, n_jobs: int, block: int = 10) -> None:
+    """Run what the records lack, in blocks after each of which they are written."""
+    for rate in rates:
+        found = records.outcomes.setdefault(rate.name, [])
+        while len(found) < rate.n_runs:
+            numbers = range(len(found), min(len(found) + block, rate.n_runs))
+            found += joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(rate.run)(number) for number in numbers)
+            records.write()
