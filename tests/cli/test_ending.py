@@ -35,7 +35,7 @@ def study(tmp_path_factory):
 COMMANDS = {  # those that load less come first
     "bad rows": ["check", "bad.csv"],
     "objects not on the map": ["score", "map", "others.csv"],
-    "nobody to group by": ["fit", "good.csv", "-o", "new", "--by", "annotators"],
+    "nobody to group by": ["fit", "good.csv", "-o", "new", "--hold-out", "annotators"],
 }
 
 

@@ -331,7 +331,7 @@ def test_a_carriage_return_in_a_label_starts_no_row(tmp_path, capsys):
     assert not any(cell.startswith("=") for cell in cells)
 
 
-@pytest.mark.parametrize("option", [["--by", "annotators"], ["--weigh-annotators"]])
+@pytest.mark.parametrize("option", [["--hold-out", "annotators"], ["--weigh-annotators"]])
 def test_what_needs_people_is_refused_without_them(option, tmp_path, capsys):
     rows = sample_triplets(POINTS, 60, random_state=0).rows.tolist()
     with open(tmp_path / "answers.csv", "w", newline="") as file:

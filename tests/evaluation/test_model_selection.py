@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 
 from nearer import Comparisons
 from nearer.data.units import deal_out
@@ -11,7 +11,7 @@ from nearer.embedding import STE
 from nearer.evaluation import dimension
 from nearer.evaluation.intervals import clustered_variance, error_interval, wilson
 from nearer.evaluation.reproducibility import SplitHalf
-from nearer.metrics import comparison_error, margins
+from nearer.metrics import accuracy_scorer, comparison_error, margins, neg_log_loss_scorer
 from nearer.model_selection import WholeKFold, choose_dimension, held_out_error, learning_curve
 
 POINTS = make_gaussian(12, 2, random_state=0)
@@ -312,3 +312,16 @@ def test_a_dimension_whose_distances_cannot_be_reproduced_is_not_chosen(monkeypa
 def test_few_answers_are_not_halved_to_choose_a_dimension():
     answers = sample_triplets(make_gaussian(15, 2, random_state=0), 50, random_state=0)
     assert choose_dimension(STE(random_state=0), answers, (1, 2), random_state=0).reliabilities is None
+
+
+@pytest.mark.parametrize("with_answers", [False, True])
+def test_scorers_are_those_of_scikit_learn_with_and_without_answers(with_answers):
+    triplets = sample_triplets(make_gaussian(10, 2, random_state=0), 300, flipped=0.1, random_state=1)
+    rows, y = triplets.rows, np.random.default_rng(2).choice([-1, 1], 300)
+    rows = np.where((y > 0)[:, None], rows, rows[:, [0, 2, 1]])
+    scorers = {"accuracy": accuracy_scorer, "loss": neg_log_loss_scorer}
+    answers = (rows, y) if with_answers else (triplets.rows, None)
+    found = cross_validate(STE(2, random_state=0), *answers, scoring=scorers, cv=KFold(3))
+    named = cross_validate(STE(2, random_state=0), rows, y, scoring=["accuracy", "neg_log_loss"], cv=KFold(3))
+    np.testing.assert_allclose(found["test_accuracy"], named["test_accuracy"])
+    np.testing.assert_allclose(found["test_loss"], named["test_neg_log_loss"], rtol=1e-6)

@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
     trust.add_argument("--resamples", type=resamples, default=100, metavar="N", help="maps behind the ellipses (100)")
     trust.add_argument("--level", type=share, default=0.95, metavar="L", help="of intervals and ellipses (0.95)")
     trust.add_argument(
-        "--by", choices=("trials", "annotators"), default="trials",
+        "--hold-out", choices=("trials", "annotators"), default="trials",
         help="what is held out and resampled whole: speak of further answers, or of further people (trials)",
     )  # fmt: skip
 
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         parameters={name: _value(text) for name, text in options.parameters.items()},
         seed=options.seed,
         n_resamples=options.resamples,
-        by=options.by,
+        by=options.hold_out,
         level=options.level,
         quick=options.quick,
         weigh_annotators=options.weigh_annotators,

@@ -14,7 +14,7 @@ after that (`error_from_margins`) needs no tolerance.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -187,3 +187,62 @@ def _checked_gram(gram: ArrayLike) -> NDArray[np.float64]:
     if not np.allclose(array, array.T, rtol=0, atol=1e-8 * np.abs(array).max(initial=0.0)):
         raise ValueError("gram is not symmetric; if that is rounding, pass (gram + gram.T) / 2")
     return array
+
+
+def accuracy_scorer(
+    estimator: Any, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
+    """Score an estimator by its share of correct predictions, for the ``scoring`` of scikit-learn.
+
+    Ties count one half. The scorers that scikit-learn knows by name, such as ``scoring="accuracy"``, need a ``y``
+    and give nan without it; comparisons mostly have none, because the nearer pair is written first.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X : Comparisons or array-like, shape (m, 3) or (m, 4)
+    y : array-like, shape (m,), optional
+        Answers: +1 as written, -1 the other way round.
+    sample_weight : array-like, shape (m,), optional
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_validate
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> triplets = sample_triplets(make_gaussian(8, 2, random_state=0), 200, random_state=1)
+    >>> scorers = {"accuracy": accuracy_scorer, "neg_log_loss": neg_log_loss_scorer}
+    >>> found = cross_validate(STE(2, random_state=0), triplets, scoring=scorers, cv=3)
+    >>> bool(found["test_accuracy"].min() > 0.9), bool(found["test_neg_log_loss"].max() < 0)
+    (True, True)
+    """
+    return float(estimator.score(X, y, sample_weight))
+
+
+def neg_log_loss_scorer(
+    estimator: Any, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
+    """Score an estimator by the mean log-probability of the answers, for the ``scoring`` of scikit-learn.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X : Comparisons or array-like, shape (m, 3) or (m, 4)
+    y : array-like, shape (m,), optional
+        Answers: +1 as written, -1 the other way round.
+    sample_weight : array-like, shape (m,), optional
+
+    Examples
+    --------
+    >>> from nearer.embedding import STE
+    >>> model = STE(1, random_state=0).fit([[0, 1, 2], [1, 0, 2]])
+    >>> right = neg_log_loss_scorer(model, [[0, 1, 2]])
+    >>> right < 0, neg_log_loss_scorer(model, [[0, 1, 2]], y=[-1]) < right
+    (True, True)
+    """
+    comparisons = as_comparisons(X, y, sample_weight)
+    probability = estimator.predict_proba(comparisons)[:, 1]
+    if comparisons.answers is not None:
+        probability = np.where(comparisons.answers > 0, probability, 1 - probability)
+    smallest = np.finfo(np.float64).eps  # as scikit-learn's log_loss
+    return float(np.average(np.log(np.maximum(probability, smallest)), weights=comparisons.sample_weight))
