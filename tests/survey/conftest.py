@@ -1,13 +1,20 @@
 """A small study, its server in this process, and people who take part."""
 
+import copy
 import itertools
 import json
+import os
+import shutil
 import socket
+import subprocess
+import tempfile
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, make_url
 from starlette.testclient import TestClient
 
 from nearer.survey.server import Serving, build, secret_of
@@ -96,6 +103,13 @@ class Person:
         if consent:
             self.post("/api/consent", {})
 
+    def at(self, served):
+        """Return this person in the same browser, as another server meets them."""
+        other = copy.copy(self)
+        other.client = served.client()
+        other.client.cookies = self.client.cookies
+        return other
+
     def post(self, path, body, **headers):
         """Send JSON as the page does."""
         return self.client.post(path, json=body, headers={"x-nearer": "1", **headers})
@@ -171,3 +185,52 @@ def at_port(serve):
     yield begin
     for server, _ in running:
         server.should_exit = server.force_exit = True
+
+
+def _program(name):
+    found = [shutil.which(name), *sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)]
+    return next((str(each) for each in found if each), None)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """Return the URL of a PostgreSQL server, started here."""
+    initdb, server = _program("initdb"), _program("postgres")
+    if initdb is None or server is None:
+        pytest.skip("no PostgreSQL here: install Debian's package postgresql")
+    pytest.importorskip("psycopg", reason="PostgreSQL needs psycopg: pip install 'psycopg[binary]'")
+    as_whom = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # it refuses to run as root
+    folder = Path(tempfile.mkdtemp(prefix="nearer-pg-"))
+    if as_whom:
+        shutil.chown(folder, "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = str(folder / "data")
+    made = [*as_whom, initdb, "-D", data, "-U", "nearer", "-A", "trust", "--no-sync"]
+    subprocess.run(made, check=True, capture_output=True)
+    command = [*as_whom, server, "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+    process = subprocess.Popen([*command, "-k", str(folder)], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            with socket.socket() as there:
+                if there.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        time.sleep(0.5)
+        yield f"postgresql+psycopg://nearer@127.0.0.1:{port}/postgres"
+    finally:
+        process.terminate()
+        process.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgresql(postgresql_server):
+    """Return the URL of an empty database."""
+    name = f"study_{uuid.uuid4().hex[:12]}"
+    engine = create_engine(postgresql_server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    engine.dispose()
+    return make_url(postgresql_server).set(database=name).render_as_string(hide_password=False)

@@ -1,15 +1,7 @@
 """Several servers share a study in PostgreSQL: a real one, started here."""
 
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import pytest
 from sqlalchemy import select
 
 from nearer.survey.codes import look_up
@@ -17,44 +9,6 @@ from nearer.survey.engine import Engine
 from nearer.survey.live import live_state
 from nearer.survey.people import forget
 from nearer.survey.store.tables import answers, questions
-
-
-def _program(name):
-    found = [shutil.which(name), *sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)]
-    return next((str(each) for each in found if each), None)
-
-
-@pytest.fixture(scope="module")
-def postgresql():
-    """Return the URL of a server with an empty database."""
-    initdb, server = _program("initdb"), _program("postgres")
-    if initdb is None or server is None:
-        pytest.skip("no PostgreSQL here: install Debian's package postgresql")
-    pytest.importorskip("psycopg", reason="PostgreSQL needs psycopg: pip install 'psycopg[binary]'")
-    as_whom = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # it refuses to run as root
-    folder = Path(tempfile.mkdtemp(prefix="nearer-pg-"))
-    if as_whom:
-        shutil.chown(folder, "postgres")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    data = str(folder / "data")
-    made = [*as_whom, initdb, "-D", data, "-U", "nearer", "-A", "trust", "--no-sync"]
-    subprocess.run(made, check=True, capture_output=True)
-    command = [*as_whom, server, "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
-    process = subprocess.Popen([*command, "-k", str(folder)], stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(600):
-            with socket.socket() as there:
-                if there.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        time.sleep(0.5)
-        yield f"postgresql+psycopg://nearer@127.0.0.1:{port}/postgres"
-    finally:
-        process.terminate()
-        process.wait(20)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_two_servers_share_a_study(postgresql, serve, make_study):

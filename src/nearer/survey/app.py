@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from nearer.survey.asking import Asker
 from nearer.survey.security import Guarded, Limit, TooLarge, from_own_page
-from nearer.survey.store.database import one_at_a_time, read_fact, reason, write_fact
+from nearer.survey.store.database import claim_fact, reason
 from nearer.survey.store.writer import Busy, Writer
 from nearer.survey.study import Study
 from nearer.survey.visiting import Desk, NotYours
@@ -60,9 +60,9 @@ class Survey:
     answering: Limit = field(default_factory=lambda: Limit(60, 10))
     guesses: Limit = field(default_factory=lambda: Limit(10, 0.1))
 
-    async def run(self, work: Callable[[Connection], Result]) -> Result:
+    async def run(self, work: Callable[[Connection], Result], session: str = "", *, places: bool = False) -> Result:
         """Let the writer work, and wait without holding up others."""
-        return await asyncio.wrap_future(self.writer.submit(work))
+        return await asyncio.wrap_future(self.writer.submit(work, session, places=places))
 
     def cookie(self, name: str) -> str:
         """Return the name of a cookie: browsers give those of a host to all its ports, where other studies may be."""
@@ -76,16 +76,8 @@ class Survey:
 def survey_of(study: Study, writer: Writer, seed: int | None = None, secure: bool = False) -> Survey:
     """Return what the addresses share."""
     asker = Asker(study, writer.database, np.random.default_rng(seed))
-    return Survey(study, writer, Desk(study, writer.database, asker), writer.run(_key_of), secure)
-
-
-def _key_of(connection: Connection) -> str:
-    one_at_a_time(connection)
-    key = read_fact(connection, _KEY)
-    if key is None:
-        key = secrets.token_hex(8)
-        write_fact(connection, _KEY, key)
-    return key
+    key = writer.run(lambda connection: claim_fact(connection, _KEY, secrets.token_hex(8)))
+    return Survey(study, writer, Desk(study, writer.database, asker), key, secure)
 
 
 def application(routes: list[Route]) -> Guarded:
@@ -95,7 +87,7 @@ def application(routes: list[Route]) -> Guarded:
         TooLarge: lambda *_: error_of(413, "too large"),
         ClientDisconnect: lambda *_: Response(status_code=400),
         Busy: _busy,
-        SQLAlchemyError: _busy,  # such as two servers that gave a person the same place at once
+        SQLAlchemyError: _busy,
         NotYours: lambda _, error: error_of(403, str(error)),
         ValueError: lambda _, error: error_of(400, str(error)),
     }

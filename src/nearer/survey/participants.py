@@ -111,7 +111,7 @@ class Participants:
             visit.agree()
             return {}
 
-        return await self._visited(request, agree)
+        return await self._visited(request, agree, places=self.study.settings.most_people > 0)
 
     async def answer(self, request: Request) -> Response:
         """Keep answers."""
@@ -142,7 +142,9 @@ class Participants:
 
         return await self._visited(request, take_back)
 
-    async def _visited(self, request: Request, work: Callable[[Visit], dict[str, Any]]) -> Response:
+    async def _visited(
+        self, request: Request, work: Callable[[Visit], dict[str, Any]], *, places: bool = False
+    ) -> Response:
         """Do something for whoever asks, and return what that person sees then."""
         survey, token = self.survey, request.cookies.get(self.cookie, "")
         if not token:
@@ -158,7 +160,8 @@ class Participants:
             told = work(visit)
             return visit.state(time.time()) | told
 
-        return JSONResponse(await survey.run(all_of_it), headers={"cache-control": "no-store"})
+        told = await survey.run(all_of_it, people.hashed(token), places=places)
+        return JSONResponse(told, headers={"cache-control": "no-store"})
 
     def _sent(self, request: Request, path: Path, media_type: str, headers: dict[str, str]) -> Response:
         try:

@@ -115,6 +115,8 @@ def forget(connection: Connection, name: str) -> dict[str, int]:
     found = [row.id for row in rows if name == row.name or name in _ids_in(row.external)]
     if not found:
         raise ValueError(f"nobody is called {name!r}; the name stands in the column participant of the answers")
+    # Whoever is received now is waited for, and comes too late afterwards; SQLite has one writer anyway.
+    connection.execute(select(people.c.id).where(people.c.id.in_(found)).order_by(people.c.id).with_for_update())
     counts = {"people": len(found)}
     for table, column in ((answers, answers.c.person), (questions, questions.c.person), (people, people.c.id)):
         counts[table.name] = connection.execute(table.delete().where(column.in_(found))).rowcount

@@ -23,7 +23,7 @@ from sqlalchemy import Connection
 from starlette.datastructures import Headers
 
 from nearer.survey.people import hashed
-from nearer.survey.store.database import read_fact, write_fact
+from nearer.survey.store.database import claim_fact, read_fact, write_fact
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -59,6 +59,12 @@ def new_secret(connection: Connection) -> str:
     secret = secrets.token_urlsafe(24)
     write_fact(connection, SECRET, hashed(secret))
     return secret
+
+
+def first_secret(connection: Connection) -> str | None:
+    """Make a secret for the researcher and return it; None if there is one, such as of a server that began just now."""
+    secret = secrets.token_urlsafe(24)
+    return secret if claim_fact(connection, SECRET, hashed(secret)) == hashed(secret) else None
 
 
 def is_secret(connection: Connection, said: str) -> bool:

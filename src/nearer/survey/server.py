@@ -11,8 +11,7 @@ from pathlib import Path
 from nearer.survey.app import application, survey_of
 from nearer.survey.participants import Participants
 from nearer.survey.researcher import Researchers
-from nearer.survey.security import SECRET, Guarded, Limit, new_secret
-from nearer.survey.store.database import read_fact
+from nearer.survey.security import Guarded, Limit, first_secret, new_secret
 from nearer.survey.store.writer import Writer
 from nearer.survey.study import Study, open_study
 from nearer.survey.supervising import Supervisor, log_to_stderr
@@ -74,9 +73,7 @@ def secret_of(folder: Path, *, anew: bool = False) -> str | None:
     _, database = open_study(folder)
     try:
         with database.engine.begin() as connection:
-            if read_fact(connection, SECRET) is not None and not anew:
-                return None
-            return new_secret(connection)
+            return new_secret(connection) if anew else first_secret(connection)
     finally:
         database.close()
 

@@ -1,7 +1,10 @@
 """A person at one request: what they were asked, what becomes of their answers, and what they see next.
 
 A person's questions are made as they are needed, a few ahead so that pictures can be loaded, and belong to that person.
-They are read once a request, and all that a request does is done in one transaction.
+They are read once a request, and all that a request does is done in one transaction, in which no other server receives
+the same person (see `nearer.survey.store.Writer.submit`). So an answer and a take-back of one question at the same time
+never both succeed: a question whose answer was confirmed keeps that answer and is never taken back, and one that was
+taken back is never answered.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from sqlalchemy import Connection, bindparam, select
 from nearer.survey import people
 from nearer.survey.asking import NOT_COUNTED, PRACTICE, UNSEEN, Asker, numbers_in, text_of
 from nearer.survey.people import Person
-from nearer.survey.store.database import Database
+from nearer.survey.store.database import Database, insertion
 from nearer.survey.store.tables import answers, questions
 from nearer.survey.study import Study
 
@@ -30,8 +33,7 @@ _ASKED = (
     .order_by(questions.c.place)
 )  # fmt: skip
 _ASK = questions.insert()
-_ANSWERED = select(answers.c.question).where(answers.c.question == questions.c.id)
-_TAKE_BACK = questions.update().where(questions.c.id == bindparam("number"), ~_ANSWERED.exists()).values(purpose=UNSEEN)
+_TAKE_BACK = questions.update().where(questions.c.id == bindparam("number")).values(purpose=UNSEEN)
 
 
 class NotYours(Exception):
@@ -86,7 +88,8 @@ class Desk:
 
     def __init__(self, study: Study, database: Database, asker: Asker) -> None:
         self.study, self.asker = study, asker
-        self.keep = database.ignoring(answers)
+        dialect = database.engine.dialect.name
+        self.keep = insertion(dialect, answers).on_conflict_do_nothing()
         settings = study.settings
         self.page: dict[str, Any] = {
             "phase": "asking", "welcome": paragraphs(settings.welcome), "consent": paragraphs(settings.consent),
@@ -111,7 +114,7 @@ class Desk:
 
 
 class Visit:
-    """A person at one request.
+    """A person at one request, whom no other server receives meanwhile.
 
     Parameters
     ----------

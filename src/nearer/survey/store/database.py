@@ -8,27 +8,33 @@ wait for each other instead of failing halfway.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, inspect, select
+from sqlalchemy import Connection, Table, bindparam, create_engine, event, inspect, select
 from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
-from sqlalchemy.sql.dml import Insert
 
-from nearer.survey.store.tables import facts, metadata
+from nearer.survey.store.tables import facts, metadata, people
 
 _PRAGMAS = (
     "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON",
     "journal_size_limit=16000000",  # bytes that the log keeps of a disk once it is no longer needed
 )  # fmt: skip
 _TRIES = 100  # to empty the log
-_OURS = 6_316_377  # PostgreSQL's locks of applications have numbers
+# PostgreSQL's locks of applications have numbers: for steps that one server takes at a time, for places in a study.
+STEP_LOCK_ID, PLACES_LOCK_ID = 6_316_377, 6_316_378
 _READERS = 50  # connections beside the first five: readers must never keep the writer waiting for one
 _PATIENCE = 15.0  # seconds that a locked SQLite file is waited for
+_LOCK_PEOPLE = (
+    select(people.c.id)
+    .where(people.c.session.in_(bindparam("sessions", expanding=True)))
+    .order_by(people.c.id)
+    .with_for_update()
+)
 #: What each version of the tables adds to the one before: the first makes them.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
 
@@ -58,7 +64,10 @@ class Database:
             raise ValueError(f"database {self.name}: it must be SQLite or PostgreSQL")
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         settings: dict[str, Any] = {"pool_pre_ping": not self.is_sqlite}
-        if self.is_sqlite:
+        if not self.is_sqlite:
+            # Whatever the server's default: what is read after a lock must be what others committed before it.
+            settings["isolation_level"] = "READ COMMITTED"
+        else:
             settings["connect_args"] = {"timeout": _PATIENCE, "check_same_thread": False}
             if not parsed.database:  # in memory: there is one connection, or each thread would have its own
                 settings["poolclass"] = StaticPool
@@ -80,16 +89,6 @@ class Database:
     def of_file(cls, path: Path) -> Database:
         """Return the database in a file of SQLite."""
         return cls(f"sqlite:///{path}")
-
-    def ignoring(self, table: Any) -> Insert:
-        """Return an insertion that leaves rows alone that are there already."""
-        if self.is_sqlite:
-            from sqlalchemy.dialects.sqlite import insert as of_sqlite
-
-            return of_sqlite(table).on_conflict_do_nothing()
-        from sqlalchemy.dialects.postgresql import insert as of_postgresql
-
-        return of_postgresql(table).on_conflict_do_nothing()
 
     def scrub(self) -> None:
         """Let what was deleted be gone from the files too: SQLite overwrites it, and its log is emptied."""
@@ -129,16 +128,58 @@ def read_fact(connection: Connection, name: str) -> str | None:
 
 
 def write_fact(connection: Connection, name: str, value: str) -> None:
-    """Write a single fact."""
-    changed = connection.execute(facts.update().where(facts.c.name == name).values(value=value))
-    if changed.rowcount == 0:
-        connection.execute(facts.insert().values(name=name, value=value))
+    """Write a single fact, in place of any before."""
+    statement = insertion(connection.dialect.name, facts).values(name=name, value=value)
+    connection.execute(statement.on_conflict_do_update(index_elements=[facts.c.name], set_={"value": value}))
+
+
+def claim_fact(connection: Connection, name: str, value: str) -> str:
+    """Write a single fact unless it is there already, and return what is there: of several servers one is the first."""
+    statement = insertion(connection.dialect.name, facts).values(name=name, value=value)
+    connection.execute(statement.on_conflict_do_nothing())
+    kept: str = connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar_one()
+    return kept
+
+
+def insertion(dialect: str, table: Table) -> Any:
+    """Return an insertion in a dialect, which can say what is done about rows that are there already."""
+    if dialect == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert as of_sqlite
+
+        return of_sqlite(table)
+    from sqlalchemy.dialects.postgresql import insert as of_postgresql
+
+    return of_postgresql(table)
 
 
 def one_at_a_time(connection: Connection) -> None:
     """Let no other server do its part of the same until this transaction ends; SQLite has one writer anyway."""
+    _lock_number(connection, STEP_LOCK_ID)
+
+
+def lock(connection: Connection, sessions: Collection[str], *, places: bool) -> None:
+    """Let no other server receive some people until this transaction ends, nor give away places in the study.
+
+    SQLite has one writer at a time, which holds its lock from the beginning of the transaction. In PostgreSQL all locks
+    are taken before anything else is done, and always in the same order: servers never wait for each other in a circle.
+
+    Parameters
+    ----------
+    connection : Connection
+    sessions : collection of str
+        Hashes of the tokens of the people's sessions.
+    places : bool
+        Whether people are counted who take part.
+    """
+    if places:
+        _lock_number(connection, PLACES_LOCK_ID)
+    if sessions and connection.dialect.name == "postgresql":
+        connection.execute(_LOCK_PEOPLE, {"sessions": list(sessions)})
+
+
+def _lock_number(connection: Connection, number: int) -> None:
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_OURS})")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({number})")
 
 
 def reason(error: SQLAlchemyError) -> str:

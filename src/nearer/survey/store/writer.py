@@ -11,12 +11,12 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
-from nearer.survey.store.database import Database, reason
+from nearer.survey.store.database import Database, lock, reason
 
 Result = TypeVar("Result")
 Work = Callable[[Connection], Result]
@@ -26,6 +26,15 @@ _WAITING = 5000  # beyond so many, more would only wait in vain
 
 class Busy(Exception):
     """The database cannot take anything now; whoever asked may try again."""
+
+
+class _Piece(NamedTuple):
+    """A piece of work, who waits for it, and what it locks."""
+
+    work: Work[Any]
+    future: Future[Any]
+    session: str
+    places: bool
 
 
 class Writer:
@@ -47,15 +56,25 @@ class Writer:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._queue: queue.Queue[tuple[Work[Any], Future[Any]] | None] = queue.Queue(_WAITING)
+        self._queue: queue.Queue[_Piece | None] = queue.Queue(_WAITING)
         self._thread = threading.Thread(target=self._write, name="nearer-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Work[Result]) -> Future[Result]:
-        """Let work be done; the result comes after its commit."""
+    def submit(self, work: Work[Result], session: str = "", *, places: bool = False) -> Future[Result]:
+        """Let work be done; the result comes after its commit.
+
+        Parameters
+        ----------
+        work : callable
+            Takes a connection.
+        session : str, optional
+            Hash of the token of whom it is about: no other server receives that person until the commit.
+        places : bool
+            Whether it counts the people who take part, which no other server does then until the commit.
+        """
         future: Future[Result] = Future()
         try:
-            self._queue.put_nowait((work, future))
+            self._queue.put_nowait(_Piece(work, future, session, places))
         except queue.Full:
             raise Busy("too many answers wait for the database") from None
         return future
@@ -88,13 +107,15 @@ class Writer:
                 together.append(more)
             self._commit(together)
 
-    def _commit(self, together: list[tuple[Work[Any], Future[Any]]]) -> None:
+    def _commit(self, together: list[_Piece]) -> None:
         """Do several pieces of work in one transaction, and hand out what came of them."""
-        together = [each for each in together if each[1].set_running_or_notify_cancel()]  # nobody waits for the others
+        together = [each for each in together if each.future.set_running_or_notify_cancel()]  # others have given up
         done: list[tuple[Future[Any], Any]] = []
         try:
             with self.database.engine.begin() as connection:
-                for work, future in together:
+                sessions = {each.session for each in together if each.session}
+                lock(connection, sessions, places=any(each.places for each in together))
+                for work, future, *_ in together:
                     # As text: SQLAlchemy's own savepoints take as long as the work.
                     connection.exec_driver_sql("SAVEPOINT piece")
                     try:
@@ -106,8 +127,8 @@ class Writer:
                         done.append((future, error))
                     connection.exec_driver_sql("RELEASE SAVEPOINT piece")
         except Exception as error:
-            for _, future in together:
-                future.set_exception(Busy(f"the database took nothing: {_first_reason(error)}"))
+            for each in together:
+                each.future.set_exception(Busy(f"the database took nothing: {_first_reason(error)}"))
             return
         for future, result in done:
             if isinstance(result, Exception):

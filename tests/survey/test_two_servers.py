@@ -1,0 +1,100 @@
+"""Two servers of one study in PostgreSQL, asked at the same moment."""
+
+import functools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import func, select
+
+from nearer.survey.asking import UNSEEN
+from nearer.survey.exporting import columns_of
+from nearer.survey.server import Serving, build, secret_of
+from nearer.survey.store.database import read_fact
+from nearer.survey.store.tables import answers, people, questions
+
+WAIT_SECONDS = 60
+
+
+def at_once(*works):
+    """Begin several pieces of work at the same moment, and return what each returned."""
+    barrier = threading.Barrier(len(works))
+
+    def begin(work):
+        barrier.wait(WAIT_SECONDS)
+        return work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [each.result(WAIT_SECONDS) for each in [pool.submit(begin, work) for work in works]]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def two_servers(request, serve, make_study):
+    """Return a function that serves one study twice."""
+
+    def begin(**settings):
+        if request.param == "postgresql":
+            settings["server"] = {"database": request.getfixturevalue("postgresql")}
+        folder = make_study(**settings)
+        return serve(folder), serve(folder)
+
+    return begin
+
+
+def answer_and_take_back(here, there):
+    """Let two servers receive an answer and a take-back of one question until none is left; return both numbers."""
+    person = here.person()
+    other = person.at(there)
+    answered, taken_back = set(), set()
+    for _ in range(100):
+        state = person.state()
+        if state["phase"] == "done":
+            return answered, taken_back
+        number = state["next"][0]["id"]
+        works = (
+            functools.partial(person.answer, number),
+            functools.partial(other.post, "/api/unseen", {"question": number, "objects": []}),
+        )
+        statuses = tuple(each.status_code for each in at_once(*works))
+        assert statuses in ((200, 403), (403, 200))
+        (answered if statuses[0] == 200 else taken_back).add(number)
+    raise AssertionError("it never ends")
+
+
+def test_of_an_answer_and_a_take_back_at_once_one_succeeds_and_is_kept(two_servers):
+    first, second = two_servers(questions={"per_person": 10, "practice": 0})
+    with ThreadPoolExecutor(4) as pool:
+        orders = [(first, second), (second, first)] * 2
+        found = list(pool.map(lambda order: answer_and_take_back(*order), orders))
+    answered = set().union(*(each[0] for each in found))
+    taken_back = set().union(*(each[1] for each in found))
+    with first.writer.database.engine.connect() as connection:
+        kept = set(connection.execute(select(answers.c.question)).scalars())
+        unseen = set(connection.execute(select(questions.c.id).where(questions.c.purpose == UNSEEN)).scalars())
+        columns = columns_of(connection, first.study)
+    assert len(kept) == 4 * 10
+    assert kept == answered == set(columns["trial"])
+    assert unseen == taken_back
+
+
+def test_no_more_people_agree_than_there_are_places(two_servers):
+    servers = two_servers(people={"most": 10})
+    waiting = [servers[at % 2].person(consent=False) for at in range(20)]
+    at_once(*(functools.partial(person.post, "/api/consent", {}) for person in waiting))
+    phases = [person.state()["phase"] for person in waiting]
+    assert (phases.count("asking"), phases.count("closed")) == (10, 10)
+    with servers[0].writer.database.engine.connect() as connection:
+        assert connection.execute(select(func.count()).where(people.c.consented.is_not(None))).scalar() == 10
+
+
+def test_the_first_start_of_two_servers_makes_one_secret_and_one_key(postgresql, make_study):
+    folder = make_study(server={"database": postgresql})
+    secrets = at_once(*[lambda: secret_of(folder)] * 4)
+    assert sum(secret is not None for secret in secrets) == 1
+    writers = [writer for _, writer, _ in at_once(*[lambda: build(folder, Serving())] * 2)]
+    try:
+        keys = {writer.run(lambda connection: read_fact(connection, "key")) for writer in writers}
+    finally:
+        for writer in writers:
+            writer.close()
+    assert len(keys) == 1
