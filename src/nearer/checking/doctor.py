@@ -14,7 +14,7 @@ from nearer.checking.coins import check_chance
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
-from nearer.checking.recording import check_blocks, check_columns, check_double, check_speed
+from nearer.checking.recording import check_blocks, check_columns, check_double, check_speed, check_trials
 from nearer.checking.sampling import check_counts, check_groups, check_hardly, check_uneven, check_unseen
 from nearer.checking.screen_places import check_order, check_places, check_runs, check_sides
 from nearer.checking.spelling import (
@@ -39,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     check_one_sided,
     check_missing_labels,
     check_numbering,
+    check_trials,
     check_double,
     check_blocks,
     check_columns,
@@ -65,7 +66,7 @@ ERRORS: tuple[Check, ...] = (check_unseen, check_groups)
 COLLECTED: tuple[Check, ...] = (
     check_groups,
     check_uneven,
-    *CHECKS[CHECKS.index(check_double) : CHECKS.index(check_ceiling)],
+    *CHECKS[CHECKS.index(check_trials) : CHECKS.index(check_ceiling)],
 )
 
 

@@ -11,6 +11,7 @@ from scipy.stats import poisson
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
 from nearer.common.words import counted, percent
+from nearer.formats.faults import as_column, without
 
 _LEVEL = 0.001
 _BLOCK = 20  # answers in a row that are the same again: nobody repeats so many without a change
@@ -20,6 +21,19 @@ _MILLISECONDS = 300.0
 FLOOR = 0.5
 _FEWEST = 10
 _MANY_FAST = 0.1
+
+
+def check_trials(case: Case) -> CheckResult:
+    """Find a column of trials whose numbers stand for several questions each."""
+    found = case.answers.trial_numbers
+    if found is None:
+        return CheckResult()
+    text = (
+        f"Rows of one trial are about one question; {found.remedy}. If the numbers begin again with every person or "
+        f"block, name the column that tells these apart: {as_column('annotator', 'NAME')}; or leave the numbers out: "
+        f"{without('trial')}."
+    )
+    return CheckResult((Finding("warning", "trial-numbers", f"C{found.title[1:]}", text, found.examples),))
 
 
 def check_double(case: Case) -> CheckResult:

@@ -166,6 +166,9 @@ def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str
         sys.stderr.write("".join(f"nearer: {left}\n" for left in answers.left_out))
     if told and answers.catches:
         sys.stderr.write(f"nearer: {answers.catches}\n")
+    if told and answers.trial_numbers:
+        examples = "".join(f"  {example}\n" for example in answers.trial_numbers.examples)
+        sys.stderr.write(f"nearer: warning: {answers.source}: {answers.trial_numbers}\n{examples}")
     read = told_columns(answers)
     unexpected = read is not None and (answers.unused or " = " in read)
     for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():

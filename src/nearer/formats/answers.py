@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.words import counted
+from nearer.common.words import counted, digits
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import trials_of
@@ -121,6 +121,56 @@ class Catches(NamedTuple):
         return f"catch questions (column {self.column}): {right} of {counted(asked, 'answer')} right"
 
 
+class TrialNumbers(NamedTuple):
+    """A column of trials whose numbers stand for several questions each, as where they begin again with every block.
+
+    Attributes
+    ----------
+    column : str
+    n_answers, n_numbers : int
+        Answers with a number, and different numbers (of different people, where these are known).
+    n_mixed : int
+        Numbers of several answers that are not about one question.
+    n_trials : int
+        Trials that the answers were read as instead.
+    examples : tuple of str
+        Of some of these numbers, rows that have it, with their objects.
+
+    Examples
+    --------
+    >>> found = TrialNumbers("trial", 600, 60, 60, 600, ("line 2 ('a', 'b', 'c'), line 62 ('a', 'd', 'e')",))
+    >>> print(found)
+    column 'trial' does not number trials: 60 of its 60 numbers stand for several questions; each row is read as a trial
+    of its own
+    """
+
+    column: str
+    n_answers: int
+    n_numbers: int
+    n_mixed: int
+    n_trials: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.title}; {self.remedy}"
+
+    @property
+    def title(self) -> str:
+        """What is wrong with the column."""
+        stand = "stands" if self.n_mixed == 1 else "stand"
+        return (
+            f"column {self.column!r} does not number trials: {digits(self.n_mixed)} of its "
+            f"{counted(self.n_numbers, 'number')} {stand} for several questions"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What was made of it."""
+        if self.n_trials == self.n_answers:
+            return "each row is read as a trial of its own"
+        return f"rows next to each other are read as one trial if they are about one question: {digits(self.n_trials)}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers:
     """Answers of people, and the comparisons that follow from them.
@@ -162,6 +212,8 @@ class Answers:
         "" where a cell is empty.
     catches : Catches or None
         How people did on catch questions, which are not among the answers.
+    trial_numbers : TrialNumbers or None
+        What is wrong with the column of trials, if its numbers do not stand for one question each.
     files : ndarray of str, shape (a,), or None
         Name of the file of each answer, where there were several; lines are those in it.
 
@@ -193,6 +245,7 @@ class Answers:
     left_out: tuple[LeftOut, ...] = ()
     also: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     catches: Catches | None = None
+    trial_numbers: TrialNumbers | None = None
     files: NDArray[np.str_] | None = None
 
     def __getitem__(self, index: Any) -> Answers:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import refuse_all_zero
-from nearer.formats.answers import Answers, BadRow
+from nearer.formats.answers import Answers, BadRow, TrialNumbers
 from nearer.formats.faults import with_column, without
 from nearer.formats.numbers import as_seconds, in_proportion, read_numbers
 from nearer.formats.objects import spread
 from nearer.formats.presets import Reading
 from nearer.formats.questions import Asked, Question
 from nearer.formats.table import Column
+from nearer.formats.trial_numbers import Judged, group_trials, shared_weights
 
 
 def read_extras(question: Question, reading: Reading, by_confidence: bool, own: bool) -> dict[str, NDArray[np.float64]]:
@@ -67,24 +68,29 @@ class _Counted:
     annotators: NDArray[Any] | None
     trials: NDArray[Any] | None
     weights: NDArray[np.float64] | None
+    trial_numbers: TrialNumbers | None
 
 
 def _counted(
     question: Question,
     extras: dict[str, NDArray[np.float64]],
     rows: NDArray[np.intp],
-    answer_of: NDArray[np.intp],
+    judged: Judged,
     weight_by_confidence: bool,
 ) -> _Counted:
     """Return what answers count; ``rows`` are those of the table, one for every answer."""
+    answer_of = judged.answer_of
     annotator = _labels_of(question, "annotator", rows)
     trial = _labels_of(question, "trial", rows)
     trials: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
+    wrong: TrialNumbers | None = None
     if trial is not None:
-        groups, labels = group_trials(trial, annotator, "weight" in extras, question.source, question.notes)
-        trials, weights = labels[answer_of], shared_weights(groups[answer_of])
-    elif len(rows) < len(answer_of):
+        name, weighted = question.name("trial"), "weight" in extras
+        groups, labels, wrong = group_trials(judged, trial, annotator, name, weighted, question.source, question.notes)
+        if wrong is None or wrong.n_trials < wrong.n_answers:
+            trials, weights = labels[answer_of], shared_weights(groups[answer_of])
+    if trials is None and len(rows) < len(answer_of):
         trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
     if "weight" in extras:
         share = shared_weights(answer_of)
@@ -95,7 +101,8 @@ def _counted(
         weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
     if weights is not None:
         refuse_all_zero(weights)
-    return _Counted(None if annotator is None else spread(annotator.values, annotator.codes), trials, weights)
+    who = None if annotator is None else spread(annotator.values, annotator.codes)
+    return _Counted(who, trials, weights, wrong)
 
 
 def assembled(
@@ -112,7 +119,8 @@ def assembled(
     new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
     rows = expansion.row_of[new_answer]  # of the table, one for every answer
     answer_of = np.cumsum(new_answer) - 1
-    counted = _counted(question, extras, rows, answer_of, weight_by_confidence)
+    judged = Judged(asked.kind, asked.near_first, answer_of, lines[rows], asked.objects.labels)
+    counted = _counted(question, extras, rows, judged, weight_by_confidence)
     annotators = counted.annotators
     rows_of_objects, objects = asked.compressed()
     comparisons = Comparisons(
@@ -137,6 +145,7 @@ def assembled(
         bad_rows=bad_rows,
         n_bad=n_bad,
         notes=tuple(question.notes),
+        trial_numbers=counted.trial_numbers,
     )
 
 
@@ -144,39 +153,3 @@ def _places(places: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[np.i
     if places is None or (places[rows] < 0).all():
         return None
     return np.asarray(np.nan_to_num(places[rows], nan=-1).astype(np.int64))
-
-
-def group_trials(
-    trial: Column, annotator: Column | None, weighted: bool, source: str, notes: list[str]
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Return the number of the trial, (a,), and its label, (a,), of answers that all have one.
-
-    Two annotators with the same trial id are two trials, which then have numbers for labels. ``weighted`` says whether
-    the table has weights of its own, so that trials do not change what rows count.
-    """
-    codes = trial.codes.astype(np.int64)
-    if annotator is not None:
-        codes = codes * len(annotator.values) + annotator.codes
-    _, groups = np.unique(codes, return_inverse=True)
-    n_groups = int(groups.max()) + 1
-    if int(np.count_nonzero(np.diff(groups))) + 1 > n_groups:
-        notes.append(
-            f"{source}: rows of the same trial are not next to each other; each trial counts as one act of judgment. "
-            "If trials are only numbered within a person or a block, name that column as annotator or leave the "
-            f"trials out: {without('trial')}"
-        )
-    elif annotator is None and n_groups < len(groups) and not weighted:
-        notes.append(
-            f"{source}: the rows of a trial count as one answer: {len(groups)} rows are {n_groups} trials. If each row "
-            f"is an answer of its own, say {without('trial')}"
-        )
-    n_ids = len(np.unique(trial.codes))
-    return groups, spread(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64)
-
-
-def shared_weights(groups: NDArray[np.intp]) -> NDArray[np.float64] | None:
-    """Return weights, (m,), that give every group a total of 1; None if every group has one member."""
-    sizes = np.bincount(groups)
-    if sizes.max(initial=1) <= 1:
-        return None
-    return np.asarray(1.0 / sizes[groups])

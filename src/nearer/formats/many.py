@@ -92,9 +92,12 @@ class Joined:
 
     def apart(self, answers: Answers) -> Answers:
         """Return answers that know the file of each, and the line in it."""
-        names = np.array(self.files)
+        names, numbers = np.array(self.files), answers.trial_numbers
+        if numbers is not None:
+            numbers = numbers._replace(examples=tuple(map(self.told, numbers.examples)))
         return replace(
             answers,
+            trial_numbers=numbers,
             lines=answers.lines & (2**_SHIFT - 1),
             files=names[file_of(answers.lines)],
             bad_rows=tuple(map(self._row, answers.bad_rows)),
@@ -110,7 +113,7 @@ class Joined:
     def told(self, sentence: str) -> str:
         """Return a sentence with the file and the line in place of what stands for both."""
         sentence = re.sub(rf"{re.escape(self.opened.table.source)}:(?=\d{{10}})", "", sentence)
-        sentence = re.sub(r"in line (?=\d{10})", "in ", sentence)
+        sentence = re.sub(r"\bline (?=\d{10})", "", sentence)
         return _LINE.sub(lambda found: self._place(int(found[0])), sentence)
 
     def _place(self, line: int) -> str:

@@ -75,6 +75,15 @@ class Asked:
     seen: NDArray[np.bool_]
     signs: NDArray[np.int8] | None = None
 
+    @property
+    def near_first(self) -> NDArray[Any]:
+        """Return rows with near before far."""
+        rows = self.expansion.rows
+        if self.signs is None:
+            return rows
+        order = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
+        return np.where((self.signs < 0)[:, None], rows[:, order], rows)
+
     def compressed(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows and labels without objects that only bad rows name."""
         rows = self.expansion.rows

@@ -159,7 +159,8 @@ def read_answers(
             raise
         raise joined.error(error) from error
     answers = answers if joined is None else joined.apart(answers)
-    for note in answers.notes:
+    wrong = answers.trial_numbers
+    for note in answers.notes if wrong is None else (f"{answers.source}: {wrong}", *answers.notes):
         warnings.warn(note, UserWarning, stacklevel=2)
     return answers
 

@@ -89,10 +89,12 @@ def _may_matter(name: str, column: Column, found: Found) -> str:
 def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: dict[str, Column]) -> Answers:
     """Return answers that tell which columns they were read from, and which they were not.
 
-    Columns that go with any kind of question may turn out to say nothing: empty ones, times that are no numbers, and
-    answers beside near and far.
+    Columns that go with any kind of question may turn out to say nothing: empty ones, trial numbers of many
+    questions each, times that are no numbers, and answers beside near and far.
     """
+    numbers = answers.trial_numbers
     nothing = {
+        "trial": numbers is not None and numbers.n_trials == numbers.n_answers,
         "seconds": answers.seconds is None,
         "confidence": answers.confidences is None,
         "answer": "answer" not in found.layout.roles and answers.comparisons.answers is None,
