@@ -59,7 +59,7 @@ format: setup
 	$(BIN)/ruff format .
 
 docs: setup
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # Wheel and sdist, checked; the wheel then runs in an environment that has nothing else.

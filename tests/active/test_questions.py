@@ -260,10 +260,10 @@ def test_the_outlook_is_that_of_its_own_answers(told):
 def test_telling_returns_at_once_and_asking_goes_on_while_it_learns(told, rng, monkeypatch):
     begun, asked_meanwhile, found = threading.Event(), threading.Event(), []
 
-    def waits(*arguments):
+    def waits(*arguments, **settings):
         begun.set()
         found.append(asked_meanwhile.wait(60))
-        return learn(*arguments)
+        return learn(*arguments, **settings)
 
     monkeypatch.setattr(questions, "learn", waits)
     ask_and_tell(told, 5, rng)
@@ -276,7 +276,7 @@ def test_telling_returns_at_once_and_asking_goes_on_while_it_learns(told, rng, m
 
 
 def test_questions_go_on_when_learning_fails(told, rng, monkeypatch, caplog):
-    def fails(*arguments):
+    def fails(*arguments, silent):
         raise FloatingPointError("no map")
 
     monkeypatch.setattr(questions, "learn", fails)

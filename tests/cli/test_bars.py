@@ -20,15 +20,14 @@ from pytest import MonkeyPatch
 from helpers.few import few_repeats
 patch = MonkeyPatch()
 few_repeats(patch)
-bootstrap = sys.modules["nearer.evaluation.bootstrap"]
-at_once = bootstrap.tqdm
-patch.setattr(bootstrap, "tqdm", lambda **options: at_once(**options | {{"delay": 0}}))  # few fits take no second
+from nearer.common import telling
+patch.setattr(telling, "_DELAY_SECONDS", 0.0)  # few fits take no second
 from nearer.cli.main import main
 sys.exit(main())
 """
 
 
-def on_a_terminal(folder, *arguments):
+def on_a_terminal(folder, *arguments, program=PROGRAM):
     """Return what a command writes to a terminal of 100 columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
@@ -37,7 +36,7 @@ def on_a_terminal(folder, *arguments):
         os.chdir(folder)
         for stream in (1, 2):
             os.dup2(theirs, stream)
-        os.execv(sys.executable, [sys.executable, "-c", PROGRAM, *arguments])
+        os.execv(sys.executable, [sys.executable, "-c", program, *arguments])
     os.close(theirs)
     said = b""
     try:
@@ -60,3 +59,40 @@ def test_fit_and_check_show_bars(tmp_path):
     assert re.search(r"bootstrap: +\d+%", said)
     assert re.search(r"checking: +0%", said)  # before the first check is done
     assert re.search(r"checking: +0%", on_a_terminal(tmp_path, "check", "study/answers.csv"))
+
+
+SLOW_STEP = """
+import time
+from nearer.common.telling import progress_bar
+with progress_bar("thinking", 2) as bar:
+    time.sleep(2.6)
+    bar.update()
+"""
+
+
+def test_a_bar_is_redrawn_while_one_step_takes_its_time(tmp_path):
+    shown = on_a_terminal(tmp_path, program=SLOW_STEP)
+    assert re.search(r"thinking: +0%.* 0/2 \[00:01<", shown)
+    assert re.search(r"thinking: +0%.* 0/2 \[00:02<", shown)
+
+
+ASK = """
+import sys
+from nearer.common import telling
+telling._DELAY_SECONDS = 0.0
+from nearer.cli.main import main
+sys.exit(main())
+"""
+
+
+def test_ask_shows_bars_while_it_learns_and_looks_ahead(tmp_path):
+    assert main(["example", str(tmp_path / "study")]) == 0
+    table = tmp_path / "study" / "answers.csv"
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    table.write_text("".join(lines[:121]), encoding="utf-8")
+    shown = on_a_terminal(tmp_path, "ask", "study/answers.csv", "-n", "5", "-o", "questions.csv", program=ASK)
+    for what in ("finding starts", "drawing", "looking ahead"):
+        assert re.search(rf"{what}: +\d+%", shown)
+    before, after = shown.split("the error so far")
+    assert "drawing" in before
+    assert "drawing" in after

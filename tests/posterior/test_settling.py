@@ -251,7 +251,7 @@ def test_a_line_is_found_in_a_plane_and_no_arc(monkeypatch):
 
     def flatness(seed):
         run = settling._Run(model, Microcanonical.for_judging(), np.random.SeedSequence(seed), 1, None)
-        with settling.tqdm(disable=True) as run.bar:
+        with settling.progress_bar("climbing", silent=True) as run.bar:
             run._climb([])
         points = draws_of(model, run.climbs[0].mean[None]).points[0]
         extents = np.linalg.svd(points - points.mean(axis=0))[1]

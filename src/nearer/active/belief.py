@@ -52,9 +52,15 @@ class Belief:
 
 
 def learn(
-    comparisons: Comparisons, n_components: int | None, seed: int, before: Belief | None = None, n_threads: int = 1
+    comparisons: Comparisons,
+    n_components: int | None,
+    seed: int,
+    before: Belief | None = None,
+    n_threads: int = 1,
+    *,
+    silent: bool = True,
 ) -> Belief:
-    """Return the belief that comparisons leave, from an earlier one on where there is one.
+    """Return the belief that comparisons leave, from an earlier one on where there is one; with a bar unless silent.
 
     Examples
     --------
@@ -75,11 +81,11 @@ def learn(
         goes_on = m <= _GROWTH * before._anew
         starts, pace = _handed_over(before, model, rng)
         if goes_on:
-            sampled = sample_until_settled(model, _ON, starts, children, n_threads, pace=pace, silent=True)
+            sampled = sample_until_settled(model, _ON, starts, children, n_threads, pace=pace, silent=silent)
         else:
-            sampled = sample_until_settled(model, begin, starts[:1], children, n_threads, silent=True)
+            sampled = sample_until_settled(model, begin, starts[:1], children, n_threads, silent=silent)
     else:
-        sampled = sample_until_settled(model, begin, [], children, n_threads, silent=True)
+        sampled = sample_until_settled(model, begin, [], children, n_threads, silent=silent)
     unknowns = sampled.unknowns.reshape(-1, model.size)
     unknowns = unknowns[np.unique(np.linspace(0, len(unknowns) - 1, _MOST_DRAWS).round().astype(int))]
     larger, all_unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)

@@ -122,6 +122,8 @@ class Questions:
         self._record = Record(self.form, len(self.objects_))
         self._model: tuple[tuple[int, int], PosteriorEmbedding] | None = None  # how many answers and objects it knows
         self._lock, self._fitting = threading.RLock(), threading.Lock()
+        self._silent = True  # whether learning shows no bar: in the background
+        self._unlearned = False  # whether there are answers that were not to be learned from yet
         self._learner: Learner[int, tuple[Belief, Choice]] = Learner(self._learn)
 
     def ask(self, k: int, person: Any = None) -> Asked:
@@ -214,6 +216,7 @@ class Questions:
         with self._lock:
             for answer, who, row in zip(*said, strict=True):
                 self._record.tell(answer, who, None if given is None else str(given[row]))
+            self._unlearned = not learn
             if learn:
                 self._learn_if_enough()
 
@@ -234,9 +237,22 @@ class Questions:
             if self._learner.learned is not None:
                 self._learner.tell(len(self._record))
 
-    def update(self) -> None:
-        """Wait until all answers are known."""
-        self._learner.wait()
+    def update(self, *, progress: bool = True) -> None:
+        """Learn from all answers, those of ``tell(..., learn=False)`` as well, and wait until that is done.
+
+        Parameters
+        ----------
+        progress : bool
+            Whether a terminal shows a progress bar.
+        """
+        self._silent = not progress
+        try:
+            with self._lock:
+                if self._unlearned:
+                    self._learn_if_enough()
+            self._learner.wait()
+        finally:
+            self._silent = True
 
     def held_out_error(self) -> HonestError:
         """Return the error of `model_` on the random share of the questions, each as if it had not been asked.
@@ -355,6 +371,7 @@ class Questions:
 
     def _learn_if_enough(self) -> None:
         if len(self._record) >= _FEWEST * len(self.objects_):
+            self._unlearned = False
             self._learner.tell(len(self._record))
 
     def _barred(self, person: Any) -> set[Key]:
@@ -412,7 +429,7 @@ class Questions:
         objects = self.objects_
         comparisons = self._record.comparisons(objects, count)
         earlier = None if before is None else before[0]
-        belief = learn(comparisons, self.n_components, seed, earlier, default_threads())
+        belief = learn(comparisons, self.n_components, seed, earlier, default_threads(), silent=self._silent)
         rng = np.random.default_rng([self._seed, count])
         waiting = [each.question for each in list(self._record.open.values())]
         choice = Choice(

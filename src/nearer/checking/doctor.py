@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
-from tqdm import tqdm
 
 from nearer.checking.case import Case, Check
 from nearer.checking.catches import check_catches
@@ -26,6 +25,7 @@ from nearer.checking.spelling import (
 )
 from nearer.checking.split_half import check_distances
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.formats.answers import Answers
 
 CHECKS: tuple[Check, ...] = (
@@ -168,8 +168,7 @@ def _run(checks: tuple[Check, ...], case: Case) -> Findings:
     counts: dict[str, Any] = {"n_components": case.n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the quick maps; nobody sees those
-        # Shown at once: a single check can take seconds, and a bar is drawn only after each.
-        for each in tqdm(checks, desc="checking", unit="check", leave=False, disable=None):
+        for each in progress_bar("checking", len(checks), checks, unit="check"):
             outcome = each(case)
             findings += outcome.findings
             counts |= outcome.counts

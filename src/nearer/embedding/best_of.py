@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
@@ -162,10 +163,8 @@ class BestOf(OrdinalEmbedding):
             return None
         rng = stream(0 if self.random_state is None else self.random_state, "folds")
         folds = fold_of_each(units, n_folds, rng)
-        from tqdm import tqdm
-
         errors, odds = np.empty((len(methods), n_folds)), np.empty((len(methods), len(comparisons)))
-        with tqdm(total=errors.size, desc="methods", unit="fit", delay=1, disable=None, leave=False) as bar:
+        with progress_bar("methods", errors.size, unit="fit") as bar:
             for fold in range(n_folds):
                 train, test = comparisons[folds != fold], comparisons[folds == fold]
                 for row, method in enumerate(methods):

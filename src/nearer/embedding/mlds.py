@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import warn_caller
+from nearer.common.telling import progress_bar, warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import show
@@ -257,11 +257,9 @@ class MLDS(OrdinalEmbedding):
 
     def _simulations(self, number: int, random_state: RandomState) -> Iterator[tuple[ScalingProblem, FloatArray]]:
         """Yield problems with answers drawn from the fitted model, and their solutions."""
-        from tqdm import tqdm
-
         rng = stream(self.random_state if random_state is None else random_state, "start")
         problem, steps = self._solved_problem()
-        for _ in tqdm(range(number), desc="simulations", delay=1, disable=None, leave=False):
+        for _ in progress_bar("simulations", number, range(number)):
             simulated = replace(problem, farther=problem.simulated(steps, rng))
             again, solution = likeliest(simulated, start=steps)
             if solution.interrupted:

@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_counts
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
 from nearer.data.streamed import Judgments
@@ -214,12 +215,10 @@ class NonmetricMDS(LossEmbedding):
         self, problem: StressProblem, first: Callable[[], FloatArray], callback: Callback | None
     ) -> Solution[FloatArray]:
         """Return the solution of least stress from a first start and from random ones."""
-        from tqdm import tqdm
-
         rng = stream(0 if self.random_state is None else self.random_state, "start")
 
         def descents() -> Iterator[Solution[FloatArray]]:
-            for number in tqdm(range(self.n_init), desc="starts", delay=1, disable=None, leave=False):
+            for number in progress_bar("starts", self.n_init, range(self.n_init)):
                 random = rng.normal(size=(problem.n_objects, self.n_components))
                 solution = solve(problem, self._solver(), random if number else first(), callback=callback)
                 yield solution

@@ -45,11 +45,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 from sklearn.base import clone
-from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray, checked_points
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import StreamedComparisons
@@ -217,7 +217,7 @@ def bootstrap(
     alone = int(units.max()) + 1 == len(units)
     total = n_resamples * (1 if alone or not n_simulations else 2)
     total += n_simulations + N_STEPS * N_COPIES if n_simulations else 0
-    with tqdm(total=total, desc="bootstrap", unit="fit", disable=None, delay=1, leave=False) as bar:
+    with progress_bar("bootstrap", total, unit="fit") as bar:
         work = Work(model.with_chosen_settings(), model.embedding_, judgments, n_jobs, bar)
         maps = work.resampled(units, n_resamples, rng)
         spread = mean_squares(maps - model.embedding_)

@@ -10,11 +10,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
-from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
 from nearer.common.randomness import RandomState
+from nearer.common.telling import progress_bar
 from nearer.common.words import figure, interval, level_of
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.units import By, kept_whole, units_of, with_positive_weight
@@ -64,7 +64,7 @@ def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | Non
     """Do all fits and return what each got wrong, in their order, with a bar where it takes long."""
     calls = (delayed(_fit_and_judge)(task.estimator, comparisons[task.train], comparisons[task.test]) for task in tasks)
     found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
-    return list(tqdm(found, total=len(tasks), desc=what, unit="fit", delay=1, leave=False, disable=None))
+    return list(progress_bar(what, len(tasks), found, unit="fit"))
 
 
 def _fit_and_judge(estimator: Judgeable, train: Comparisons, test: Comparisons) -> Judged:

@@ -56,11 +56,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from scipy.stats import rankdata
 from sklearn.base import clone
-from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer
 from nearer.common.randomness import RandomState, stream
+from nearer.common.telling import progress_bar
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, kept_whole, seen_objects, units_of
@@ -256,7 +256,7 @@ def maps_of_halves(
     first = [_first_half(sizes, rng)[units] for _ in range(n_splits)]
     parts = [judged[np.flatnonzero(half == which)] for half in first for which in (True, False)]
     fits = Parallel(n_jobs, return_as="generator")(delayed(_map)(estimator, part) for part in parts)
-    maps = list(tqdm(fits, total=len(parts), desc="split halves", unit="fit", delay=1, leave=False, disable=None))
+    maps = list(progress_bar("split halves", len(parts), fits, unit="fit"))
     seen = [seen_objects(part) for part in parts]
     return [Halves(maps[k], maps[k + 1], seen[k] & seen[k + 1]) for k in range(0, len(maps), 2)]
 

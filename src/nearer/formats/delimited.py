@@ -24,8 +24,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
+from nearer.common.telling import progress_bar
 from nearer.formats.answers import BadRow
 from nearer.formats.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table
 
@@ -66,7 +66,7 @@ def cut_cells(
     bad_rows: list[BadRow] = []
     n_bad, line = 0, 2
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    with tqdm(total=n_lines, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
+    with progress_bar("read", n_lines, unit="row", unit_scale=True) as bar:
         for piece in _pieces(data):
             cut = _cut(piece, delimiter)
             if cut is None:
@@ -289,7 +289,7 @@ def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], so
     n_bad = 0
     rows = _rows(data, delimiter, source)
     next(rows)
-    with tqdm(total=None, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
+    with progress_bar("read", unit="row", unit_scale=True) as bar:
         while block := list(islice(rows, _BLOCK_ROWS)):
             bar.update(len(block))
             wrong = [len(row) != width and (len(row) < width or any(row[width:])) for _, row in block]

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from nearer.common.telling import progress_bar
 from nearer.formats.table import Column, Encoder, Loaded, Table, cell, encode
 from nearer.formats.text import refuse_growth
 
@@ -40,7 +40,7 @@ def parquet_table(data: bytes, source: str) -> Table:
 
     def load(wanted: Sequence[str], most: int | None = None) -> Loaded:
         encoders = {name: Encoder() for name in wanted}
-        with tqdm(total=n_rows, desc="read", unit="row", unit_scale=True, delay=1, disable=None, leave=False) as bar:
+        with progress_bar("read", n_rows, unit="row", unit_scale=True) as bar:
             try:
                 size = 2**20 if most is None else most
                 batches = file.iter_batches(size, columns=list(encoders), use_threads=False)

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
+from nearer.common.telling import progress_bar
 from nearer.common.words import counted, listed
 from nearer.data.frame_columns import plain
 from nearer.formats.answers import Answers, BadAnswers, BadRow
@@ -185,7 +185,7 @@ def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, 
     found: dict[str, Opened] = {}
     told: list[tuple[str, str]] = []
     unread, without_rows = [], []
-    bar = tqdm(files.paths, desc="open", unit="file", delay=1, disable=None, leave=False)
+    bar = progress_bar("open", len(files.paths), files.paths, unit="file")
     for path, name in zip(bar, files.names, strict=True):
         said: list[str] = []
         try:

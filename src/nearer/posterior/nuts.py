@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer
+from nearer.common.telling import progress_bar
 from nearer.posterior.microcanonical import Pace
 from nearer.posterior.model import Model
 from nearer.posterior.moments import Moments
@@ -114,9 +115,8 @@ def sample(
     Ctrl-C ends them where they are, and what was drawn by then is returned: the same number of draws of each chain that
     got that far. Without a single draw the interrupt goes on.
     """
-    # disable=None: a bar on a terminal, silence in a log file. A second passes before it shows.
     transitions = settings.n_chains * (settings.n_warmup + settings.n_draws)
-    with tqdm(total=transitions, desc="sampling", unit="draw", disable=None, leave=False, delay=1) as bar:
+    with progress_bar("sampling", transitions, unit="draw") as bar:
         chains = [
             _Chain(model, settings, np.random.default_rng(seed), bar, given, None if starts is None else starts[number])
             for number, seed in enumerate(seeds)

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from tqdm import tqdm
 
 from nearer.common.arrays import FloatArray
+from nearer.common.telling import progress_bar
 from nearer.posterior.climbing import FIRST_RATE, Climb, unrolled
 from nearer.posterior.diagnostics import diagnose
 from nearer.posterior.maps import chances_of
@@ -39,6 +39,7 @@ _JUDGED = 4000  # answers by which chains are compared
 _CLEARLY = 3.0  # standard errors
 _CLIMBING, _WARMING = 0.3, 0.6  # shares of the budget after which starts, and warm-up, must be done
 _LAST_RATE = 0.05  # of the first
+_CLIMB_ON = 4  # times as many steps for the better half of the starts
 _MOST_UNROLLED = 1000  # objects: for more, all ways from one to another take long
 _MUCH_LOWER = 10.0  # of the log-evidence of a hill: it has no mass beside the highest
 _MOST_BYTES, _MOST_DRAWS, _FEWEST_DRAWS = 2e8, 1000, 100
@@ -112,11 +113,11 @@ class _Run:
         self.questions, self.pairs = self._questions()
 
     def result(self, starts: Sequence[FloatArray], pace: Pace | None = None, silent: bool = False) -> Sampled:
-        most = self.settings.n_chains * (self.settings.n_warmup + self.settings.n_steps)
-        interrupted = False
-        # disable=None: a bar on a terminal, silence in a log file. A second passes before it shows.
-        hidden = silent or None
-        with tqdm(total=most, desc="finding starts", unit="step", disable=hidden, leave=False, delay=1) as self.bar:
+        settings, interrupted = self.settings, False
+        most = settings.n_chains * (settings.n_warmup + settings.n_steps)
+        if pace is None:
+            most += settings.n_climb * (settings.n_starts + _CLIMB_ON * (max(settings.n_starts // 2, 1) + 1))
+        with progress_bar("finding starts", most, unit="step", silent=silent) as self.bar:
             try:
                 if pace is None:
                     self._climb(starts)
@@ -134,15 +135,15 @@ class _Run:
         given = list(starts)[: settings.n_starts]
         for rng in self.rngs[: settings.n_starts]:
             start = given.pop(0) if given else model.start(rng)
-            self.climbs.append(Climb(model, start, rng, lambda: self._advance(0)))
+            self.climbs.append(Climb(model, start, rng, partial(self._advance, 1)))
         self._all([partial(climb.go, settings.n_climb, FIRST_RATE, FIRST_RATE) for climb in self.climbs])
         self.climbs.sort(key=lambda climb: -climb.height)
         better = self.climbs[: max(len(self.climbs) // 2, 1)]
         flat = []
         if 1 < model.n_components < model.n_objects - 1 and model.n_objects <= _MOST_UNROLLED:
-            flat = [Climb(model, unrolled(model, better[0].mean), self.last_rng, lambda: self._advance(0))]
+            flat = [Climb(model, unrolled(model, better[0].mean), self.last_rng, partial(self._advance, 1))]
         last = FIRST_RATE * _LAST_RATE
-        self._all([partial(climb.go, 4 * settings.n_climb, FIRST_RATE, last) for climb in [*better, *flat]])
+        self._all([partial(climb.go, _CLIMB_ON * settings.n_climb, FIRST_RATE, last) for climb in [*better, *flat]])
         better[0] = max(better[0], *flat, key=lambda climb: climb.height) if flat else better[0]
         better.sort(key=lambda climb: -climb.height)
         self.climbs = [climb for climb in better if climb.height > better[0].height - _MUCH_LOWER]

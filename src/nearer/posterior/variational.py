@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm import tqdm
 
 from nearer.common.parameters import check_integer
+from nearer.common.telling import progress_bar
 from nearer.posterior.climbing import Climb
 from nearer.posterior.model import Model
 from nearer.posterior.nuts import Sampled
@@ -54,9 +54,8 @@ def approximate(model: Model, settings: Variational, seed: np.random.SeedSequenc
     best approximation so far.
     """
     rng = np.random.default_rng(seed)
-    # disable=None: a bar on a terminal, silence in a log file.
     n_steps = settings.n_starts * settings.n_first + settings.n_steps
-    bar = tqdm(total=n_steps, desc="approximating", unit="step", disable=None, leave=False, delay=1)
+    bar = progress_bar("approximating", n_steps, unit="step")
     climbs: list[Climb] = []
     best: Climb | None = None
     interrupted = False

@@ -79,7 +79,7 @@ class Engine:
             return False
         self._tell(new)
         if self.proposes:
-            self.questions.update()
+            self.questions.update(progress=False)
             self._propose()
         self._note("ready" if self.known else "waiting")
         return True

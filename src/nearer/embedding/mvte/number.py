@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.mvte.search import ViewSearch
@@ -96,11 +97,9 @@ def _held_out(
     search: ViewSearch,
     seed: int,
 ) -> _HeldOut:
-    from tqdm import tqdm
-
     totals: dict[float, FloatArray] = {}
-    bar = tqdm(range(int(folds.max()) + 1), desc=f"{n_views} views", unit="fold", delay=1, disable=None, leave=False)
-    for fold in bar:
+    n_folds = int(folds.max()) + 1
+    for fold in progress_bar(f"{n_views} views", n_folds, range(n_folds), unit="fold"):
         found = search.run(comparisons[folds != fold], n_views, np.random.default_rng(seed + fold))
         if found[-1].interrupted:
             raise KeyboardInterrupt

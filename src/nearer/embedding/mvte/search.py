@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
+from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import in_order_of_appearance
 from nearer.embedding.fitting import Recipe, fit_points
@@ -113,9 +114,7 @@ class ViewSearch:
             one = fit_points(packed, recipe, rng)
             yield replace(one.solution, value=Views(one.embedding[None], Mixture.even(1), alpha, one.trace))
             return
-        from tqdm import tqdm
-
-        for _ in tqdm(range(self.n_init), desc="starts", delay=1, disable=None, leave=False):
+        for _ in progress_bar("starts", self.n_init, range(self.n_init)):
             # One row of random numbers for each object, which are in order of appearance: names do not matter.
             points = rng.normal(scale=np.sqrt(alpha), size=(packed.n_objects, n_views, self.n_components))
             points = np.ascontiguousarray(np.swapaxes(points, 0, 1))

@@ -160,7 +160,7 @@ def make(asking: Asking, known: Known | None, tell: Callable[[str], None] = lamb
     if known is not None:
         tell(f"learning from {counted(len(known.answers), 'answer')} about {counted(len(old), 'object')}")
         comparisons, purposes = _unweighed(known, notes)
-        questions.tell(comparisons, purposes=purposes)
+        questions.tell(comparisons, purposes=purposes, learn=False)
         questions.update()
     rng = stream(asking.seed, "questions").spawn(1)[0]
     of_lists = [barred.get(each, set()) for each in people or (None,)]
