@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.common.files import whole_file
 from nearer.common.json_files import read_json
 from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
@@ -103,12 +104,11 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     what = {"format": FORMAT, "nearer": version("nearer"), **_written(model, arrays)}
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    # Each file is whole or not there: an interrupted save leaves the older model.
-    with open(target / f"{_ARRAYS}.part", "wb") as file:
-        np.savez_compressed(file, **{str(k): array for k, array in enumerate(arrays)})  # type: ignore[arg-type]
-    (target / f"{_JSON}.part").write_text(json.dumps(what, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    for file_name in (_ARRAYS, _JSON):
-        (target / f"{file_name}.part").replace(target / file_name)
+    # Both files are whole before either takes its place: an interrupted save leaves the older model.
+    with whole_file(target / _JSON) as described, whole_file(target / _ARRAYS) as stored:
+        with open(stored, "wb") as file:
+            np.savez_compressed(file, **{str(k): array for k, array in enumerate(arrays)})  # type: ignore[arg-type]
+        described.write_text(json.dumps(what, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return target
 
 

@@ -155,7 +155,7 @@ sys.exit(main())
     program = [sys.executable, "-c", code]
     fitting = [*program, "nearer.embedding:STE", "fit"]
     done = subprocess.run(fitting, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (130, "nearer: map ...\nnearer: stopped; there was no map yet\n")
+    assert (done.returncode, done.stderr) == (130, "nearer: map ...\nnearer: stopped; no map was written\n")
     assert not (tmp_path / "map").exists()
     judging = [*program, "nearer.evaluation.held_out", "judge_all"]
     done = subprocess.run(judging, capture_output=True, text=True, check=False, timeout=120)

@@ -111,8 +111,9 @@ def test_only_the_command_that_is_asked_for_is_loaded():
         "except SystemExit: print('modules', *(name for name in sys.modules if name.startswith('nearer.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    commands = {"fit", "interrupts", "main", "parsing", "values", "warned"}
-    expected = {"nearer.cli", "nearer.common", "nearer.common.words", *(f"nearer.cli.{name}" for name in commands)}
+    commands = {"fit", "interrupts", "main", "parsing", "streams", "values", "warned"}
+    common = {"nearer.common", "nearer.common.files", "nearer.common.words"}
+    expected = {"nearer.cli", *common, *(f"nearer.cli.{name}" for name in commands)}
     assert set(done.stdout.splitlines()[-1].split()[1:]) == expected
 
 

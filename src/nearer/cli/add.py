@@ -91,10 +91,11 @@ def _learn(
     folder: Path,
 ) -> int:
     """Fit the map anew, write it to a folder, and say what has changed."""
-    from nearer.cli.fit import summary, told
+    from nearer.cli.fit import left, summary, told
     from nearer.report.verdict import verdict
     from nearer.study import begin_study, end_study, fit_study, keep_study, read_results
     from nearer.study.adding import turned_onto
+    from nearer.study.folder import replace_run
 
     start, aside = time.perf_counter(), folder != options.out
     kept: list[Study] = []
@@ -111,11 +112,10 @@ def _learn(
             raise KeyboardInterrupt
         written = end_study(study, folder, about | {"seconds": time.perf_counter() - start})
     except KeyboardInterrupt:
-        what = f"{options.out} holds what was found until then" if kept else "there was no map yet"
-        return fail(f"stopped; {f'{options.out} is as it was' if aside else what}", INTERRUPTED)
+        return fail(f"stopped; {f'{options.out} is as it was' if aside else left(options.out, kept)}", INTERRUPTED)
     found, changes = summary(study, verdict(read_results(folder))), _changes(earlier, new, study)
     if aside:
-        _replace(folder, options.out)
+        replace_run(folder, options.out)
     figures = {"folder": str(options.out), "files": written, **found, "changes": changes}
     say(options, "\n".join([told(study, options.out, found), *_told(changes)]), figures)
     return INTERRUPTED if study.interrupted else 0
@@ -143,17 +143,6 @@ def _folder(options: argparse.Namespace) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _replace(new: Path, old: Path) -> None:
-    """Put the files of a run in place of those of an earlier one."""
-    from nearer.study.folder import FILES
-
-    for name in FILES:
-        if (new / name).exists():
-            (new / name).replace(old / name)
-        else:
-            (old / name).unlink(missing_ok=True)
 
 
 def _about(options: argparse.Namespace, earlier: Earlier, new: Answers, files: FileList) -> dict[str, Any]:

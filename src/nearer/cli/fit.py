@@ -8,6 +8,7 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,14 +106,21 @@ def run(options: argparse.Namespace) -> int:
         study = fit_study(answers, settings, keep, tell, anyway)
         files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
     except KeyboardInterrupt:
-        what = f"{options.out} holds what was found until then" if kept else "there was no map yet"
-        return fail(f"stopped; {what}", INTERRUPTED)
+        return fail(f"stopped; {left(options.out, kept)}", INTERRUPTED)
     found = summary(study, verdict(read_results(options.out)))
     figures = {"folder": str(options.out), "files": files, **found}
     if replaced:
         sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
     say(options, told(study, options.out, found), figures)
     return INTERRUPTED if study.interrupted else 0
+
+
+def left(folder: Path, kept: Sequence[Study]) -> str:
+    """Return what an interrupted run has left in its folder."""
+    if kept:
+        return f"{folder} holds what was found until then"
+    earlier = (folder / "results.json").exists()
+    return f"no map was written{f', and {folder} holds that of an earlier run' if earlier else ''}"
 
 
 def stop(options: argparse.Namespace, errors: Findings, command: str = "fit") -> int:

@@ -21,6 +21,8 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
 
+from nearer.cli.streams import complain
+
 INTERRUPTED = 130
 _AGAIN = 0.05  # seconds
 
@@ -58,7 +60,7 @@ class Interrupts:
         """Say that the program was stopped, and return its exit status."""
         if self.seen:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # or another one could cut the sentence off
-        sys.stderr.write("nearer: stopped\n")
+        complain("nearer: stopped\n")
         return self.over(INTERRUPTED)
 
     def over(self, status: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from nearer.cli.interrupts import Interrupts
+from nearer.cli.streams import CLOSED, open_streams, silence
 
 # In the order of a study. A new command is a module with a function ``add(commands)``, and a line here.
 _COMMANDS = {
@@ -49,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit: 2
     """
     interrupts = Interrupts()
+    open_streams()
     try:
         if arguments is None:
             interrupts.watch()
@@ -64,20 +66,24 @@ def _run(arguments: list[str], interrupts: Interrupts) -> int:
     """Run the program and say, in a sentence, what goes wrong."""
     from nearer.cli.parsing import FAILED, fail, sentence
     from nearer.cli.warned import warnings_told
+    from nearer.common.files import printable
 
     parser = _parser(arguments[0] if arguments else "")
     if not arguments:
         parser.print_help(sys.stderr)
         return FAILED
     options = parser.parse_args(arguments)
-    options.arguments = arguments
+    options.arguments = list(map(printable, arguments))
+    wrong = _check_environment()
+    if wrong:
+        return fail(wrong)
     try:
         with warnings_told(lambda: interrupts.seen):
             status: int = options.command(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        silence()
+        return CLOSED
     except (ValueError, OSError, MemoryError) as error:
         return fail(sentence(error, getattr(options, "out", None)))
     except Exception as error:
@@ -92,6 +98,19 @@ def _run(arguments: list[str], interrupts: Interrupts) -> int:
             "NEARER_TRACEBACK=1 in the environment shows"
         )
     return status
+
+
+def _check_environment() -> str:
+    """Return what is wrong with the settings of numba in the environment, or nothing."""
+    if os.environ.pop("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0"):
+        sys.stderr.write("nearer: NUMBA_DISABLE_JIT was ignored: the loops run only when they are compiled\n")
+    threads = os.environ.get("NUMBA_NUM_THREADS", "1")
+    if threads.isdecimal() and int(threads) > 0:
+        return ""
+    return (
+        f"the environment variable NUMBA_NUM_THREADS is {threads!r}; it must be a number of threads, 1 or more, or not "
+        "be set"
+    )
 
 
 def _parser(command: str = "") -> argparse.ArgumentParser:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from nearer.cli.streams import complain
 from nearer.cli.values import KINDS, column_values, pairs, rule, seed, word
 
 if TYPE_CHECKING:
@@ -211,7 +212,10 @@ def _together(said: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
 
 def _people_in(path: Path) -> tuple[str, list[str]]:
     """Return who is listed in a file; what follows a # is a remark."""
-    lines = [line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    from nearer.formats.text import as_utf8, read_bytes
+
+    text = as_utf8(read_bytes(path), path.name, []).decode("utf-8")
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     people = [line for line in lines if line]
     if not people:
         raise ValueError(f"{path.name} lists nobody; write one person on each line")
@@ -228,12 +232,18 @@ def say(options: argparse.Namespace, text: str, figures: Any) -> None:
     from nearer.common.json_files import plain_values
 
     written = json.dumps(plain_values(figures), indent=2, allow_nan=False) if options.json else text.rstrip()
-    sys.stdout.write(written + "\n")
+    try:
+        sys.stdout.write(written + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # which names no file
+        raise OSError(error.errno, error.strerror, "the standard output") from error
 
 
 def fail(sentence: str, status: int = FAILED) -> int:
     """Say what went wrong and return the exit status."""
-    sys.stderr.write(f"nearer: {short(sentence)}\n")
+    complain(f"nearer: {short(sentence)}\n")
     return status
 
 

@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.report import write_report
     from nearer.study import read_results
     from nearer.study.attributes import read_attributes
+    from nearer.study.folder import refuse_output
 
     folder, stimuli = options.folder, None
     if is_study(options.folder):
@@ -53,6 +54,8 @@ def run(options: argparse.Namespace) -> int:
         if status:
             return status
     results = read_results(folder)
+    page = options.out or folder / "report.html"
+    refuse_output(page, folder, [options.attributes])
     if options.title is not None:
         results["title"] = options.title
     if options.attributes is not None:
@@ -62,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     pictures = options.thumbnails
     if pictures is None and stimuli is not None:
         pictures = _pictures(options.folder, stimuli)
-    path = write_report(results, options.out or folder / "report.html", thumbnails=pictures)
+    path = write_report(results, page, thumbnails=pictures)
     say(options, f"written: {path}", {"report": str(path)})
     return 0
 

@@ -17,6 +17,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
+from nearer.common.files import printable, refuse_special
 from nearer.common.words import counted, listed
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
@@ -50,16 +51,16 @@ class FileList:
     def names(self) -> tuple[str, ...]:
         """The name of each file; with folders where the files are of several."""
         if len({path.parent for path in self.paths}) == 1:
-            return tuple(path.name for path in self.paths)
+            return tuple(printable(path.name) for path in self.paths)
         above = Path(commonpath([path.absolute().parent for path in self.paths]))
-        return tuple(path.absolute().relative_to(above).as_posix() for path in self.paths)
+        return tuple(printable(path.absolute().relative_to(above).as_posix()) for path in self.paths)
 
     @property
     def people(self) -> tuple[str, ...]:
         """Who answered, by the name of each file; by that of its folder where all files have one name."""
         stems = tuple(_stem(path) for path in self.paths)
         if len(set(stems)) == 1 and len({path.parent for path in self.paths}) == len(self.paths):
-            return tuple(path.absolute().parent.name for path in self.paths)
+            return tuple(printable(path.absolute().parent.name) for path in self.paths)
         return stems
 
     def digest(self) -> str:
@@ -113,9 +114,9 @@ def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> Fil
     parents = {path.absolute().parent for path in paths}
     folder = next(iter(parents)).name if len(parents) == 1 else ""
     if len(paths) == 1:
-        source, title = paths[0].name or str(paths[0]), paths[0].stem
+        source, title = printable(paths[0].name or str(paths[0])), printable(paths[0].stem)
     else:
-        source = f"{len(paths)} files in {folder}" if folder else f"{len(paths)} files"
+        source = f"{len(paths)} files in {printable(folder)}" if folder else f"{len(paths)} files"
         title = _titled(next(iter(parents))) if folder else _stem(said[0])
     was = "was" if len(passed) == 1 else "were"
     what = f"{counted(len(passed), 'file')} that {'is' if len(passed) == 1 else 'are'} no table, or empty, {was} passed"
@@ -131,7 +132,7 @@ def _titled(folder: Path) -> str:
     >>> _titled(Path("/labs/instruments/data")), _titled(Path("/labs/instruments"))
     ('instruments', 'instruments')
     """
-    return (folder.parent.name if folder.name.lower() in _SAY_NOTHING else "") or folder.name
+    return printable((folder.parent.name if folder.name.lower() in _SAY_NOTHING else "") or folder.name)
 
 
 def _told(passed: list[Path]) -> str:
@@ -143,8 +144,8 @@ def _told(passed: list[Path]) -> str:
     "'b.csv'; 3 .log, 2 .psydat"
     """
     if len(passed) <= _LISTED:
-        return listed([path.name for path in passed], _LISTED)
-    tables = [path.name for path in passed if path.suffix.lower() in _ENDINGS]
+        return listed([printable(path.name) for path in passed], _LISTED)
+    tables = [printable(path.name) for path in passed if path.suffix.lower() in _ENDINGS]
     others = Counter(path.suffix.lower() or path.name for path in passed if path.suffix.lower() not in _ENDINGS)
     counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_LISTED))
     if len(others) > _LISTED:
@@ -188,9 +189,10 @@ def _stem(path: Path) -> str:
     for ending in (".gz", *_ENDINGS):
         if name.lower().endswith(ending):
             name = name[: -len(ending)]
-    return name or path.name
+    return printable(name or path.name)
 
 
 def _digest(path: Path) -> str:
+    refuse_special(path)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.common.files import printable
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, listed
 from nearer.data.frame_columns import plain
@@ -197,7 +198,7 @@ def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, 
             unread.append(str(error))
             continue
         found[name] = opened._replace(table=replace(opened.table, source=name))
-        told += [(name, note.removeprefix(path.name)) for note in said]
+        told += [(name, note.removeprefix(printable(path.name))) for note in said]
     if without_rows:
         what = counted(len(without_rows), "file holds", "files hold")
         notes.append(f"{files.source}: {what} no answer: {listed(without_rows, _TOLD)}")
@@ -303,8 +304,14 @@ def _table(parts: list[_Part], source: str, person: str | None, notes: list[str]
         return Loaded(columns, np.concatenate(lines), bad, sum(each.n_bad for each in loaded))
 
     repeated = [name for part in parts for name in part.names if part.names.count(name) > 1]
-    delimited, positional = any(part.table.delimited for part in parts), all(part.table.positional for part in parts)
-    return Table(source, (*names, *dict.fromkeys(repeated)), load, delimited=delimited, positional=positional)
+    return Table(
+        source,
+        (*names, *dict.fromkeys(repeated)),
+        load,
+        delimited=any(part.table.delimited for part in parts),
+        positional=all(part.table.positional for part in parts),
+        indices=all(part.table.indices for part in parts),
+    )
 
 
 def _column(name: str, parts: list[_Part], loaded: list[Loaded], is_person: bool) -> Column:

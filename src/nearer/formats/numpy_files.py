@@ -6,15 +6,19 @@ Nothing is ever unpickled, and no array is made before its size is known to be i
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.formats.answers import BadRow
+from nearer.formats.table import MOST_BAD_ROWS_KEPT, Column, Loaded
 from nearer.formats.text import GrowsTooLarge, members
 
 _MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
 _NAMES = ("objects", "names", "object_names", "items")
+_MOST_OBJECTS = 2**31  # indices are 32 bits wide in compiled loops
 _ANSWERS = ("y", "responses", "response", "answers", "answer")
 
 
@@ -91,6 +95,28 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
             columns["answer" if name in _ANSWERS else name] = array
     names = next((arrays[name] for name in _NAMES if name in arrays and arrays[name].ndim == 1), None)
     return columns, names if matrix.dtype.kind in "iu" else None
+
+
+def without_impossible(loaded: Loaded, objects: Iterable[str], source: str) -> Loaded:
+    """Return the rows whose objects can be indices, the others among the bad rows.
+
+    Programs write -1, or the largest integer there is, where there is no object.
+    """
+    where = {name: loaded.columns[name].mapped(_is_no_index, False, bool) for name in objects}
+    bad = np.any([np.zeros(len(loaded.lines), bool), *where.values()], axis=0)
+    if not bad.any():
+        return loaded
+    rows = []
+    for row in np.flatnonzero(bad)[:MOST_BAD_ROWS_KEPT].tolist():
+        name = next(name for name, mask in where.items() if mask[row])
+        reason = f"the {name} {loaded.columns[name].text(row)} is no index of an object, 0 to {_MOST_OBJECTS - 1:,}"
+        rows.append(BadRow(source, int(loaded.lines[row]), reason))
+    columns = {name: Column(column.codes[~bad], column.values) for name, column in loaded.columns.items()}
+    return Loaded(columns, loaded.lines[~bad], [*loaded.bad_rows, *rows], loaded.n_bad + int(bad.sum()))
+
+
+def _is_no_index(value: Any) -> bool:
+    return isinstance(value, int) and not 0 <= value < _MOST_OBJECTS
 
 
 def _whole(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from nearer.common.files import printable
 from nearer.formats.delimited import delimited_table, without_end, without_preamble
 from nearer.formats.frames import frame_table, parquet_table
 from nearer.formats.json_records import json_table
@@ -41,7 +42,7 @@ def open_table(source: Any, kind: str | None, notes: list[str]) -> Opened:
     if not isinstance(source, str | PathLike):
         return Opened(frame_table(source))
     path = Path(source)
-    name = path.name or str(path)
+    name = printable(path.name or str(path))
     data = read_bytes(path)
     if data[:4] == b"PAR1":
         return Opened(parquet_table(data, name))
@@ -51,7 +52,7 @@ def open_table(source: Any, kind: str | None, notes: list[str]) -> Opened:
         by_name, labels = columns_of(arrays, kind, name)
         if not by_name:
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
-        table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays))
+        table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays), indices=labels is None)
         return Opened(table, _distinct(labels, name, notes), own)
     data = without_end(without_preamble(as_utf8(data, name, notes), name, notes))
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]

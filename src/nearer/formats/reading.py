@@ -20,9 +20,10 @@ from nearer.formats.components import with_component
 from nearer.formats.faults import Faults, as_column, gather_bad, one_of
 from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
-from nearer.formats.layouts import TWO, Found
+from nearer.formats.layouts import ANSWERS, TWO, Found
 from nearer.formats.many import Asked as AskedOfFiles
 from nearer.formats.many import join_files, kept_apart
+from nearer.formats.numpy_files import without_impossible
 from nearer.formats.opening import Opened, open_table
 from nearer.formats.pictures import called_by_address, with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
@@ -300,6 +301,9 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
         others = [name for name in rivals(table.names, found, known) if name not in empty] if not trusted else []
         beside = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
         loaded = table.load([*found.names, *others, *beside])
+        if table.indices:
+            of_objects = [role for role in (*found.layout.roles, *TWO) if role not in ANSWERS]
+            loaded = without_impossible(loaded, sorted(found.columns_of(of_objects)), table.source)
         if (name := empty_answer(loaded, found, others)) is not None:
             empty.append(name)
             continue

@@ -72,6 +72,8 @@ class Table:
         Takes names and returns the beginning of their columns, where that costs less than all of them.
     positional : bool
         Whether the columns were a matrix and have their names from their places.
+    indices : bool
+        Whether integers are indices of objects, and not labels that may be any number.
     """
 
     source: str
@@ -80,6 +82,7 @@ class Table:
     delimited: bool = False
     peek: Callable[[Sequence[str]], Loaded] | None = None
     positional: bool = False
+    indices: bool = False
 
 
 class Encoder:

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nearer.common.files import refuse_special
 from nearer.formats.table import Column, merged
 
 _ALWAYS, _MOST_TIMES = 2**24, 200
@@ -105,6 +106,7 @@ def read_bytes(path: Path) -> bytes:
     """Return what a file holds, uncompressed if it is a gzip file."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the file of answers in it")
+    refuse_special(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:

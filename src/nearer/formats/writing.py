@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.common.files import whole_file
 from nearer.data.comparisons import Comparisons
 from nearer.formats.answers import Answers
 from nearer.formats.layouts import NEAR_FAR
@@ -82,16 +83,17 @@ def write_answers(
     if suffix not in _SUFFIXES[preset] or (name != path.name.lower() and suffix not in (".csv", ".tsv")):
         raise ValueError(f"{path.name}: the name must end in {' or '.join(_SUFFIXES[preset])}")
     whole = answers if isinstance(answers, Answers) else _answers_of(answers)
-    if preset == "cblearn" or suffix == ".npz":
-        _write_npz(whole, path, "X" if preset == "cblearn" else None)
-    elif preset == "salmon":
-        _write_text(_salmon(whole), path, ",")
-    elif preset == "jspsych":
-        _write_jspsych(_jspsych(whole), path, suffix)
-    elif suffix in (".csv", ".tsv"):
-        _write_text(_native(whole), path, "," if suffix == ".csv" else "\t")
-    else:
-        _write_parquet(_native(whole), path)
+    with whole_file(path) as part:
+        if preset == "cblearn" or suffix == ".npz":
+            _write_npz(whole, part, "X" if preset == "cblearn" else None)
+        elif preset == "salmon":
+            _write_text(_salmon(whole), part, ",")
+        elif preset == "jspsych":
+            _write_jspsych(_jspsych(whole), part, suffix)
+        elif suffix in (".csv", ".tsv"):
+            _write_text(_native(whole), part, "," if suffix == ".csv" else "\t")
+        else:
+            _write_parquet(_native(whole), part)
     return path
 
 
@@ -233,20 +235,23 @@ def _texts(values: NDArray[Any]) -> list[str]:
 
 def _write_text(columns: Columns, path: Path, delimiter: str) -> None:
     n_rows = len(next(iter(columns.values())))
-    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "wb") as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+    packed = path.name.lower().endswith(".gz")
+    with (
+        open(path, "wb") as file,
+        io.TextIOWrapper(
+            gzip.GzipFile("", "wb", fileobj=file) if packed else file, encoding="utf-8", newline=""
+        ) as text,
+    ):
         writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")  # a lone \n would leave \r in labels bare
         writer.writerow(columns)
         for start in range(0, n_rows, _BLOCK_ROWS):
             block = [_texts(values[start : start + _BLOCK_ROWS]) for values in columns.values()]
             if any("\0" in cell for cells in block for cell in cells):
-                raise ValueError(f"{path.name}: a label holds a NUL character, which no text file may; rename it")
+                raise ValueError("a label holds a NUL character, which no text file may; rename it")
             try:
                 writer.writerows(zip(*block, strict=True))
             except UnicodeEncodeError as error:
-                raise ValueError(
-                    f"{path.name}: a label holds {error.object[error.start]!r}, which is no text"
-                ) from error
+                raise ValueError(f"a label holds {error.object[error.start]!r}, which is no text") from error
 
 
 def _write_npz(answers: Answers, path: Path, matrix: str | None) -> None:

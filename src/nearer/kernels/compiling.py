@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numba
+
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise ImportError(
+        "NUMBA_DISABLE_JIT is set in the environment, and these loops run only when they are compiled; unset it before "
+        "Python starts"
+    )
 
 # Sums may be reordered (which lets them use vector instructions), but NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
@@ -43,8 +50,8 @@ def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any
 
 
 def _forgive_damage(cache: Any) -> None:
-    """Have a damaged file of the cache emptied and compiled anew, where numba ends with whatever unpickling raises."""
-    load = cache.load_overload
+    """Compile anew where a file of the cache is damaged, and go on where one cannot be written; numba raises."""
+    load, save = cache.load_overload, cache.save_overload
 
     def load_overload(signature: Any, target: Any) -> Any:
         try:
@@ -53,7 +60,11 @@ def _forgive_damage(cache: Any) -> None:
             cache.flush()
             return None
 
-    cache.load_overload = load_overload
+    def save_overload(signature: Any, data: Any) -> None:
+        with suppress(OSError):
+            save(signature, data)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:

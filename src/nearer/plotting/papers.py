@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nearer.common.files import whole_file
 from nearer.plotting.glyphs import fonts_for
 from nearer.plotting.style import new_figure
 
@@ -139,5 +140,6 @@ def save_paper(ax: Axes, *paths: str | PathLike[str], dpi: float = 300.0) -> lis
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # told when the fonts were chosen
         for file in files:
             file.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(file, dpi=dpi, metadata=DATES[file.suffix.lower()])
+            with whole_file(file) as part:
+                figure.savefig(part, dpi=dpi, metadata=DATES[file.suffix.lower()])
     return files

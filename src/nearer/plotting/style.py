@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from nearer.common.files import whole_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -52,6 +55,7 @@ def save_figure(ax: Axes, path: str | PathLike[str]) -> None:
     figure = ax.get_figure(root=True)
     assert figure is not None, "axes without a figure draw nothing"
     try:
-        figure.savefig(path, dpi=150)
+        with whole_file(Path(path)) as part:
+            figure.savefig(part, dpi=150)
     except ValueError as error:  # of matplotlib, on an ending it does not know
         raise ValueError(f"{path}: {error}") from error

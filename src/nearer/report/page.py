@@ -17,6 +17,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from nearer.common.files import write_text
 from nearer.common.words import counted, level_of, percent
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
@@ -82,7 +83,7 @@ def write_report(
     page = assemble(known, pictures)
     place = Path(path)
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(page, encoding="utf-8", newline="\n")
+    write_text(place, page)
     return place
 
 

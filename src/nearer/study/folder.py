@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
 
 from nearer.common.arrays import FloatArray
+from nearer.common.files import write_text
 from nearer.common.json_files import read_json
 from nearer.common.words import counted
 from nearer.embedding.base import OrdinalEmbedding
@@ -27,8 +31,10 @@ from nearer.study.schema_checks import HINT
 from nearer.study.study import Study
 
 RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
+#: What other commands read.
+DATA_FILES = (MAP, DISTANCES, SPREAD, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
-FILES = (MAP, DISTANCES, SPREAD, RESULTS, LOG, "model.json", "model.npz", "report.html", *FIGURES)
+FILES = (*DATA_FILES, "report.html", *FIGURES)
 
 
 def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
@@ -41,14 +47,50 @@ def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
             raise ValueError(f"{file} is the folder of the answers; choose another folder for the results with --out")
 
 
+def refuse_output(file: Path, folder: Path, inputs: Sequence[Path | None] = ()) -> None:
+    """Refuse to write one file over another: a result in the folder of a map, or an input of the command."""
+    kept = {(folder / name).resolve() for name in DATA_FILES} | {path.resolve() for path in inputs if path is not None}
+    if file.resolve() in kept:
+        raise ValueError(f"{file} is a file that this command reads, and would be lost; choose another name with --out")
+
+
+@contextmanager
+def new_run(folder: Path) -> Iterator[Path]:
+    """Give a folder to write a run to; once it is written, its files take the place of those of an earlier run.
+
+    On an error, on a full disk or on Ctrl-C, the earlier run is left as it was.
+    """
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = Path(mkdtemp(prefix=".new-", dir=folder))
+    try:
+        yield beside
+        replace_run(beside, folder)
+    except OSError as error:
+        if Path(str(error.filename)).parent != beside:
+            raise
+        raise OSError(error.errno, error.strerror, str(folder / Path(error.filename).name)) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def replace_run(new: Path, old: Path) -> None:
+    """Put the files of a run in place of those of an earlier one."""
+    for name in FILES:
+        if (new / name).exists():
+            (new / name).replace(old / name)
+        else:
+            (old / name).unlink(missing_ok=True)
+
+
 def begin_study(study: Study, folder: Path, about: Mapping[str, Any]) -> None:
     """Write a map as soon as there is one, in place of what an earlier run has left."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        (folder / name).unlink(missing_ok=True)
-    save_model(study.model, folder)
-    write_distances(study.model, folder)
-    keep_study(study, folder, about)
+    with new_run(folder) as new:
+        save_model(study.model, new)
+        write_distances(study.model, new)
+        keep_study(study, new, about)
 
 
 def keep_study(study: Study, folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,13 +130,6 @@ def write_map(model: OrdinalEmbedding, results: Mapping[str, Any], folder: Path)
     std = None if covariances is None else np.sqrt(np.diagonal(np.array(covariances), axis1=1, axis2=2))
     write_text(folder / MAP, map_csv(model, std))
     write_text(folder / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file that is whole or not there at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8", newline="")
-    part.replace(path)
 
 
 def read_results(folder: str | PathLike[str]) -> dict[str, Any]:

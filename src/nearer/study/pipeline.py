@@ -61,8 +61,8 @@ def fit_study(
     tell("map")
     study = replace(_fitted(answers, settings, n_components, notes), dimension=dimension)
     study = replace(study, model=turn(study.model))
-    keep(study)
     try:
+        keep(study)
         for part in PARTS:
             if part.wanted(study):
                 tell(part.words)

@@ -16,6 +16,7 @@ part 279 of 360 did.
 from __future__ import annotations
 
 import copy
+import shutil
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -35,8 +36,8 @@ from nearer.evaluation.resampling import mean_squares
 from nearer.formats import Answers
 from nearer.formats.answers import matched
 from nearer.storage import save_model
-from nearer.study.figures import FIGURES, draw_placed
-from nearer.study.folder import read_results, write_distances, write_map
+from nearer.study.figures import draw_placed
+from nearer.study.folder import LOG, new_run, read_results, write_distances, write_map
 
 _N_RESAMPLES = 50
 _FEWEST_TRIALS = 10
@@ -127,13 +128,13 @@ def write_placed(
 ) -> None:
     """Write a map that has got new objects, and the results of the old one brought up to date."""
     larger = {**results, **_larger(model, results, new, command)}
-    folder.mkdir(parents=True, exist_ok=True)
-    save_model(model, folder)
-    write_map(model, larger, folder)
-    write_distances(model, folder)
-    for name in (*FIGURES, "report.html"):  # of a map without these objects
-        (folder / name).unlink(missing_ok=True)
-    draw_placed(larger, folder)
+    with new_run(folder) as new_files:  # what shows the map without these objects goes
+        save_model(model, new_files)
+        write_map(model, larger, new_files)
+        write_distances(model, new_files)
+        draw_placed(larger, new_files)
+        if (folder / LOG).is_file():
+            shutil.copyfile(folder / LOG, new_files / LOG)
 
 
 def _larger(model: OrdinalEmbedding, results: Mapping[str, Any], new: Placed, command: str | None) -> dict[str, Any]:

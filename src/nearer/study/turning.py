@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
+from nearer.common.files import write_text
 from nearer.common.json_files import plain_values
 from nearer.common.words import counted, listed
 from nearer.embedding.base import OrdinalEmbedding
@@ -22,7 +23,7 @@ from nearer.storage import save_model
 from nearer.study.attributes import read_attributes
 from nearer.study.distances import DISTANCES, SPREAD
 from nearer.study.figures import FIGURES, draw_placed
-from nearer.study.folder import FILES, LOG, RESULTS, read_results, write_map, write_text
+from nearer.study.folder import LOG, RESULTS, new_run, read_results, write_map
 
 _SPREAD = re.compile(r"sd\d+")  # columns of embedding.csv that are no coordinates
 
@@ -73,17 +74,15 @@ def write_turned(
         raise ValueError(f"{folder} has the map that is to be turned; choose another folder with --out")
     new = model.turned(axes)
     turned = {**results, **turned_results(results, axes), "notes": [*(results["notes"] or []), note]}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        (folder / name).unlink(missing_ok=True)
-    save_model(new, folder)
-    write_map(new, turned, folder)
-    for name in (*FIGURES, DISTANCES, SPREAD):  # what does not depend on the axes; the map is drawn anew
-        if name != "map.png" and (source / name).is_file():
-            shutil.copyfile(source / name, folder / name)
-    log = (source / LOG).read_text(encoding="utf-8") if (source / LOG).is_file() else ""
-    write_text(folder / LOG, f"{log}turned: {note}\n")
-    draw_placed(turned, folder)
+    with new_run(folder) as beside:
+        save_model(new, beside)
+        write_map(new, turned, beside)
+        for name in (*FIGURES, DISTANCES, SPREAD):  # what does not depend on the axes; the map is drawn anew
+            if name != "map.png" and (source / name).is_file():
+                shutil.copyfile(source / name, beside / name)
+        log = (source / LOG).read_text(encoding="utf-8") if (source / LOG).is_file() else ""
+        write_text(beside / LOG, f"{log}turned: {note}\n")
+        draw_placed(turned, beside)
     return new
 
 

@@ -22,9 +22,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nearer.common.files import write_text
 from nearer.formats.showing import columns_shown
 from nearer.study.asking.lists import CATCH, Trial
-from nearer.study.folder import write_text
 
 FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt"}
 _ASKED = {

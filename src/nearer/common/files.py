@@ -1,0 +1,83 @@
+"""Files on disk: which can be read, how to write one that is never half there, and what to call one."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_SPECIAL = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse to read a pipe or a device: it may never end, and the checksum of a run needs a second reading.
+
+    Examples
+    --------
+    >>> refuse_special(Path("/dev/zero"))
+    Traceback (most recent call last):
+    OSError: /dev/zero is a device, not a file; save what it gives in a file, and name that
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # reading it says what is wrong
+        return
+    what = next((what for is_one, what in _SPECIAL if is_one(mode)), None)
+    if what is not None:
+        raise OSError(f"{path} is {what}, not a file; save what it gives in a file, and name that")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a name to write to, whose file takes the place of ``path`` once it is whole; on an error nothing is left.
+
+    Examples
+    --------
+    >>> import os
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "map.csv"
+    ...     with whole_file(path) as part:
+    ...         _ = part.write_text("object,x1")
+    ...     os.listdir(folder)
+    ['map.csv']
+    """
+    special = path.exists() and not path.is_file()  # /dev/stdout, or a folder: writing to it says what is wrong
+    part = path if special else path.with_name(f".part-{path.name}")
+    try:
+        yield part
+        if not special:
+            part.replace(path)
+    except BaseException as error:
+        if not special:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(part)):
+            raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk names no file
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file that is whole or not there at all."""
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+
+
+def printable(name: str) -> str:
+    r"""Return the name of a file as text that any file or screen can hold.
+
+    Bytes of a name that are no UTF-8 are written as their codes.
+
+    Examples
+    --------
+    >>> import os
+    >>> printable("answers.csv"), printable(os.fsdecode(b"b\xe4d.csv"))
+    ('answers.csv', 'b\\xe4d.csv')
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
