@@ -70,7 +70,7 @@ def test_what_the_map_itself_shows_takes_the_place_of_the_quick_map():
 @pytest.mark.parametrize(
     ("seed", "n_objects", "per_person", "repeated", "code"),
     [
-        (1, 60, 200, 0.4, "learned"),
+        (1, 60, 300, 0.6, "learned"),
         (0, 50, 110, 0.1, "still-learning"),  # at a ceiling of 15% to 31%, which is none
         (1, 60, 150, 0.1, "still-learning"),
         (2, 40, 60, 0.1, "still-learning"),

@@ -189,13 +189,15 @@ def check_ceiling(case: Case) -> CheckResult:
         text = "Too few questions were asked more than once; next time ask some of several people."
         return CheckResult((Finding("note", "no-ceiling", title, text),), {"ceiling": None})
     counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
+    counts["ceiling_at_most"] = found.at_most
     if found.best.vague:
         title = f"How well a map could do at best is hardly known: an error of {found.best.within}"
         asked = counted(found.n_questions, "question")
         text = f"The {asked} that several answered are too few, or were asked too few times, to tell."
         return CheckResult((Finding("note", "vague-ceiling", title, text),), counts)
     interval = f"({found.best.within})"
-    title = f"Judging by repeated questions, no map can err in less than {percent(found.error)} of answers {interval}"
+    title = f"Judging by repeated questions, no map can err in less than {found.best.shown()} of answers {interval}"
     text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered"
     text += ", and of what they cannot tell half is wrong in any case." if case.n_split else "."
+    text += " More answers to each would narrow the range." if found.best.is_bound else ""
     return CheckResult((Finding("note", "ceiling", title, text),), counts)

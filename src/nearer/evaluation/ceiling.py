@@ -1,23 +1,37 @@
 """The smallest error that any predictor could have, from questions that were asked more than once.
 
 Let q be the share of people who give the minority answer to a question, 0 <= q <= 1/2. Who knows nothing about the
-person asked does best to predict the majority, and errs with probability q; the ceiling is the mean of q. The minority
-share *seen* among few answers is smaller than q on average (of two answers that agree it is 0). And how often two
-answers disagree, D = mean of 2 q (1 - q), only confines the mean of q: it lies between (1 - sqrt(1 - 2 D)) / 2, when
-all questions are equally hard, and D, when some are toss-ups and all others sure. So the spread of q over questions
-gets a model with two parameters,
+person asked does best to predict the majority, and errs with probability q; the ceiling is the mean of q over
+questions such as those asked. The minority share *seen* among few answers is smaller than q on average (of two answers
+that agree it is 0), so q has a distribution G over questions, and the numbers of answers follow a mixture of binomials:
+with s of k answers one way round,
 
-    q = lapse + (1 - 2 lapse) min(b, 1 - b),        b ~ Beta(shape, shape):
+    f(s, k) = int q^s (1 - q)^(k - s) + q^(k - s) (1 - q)^s dG(q).
 
-answers that are wrong whatever the question, and close calls of every degree. Counts of answers then follow a mixture
-of binomials, whose likelihood is worked out on a grid of both parameters. The ceiling is the mean of q over the
-questions given their counts, averaged over the grid by its likelihood. Its interval holds all that a likelihood ratio
-test does not refuse, of both parameters (much, where questions were asked only twice) and of q given these. Where
-questions are either toss-ups or sure, and nothing between, the model puts the ceiling too low, which errs on the side
-of what is still possible.
+G is anything: a share of toss-ups among sure questions, lapses, close calls of every degree. It is worked out on a
+grid of q, by maximum likelihood (Kiefer and Wolfowitz, 1956), a convex problem.
+
+**What k answers per question can tell.** f depends on G through the means of u, ..., u^floor(k/2) alone,
+u = q (1 - q). With two or three answers that is one number, the rate of disagreement D = 2 E[u], and E[q] may lie
+anywhere from (1 - sqrt(1 - 2 D)) / 2, where all questions are equally hard, to D, where some are toss-ups and all
+others sure: q is a convex function of u. Each two answers more add a moment, and the bounds close in (a Markov moment
+problem). Hence the estimate is a set: all E_G[q] of the distributions G that fit best. Its lower end is the error that
+no predictor is below, its upper end may be what the best predictor has. Where both are within 0.01 the ceiling is
+called known, and otherwise a bound.
+
+**Interval.** The profile likelihood: all E_G[q] of distributions that a likelihood ratio test does not reject,
+
+    2 (max l - l(G)) <= quantile of chi-square with one degree of freedom.
+
+Both ends maximize l(G) + t E_G[q], the lower one for negative t and the upper one for positive t, and |t| is found
+such that the likelihood falls by as much as the test allows. That holds for the bounds of a set as it does for a point,
+so the interval is as wide as the data leave it. Questions enter by their weights, which for the test are scaled to the
+effective number of questions. Those answered two or three times, four or five times, and more often, each have a G of
+their own, as their numbers of answers may have to do with how hard they are: where questions were chosen because a map
+was unsure of them, the hard ones were asked more often. The mean over all is one number, and so is the tilt t.
 
 Of an answer "can't tell" that was split, so that one trial says both ways about a question, half is wrong whatever is
-predicted. Such answers take no part in the model, and the ceiling is the mean of its q and of one half, by weight.
+predicted. Such answers take no part in the mixture, and the ceiling is the mean of its q and of one half, by weight.
 
 The ceiling says something only if its interval is informative: no wider than 0.15, and not reaching near chance from
 an error that is markedly better. Where it is vague, nothing may be measured by it.
@@ -25,13 +39,14 @@ an error that is markedly better. Where it is vague, nothing may be measured by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, ndtri
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import chdtri, xlog1py, xlogy
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
@@ -45,26 +60,47 @@ NEAR_CHANCE = 0.45  # an error that may be above this may be a coin's
 SURELY_CHANCE = 0.4  # one that is known to be above this is as good as a coin's
 WIDE = 0.15  # an interval beyond this tells little
 FEWEST_QUESTIONS = 20
-_N_GRID = 24  # values of each parameter
-_LEAST_LIKELY = 10.0  # in log-likelihood below the best: what is left out of the grid is e^-10 times as likely
-# Lapses, and logarithms of shapes, each as likely as the other before the counts are seen.
-_RANGES = ((0.0, 0.5), (float(np.log(0.003)), float(np.log(100.0))))
-# Finer towards 0, where Beta distributions of small shape have their mass.
-_EDGES = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 120)])
+_BOUND_WIDTH = 0.01  # values that fit equally well and lie farther apart are told as bounds
+_SAME_FIT = 1e-3  # in log-likelihood: distributions that are this near the best fit as well as it
+# Of q, evenly spaced in the angle whose squared sine it is, on which binomials are equally wide everywhere.
+_GRID = np.sin(np.linspace(0.0, np.pi / 4, 101)) ** 2
+_CLASSES = (4, 6)  # least answers of the classes after the first
+_GAP = 1e-6  # of a solution, in log-likelihood
+_MOST_STEPS = 100
+_STEEPEST = 1e4  # tilts per question: the mean of q is then where it can get
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 class Best(NamedTuple):
-    """A noise ceiling with its interval.
+    """A noise ceiling with its interval, and the largest value that fits as well.
 
     Examples
     --------
     >>> Best(0.16, 0.13, 0.18).vague, Best(0.39, 0.18, 0.5).vague
     (False, True)
+    >>> Best(0.16, 0.13, 0.26, 0.23).is_bound
+    True
     """
 
     error: float
     low: float
     high: float
+    at_most: float | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the error is only a lower bound: markedly larger values fit the answers as well."""
+        return self.at_most is not None and self.at_most - self.error > _BOUND_WIDTH
+
+    def shown(self, write: Callable[[float], str] = percent) -> str:
+        """Write the error, or where it is a bound the range of values that fit as well.
+
+        Examples
+        --------
+        >>> Best(0.16, 0.13, 0.18).shown(), Best(0.16, 0.13, 0.26, 0.23).shown()
+        ('16%', '16% to 23%')
+        """
+        return write(self.error) + (f" to {write(self.at_most)}" if self.at_most is not None and self.is_bound else "")
 
     @property
     def vague(self) -> bool:
@@ -83,7 +119,8 @@ class Best(NamedTuple):
         if error is None:
             return None
         low, high = (figures.get(f"ceiling_{end}") for end in ("low", "high"))
-        return cls(error, error if low is None else low, error if high is None else high)
+        ends = error if low is None else low, error if high is None else high
+        return cls(error, *ends, figures.get("ceiling_at_most"))
 
     @classmethod
     def known(cls, figures: Mapping[str, Any]) -> Best | None:
@@ -94,12 +131,15 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True)
 class NoiseCeiling:
-    """The smallest error that any predictor could have on these answers.
+    """The smallest error that one predictor for all people could have on questions such as these.
 
     Attributes
     ----------
-    error, low, high : float
-        With its interval.
+    error, at_most : float
+        The smallest and the largest value that fit the answers best. With few answers per question they lie apart, and
+        ``error`` is a lower bound.
+    low, high : float
+        Interval of the ceiling.
     n_questions, n_answers : int
         Questions that were answered more than once, and their answers.
     level : float
@@ -107,11 +147,16 @@ class NoiseCeiling:
 
     Examples
     --------
-    >>> print(NoiseCeiling(0.104, 0.0871, 0.1212, 340, 912))
-    no predictor can err less than 0.104 (95% interval 0.087 to 0.121), judging by 340 questions asked 912 times
+    >>> print(NoiseCeiling(0.104, 0.106, 0.0871, 0.1212, 340, 912))
+    the least possible error of a predictor shared by all people is 0.104 (95% interval 0.087 to 0.121), judging by \
+340 questions asked 912 times
+    >>> print(NoiseCeiling(0.104, 0.185, 0.0871, 0.2012, 340, 680))
+    the least possible error of a predictor shared by all people lies between 0.104 and 0.185 (95% interval 0.087 to \
+0.201; more answers per question would narrow it), judging by 340 questions asked 680 times
     """
 
     error: float
+    at_most: float
     low: float
     high: float
     n_questions: int
@@ -121,13 +166,18 @@ class NoiseCeiling:
     @property
     def best(self) -> Best:
         """The error with its interval, which may be vague."""
-        return Best(self.error, self.low, self.high)
+        return Best(self.error, self.low, self.high, self.at_most)
 
     def __str__(self) -> str:
-        least = "the least possible error is hardly known:" if self.best.vague else "no predictor can err less than"
+        best, within = self.best, f"{level_of(self.level)} interval {interval(self.low, self.high)}"
+        found = f"is {figure(self.error)} ({within})"
+        if best.is_bound:
+            more = "more answers per question would narrow it"
+            found = f"lies between {figure(self.error)} and {figure(self.at_most)} ({within}; {more})"
+        hardly = "is hardly known: it " if best.vague else ""
         return (
-            f"{least} {figure(self.error)} ({level_of(self.level)} interval {interval(self.low, self.high)}), "
-            f"judging by {counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
+            f"the least possible error of a predictor shared by all people {hardly}{found}, judging by "
+            f"{counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
         )
 
 
@@ -153,9 +203,9 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
 
     Notes
     -----
-    A predictor that knows who is asked may do better. Two answers a question leave it to a model of the spread over
-    questions how far the ceiling lies below the rate of disagreement (see the top of this module); more than two make
-    the model matter less.
+    A predictor that knows who is asked may do better. Two or three answers per question only confine the ceiling
+    between bounds, whatever their number (see the top of this module): ``error`` is then the lower and ``at_most`` the
+    upper one. With six or more the bounds mostly meet.
 
     Examples
     --------
@@ -174,9 +224,9 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
         return None
     weights = _scaled(judged)
     split = float(weights[both_ways].sum() / weights.sum())
-    found = (0.5, 0.5, 0.5) if both_ways.all() else _mean_minority(counts, level)
-    error, low, high = (split / 2 + (1 - split) * each for each in found)
-    return NoiseCeiling(error, low, high, counts.n_questions, counts.n_answers, level)
+    found = (0.5, 0.5, 0.5, 0.5) if both_ways.all() else _mean_minority(counts, level)
+    error, at_most, low, high = (split / 2 + (1 - split) * each for each in found)
+    return NoiseCeiling(error, at_most, low, high, counts.n_questions, counts.n_answers, level)
 
 
 def _scaled(comparisons: Comparisons) -> FloatArray:
@@ -196,14 +246,15 @@ class _Counts(NamedTuple):
 
     @property
     def n_questions(self) -> int:
-        return int(self.n_alike[self.answers > 1].sum())
+        return int(self.n_alike.sum())
 
     @property
     def n_answers(self) -> int:
-        return int(self.n_alike @ (self.answers * (self.answers > 1)))
+        return int(self.n_alike @ self.answers)
 
 
 def _count(comparisons: Comparisons) -> _Counts:
+    """Return the kinds of questions that were answered more than once."""
     questions = questions_of(comparisons)
     voices = _voices(comparisons)
     # The first answer of each voice to each question.
@@ -212,8 +263,12 @@ def _count(comparisons: Comparisons) -> _Counts:
     answers = np.bincount(questions[kept])
     first = np.bincount(questions[kept], near < far).astype(np.int64)
     weights = np.bincount(questions, _scaled(comparisons))
+    repeated = answers > 1
+    # Questions asked once weigh as repeated ones do, each of which is as likely to be like them.
+    weights = weights + weights[~repeated].sum() / max(repeated.sum(), 1)
+    answers, first, weights = answers[repeated], first[repeated], weights[repeated]
     kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
-    sums = (np.bincount(kind.ravel(), each).astype(np.float64) for each in (np.ones(len(first)), weights, weights**2))
+    sums = [np.bincount(kind.ravel(), each).astype(np.float64) for each in (weights**0, weights, weights**2)]
     return _Counts(kinds[0], kinds[1], *sums)
 
 
@@ -226,52 +281,83 @@ def _voices(comparisons: Comparisons) -> NDArray[np.intp]:
     return trials_of(comparisons)
 
 
-def _mean_minority(counts: _Counts, level: float) -> tuple[float, float, float]:
-    """Return the mean of q, and its interval."""
-    likelihoods, errors, variances = _zoomed(counts)
-    behind = likelihoods.max() - likelihoods
-    error = float(np.average(errors, weights=np.exp(-behind)))
-    # What a likelihood ratio test does not refuse: q may stray from its mean by as much as the parameters leave over.
-    left_over = float(ndtri(0.5 + level / 2)) ** 2 / 2 - behind
-    astray = np.sqrt(2 * variances * np.maximum(left_over, 0.0))
-    low, high = (errors - astray)[left_over >= 0].min(), (errors + astray)[left_over >= 0].max()
-    return error, float(np.clip(low, 0.0, error)), float(np.clip(high, error, 0.5))
+def _mean_minority(counts: _Counts, level: float) -> tuple[float, float, float, float]:
+    """Return the smallest and the largest mean of q that fit best, and the interval of the mean."""
+    classes = np.searchsorted(_CLASSES, counts.answers, side="right")
+    mixtures = [_Mixture.of(counts, classes == each) for each in np.unique(classes)]
+    most = float(chdtri(1, 1 - level)) / 2
+    low, error, at_most, high = (
+        _end(mixtures, sign, fall) for sign, fall in ((-1, most), (-1, _SAME_FIT), (1, _SAME_FIT), (1, most))
+    )
+    return error, max(at_most, error), min(low, error), max(high, at_most, error)
 
 
-def _zoomed(counts: _Counts) -> FloatArray:
-    """Return log-likelihoods, mean q and its variance on a grid of all likely parameters and no more, (3, g)."""
-    ranges = np.array(_RANGES)
-    while True:
-        axes = [np.linspace(low, high, _N_GRID) for low, high in ranges]
-        found = _on_grid(counts, *axes)
-        likely = found[0] > found[0].max() - _LEAST_LIKELY
-        narrower = np.empty_like(ranges)
-        for axis, values in enumerate(axes):
-            here = np.flatnonzero(likely.any(axis=1 - axis))
-            narrower[axis] = values[max(here[0] - 1, 0)], values[min(here[-1] + 1, _N_GRID - 1)]
-        if (np.ptp(narrower, axis=1) > 0.7 * np.ptp(ranges, axis=1)).all():
-            return found.reshape(3, -1)
-        ranges = narrower  # or all that is likely would fall between a few points of the grid
+def _end(mixtures: list[_Mixture], sign: int, fall: float) -> float:
+    """Return the smallest (sign -1) or largest (+1) mean of q whose log-likelihood is ``fall`` below the best."""
+    n = sum(float(mixture.n.sum()) for mixture in mixtures)
+    # Where the mean is well known, the likelihood falls with the square of the tilt.
+    low, high, tilt = 0.0, np.inf, float(np.sqrt(n * fall))
+    for _ in range(_MOST_STEPS):
+        masses = [mixture.fit(sign * tilt * mixture.share) for mixture in mixtures]
+        pairs = list(zip(mixtures, masses, strict=True))
+        fallen = max(sum(mixture.best - mixture.log_likelihood(mass) for mixture, mass in pairs), 0.0)
+        if abs(fallen - fall) <= 0.02 * fall or tilt > _STEEPEST * n:
+            break
+        low, high = (tilt, high) if fallen < fall else (low, tilt)
+        guess = tilt * float(np.sqrt(fall / max(fallen, fall / 100)))
+        tilt = guess if low < guess < high else (low + min(high, 4 * low)) / 2
+    return sum(mixture.share * float(_GRID @ mass) for mixture, mass in pairs)
 
 
-def _on_grid(counts: _Counts, lapses: FloatArray, log_shapes: FloatArray) -> FloatArray:
-    """Return log-likelihood, weighted mean of q given the counts and its variance, (3, lapses, shapes)."""
-    shapes = np.exp(log_shapes)
-    mass = 2 * np.diff(betainc(shapes, shapes, _EDGES[:, None]), axis=0)
-    nodes = (_EDGES[1:] + _EDGES[:-1]) / 2
-    few, many = counts.minority[:, None], (counts.answers - counts.minority)[:, None]
-    total = counts.weights.sum()
-    found = np.empty((3, len(lapses), len(shapes)))
-    for number, lapse in enumerate(lapses):
-        q = lapse + (1 - 2 * lapse) * nodes
-        right, wrong = np.log1p(-q), np.log(q)
-        logs = np.logaddexp(few * wrong + many * right, many * wrong + few * right)
-        peak = logs.max(axis=1, keepdims=True)
-        chances = np.exp(logs - peak)
-        # Shapes far from the counts leave nothing; their likelihood is then too small to matter.
-        marginal = np.maximum(chances @ mass, np.finfo(np.float64).tiny)
-        mean, square = ((chances * q**power) @ mass / marginal for power in (1, 2))
-        found[0, number] = counts.n_alike @ (np.log(marginal) + peak)
-        found[1, number] = counts.weights @ mean / total
-        found[2, number] = counts.squares @ np.maximum(square - mean**2, 0.0) / total**2
-    return found
+class _Mixture(NamedTuple):
+    """The mixture of binomials over the grid of q in one class of questions, and its best log-likelihood."""
+
+    chances: FloatArray  # (c, g), each row divided by its largest
+    n: FloatArray  # (c,), effective numbers of questions
+    share: float  # of the class in the weight of all questions
+    best: float
+
+    @classmethod
+    def of(cls, counts: _Counts, inside: NDArray[np.bool_]) -> _Mixture:
+        minority, answers, _, weights, squares = (column[inside] for column in counts)
+        few, many = minority[:, None], (answers - minority)[:, None]
+        logs = np.logaddexp(*(xlogy(one, _GRID) + xlog1py(other, -_GRID) for one, other in ((few, many), (many, few))))
+        chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+        n = weights * (weights.sum() / max(float(squares.sum()), _TINY))
+        flat = cls(chances, n, float(weights.sum() / counts.weights.sum()), 0.0)
+        return flat._replace(best=flat.log_likelihood(flat.fit(0.0)))
+
+    def log_likelihood(self, mass: FloatArray) -> float:
+        return float(self.n @ np.log(self.chances @ mass))
+
+    def fit(self, tilt: float) -> FloatArray:
+        """Return the masses on the grid that maximize the log-likelihood plus ``tilt`` times the mean of q, (g,).
+
+        A primal-dual interior-point method: masses x > 0 that sum to 1, multipliers s > 0, x s brought down to 0.
+        """
+        size, total = len(_GRID), self.n.sum()
+        mass, slack, multiplier = np.full(size, 1 / size), np.full(size, total), total
+        for _ in range(_MOST_STEPS):
+            mixed = self.chances @ mass
+            gradient = -(self.chances.T @ (self.n / mixed)) - tilt * _GRID
+            dual, gap = gradient + multiplier - slack, float(mass @ slack)
+            if gap < _GAP and np.abs(dual).max() < _GAP * total:
+                break
+            centre = 0.1 * gap / size
+            hessian = (self.chances.T * (self.n / mixed**2)) @ self.chances
+            hessian[np.diag_indices(size)] += slack / mass
+            factor = cho_factor(hessian)
+            along, ones = (cho_solve(factor, side) for side in (centre / mass - gradient - multiplier, np.ones(size)))
+            change = (along.sum() + mass.sum() - 1) / ones.sum()
+            step = along - change * ones
+            slack_step = (centre - slack * step) / mass - slack
+            length = min(_longest(mass, step), _longest(slack, slack_step))
+            mass, slack, multiplier = mass + length * step, slack + length * slack_step, multiplier + length * change
+        shares: FloatArray = mass / mass.sum()
+        return shares
+
+
+def _longest(values: FloatArray, step: FloatArray) -> float:
+    """Return how much of a step keeps all values positive, at most 1."""
+    shrinks = step < 0
+    return float(min(0.99 * np.min(-values[shrinks] / step[shrinks], initial=np.inf), 1.0))

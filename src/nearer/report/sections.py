@@ -126,11 +126,11 @@ def _about_ceiling(value: float, results: Results) -> str:
             "ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
-    within = f"{figure(best.error)} ({interval(best.low, best.high)})" if best.low < best.high else figure(best.error)
+    within = best.shown(figure) + (f" ({interval(best.low, best.high)})" if best.low < best.high else "")
     if best.vague:
         return (
             f"Answers to the same question disagree, but how well any map could do is hardly known: {within}; too few "
-            "questions were asked more than once."
+            "questions were asked more than once, or each of them too few times."
         )
     said = f"Answers to the same question disagree, so that no map could have an error much below {within}"
     if grade_predictions(results) == "unknown":

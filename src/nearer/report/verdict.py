@@ -190,7 +190,7 @@ def _about_predictions(results: Mapping[str, Any]) -> str:
         return "How good the map is was not measured"
     error, low, high = measured
     best, chance = Best.known(results["error"]), _chance(results)
-    known = f", the best possible: {percent(best.error)}" if best is not None else ""
+    known = f", the best possible: {best.shown()}" if best is not None else ""
     said = f"The map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{known})"
     if grade_predictions(results) == "unknown":
         return (

@@ -151,8 +151,8 @@ def _error(study: Study) -> dict[str, Any] | None:
 
 def _ceiling(study: Study) -> dict[str, float | None]:
     found = study.ceiling
-    error, low, high = (None, None, None) if found is None else (found.error, found.low, found.high)
-    return {"ceiling": error, "ceiling_low": low, "ceiling_high": high}
+    ends = (None,) * 4 if found is None else (found.error, found.at_most, found.low, found.high)
+    return dict(zip(("ceiling", "ceiling_at_most", "ceiling_low", "ceiling_high"), ends, strict=True))
 
 
 def _curve(study: Study) -> list[dict[str, Any]] | None:

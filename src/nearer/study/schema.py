@@ -77,7 +77,7 @@ SCHEMA: dict[str, Check] = {
     "error": maybe(
         record(
             {},
-            dict.fromkeys(("held_out", "map", "ceiling", "chance"), _share)
+            dict.fromkeys(("held_out", "map", "ceiling", "ceiling_at_most", "chance"), _share)
             | dict.fromkeys(("low", "high", "map_low", "map_high", "ceiling_low", "ceiling_high"), _number)
             | {"n_folds": whole(), "unit": string},
         )
