@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from nearer.cli.main import main
+from nearer.survey.stimuli import slug_of
 
 NAMES = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
 
@@ -67,6 +68,13 @@ class Browser:
         return json.load(self.opener.open(request, timeout=60))
 
 
+def away_from_head(question):
+    """Return how far options are from the head for somebody who goes by the order of the alphabet."""
+    places = {slug_of(name): place for place, name in enumerate(sorted(NAMES))}
+    head, *options = (places[each["object"]] for each in (question["head"], *question["options"]))
+    return [abs(head - option) for option in options]
+
+
 def take_part(link):
     """Answer everything, by the order of the alphabet."""
     browser = Browser(link)
@@ -74,7 +82,7 @@ def take_part(link):
     at = 0
     while state["phase"] == "asking":
         question = state["next"][0]
-        away = [abs(each["number"] - question["head"]["number"]) for each in question["options"]]
+        away = away_from_head(question)
         sent = {"question": question["id"], "chosen": [int(np.argmin(away))], "seconds": 1.0, "id": f"{at}"}
         state = browser.ask("api/answers", {"answers": [sent]})
         at += 1
@@ -137,7 +145,7 @@ def answered(study, monkeypatch):
         state = client.post("/api/consent", json={}, headers={"x-nearer": "1"}).json()
         while state["phase"] == "asking":
             question = state["next"][0]
-            away = [abs(each["number"] - question["head"]["number"]) for each in question["options"]]
+            away = away_from_head(question)
             sent = {"question": question["id"], "chosen": [choose(away)], "seconds": add_seconds, "id": "x"}
             state = client.post("/api/answers", json={"answers": [sent]}, headers={"x-nearer": "1"}).json()
 

@@ -18,6 +18,7 @@ from sqlalchemy import create_engine, make_url
 from starlette.testclient import TestClient
 
 from nearer.survey.server import Serving, build, secret_of
+from nearer.survey.stimuli import slug_of
 from nearer.survey.store.database import read_fact
 
 NAMES = ("cat", "dog", "cow", "car", "bus", "van", "tram", "bike")
@@ -66,6 +67,10 @@ class Served:
         self.app, self.writer, self.study = build(folder, Serving(**options), seed=0)
         key = self.writer.run(lambda connection: read_fact(connection, "key"))
         self.session, self.researcher_cookie = f"nearer_session_{key}", f"nearer_researcher_{key}"
+
+    def label(self, item):
+        """Return the label of an object as a page gets it."""
+        return {slug_of(label): label for label in self.study.labels}[item["object"]]
 
     def client(self):
         """Return a browser of its own."""

@@ -6,9 +6,10 @@ import pytest
 
 from nearer.survey.asking import catch_places, right_places
 from nearer.survey.people import STATUS
+from nearer.survey.stimuli import slug_of
 from nearer.survey.store.database import write_fact
 from nearer.survey.store.tables import proposals
-from nearer.survey.study import open_study
+from nearer.survey.study import labels_in, open_study
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_nobody_gets_a_question_twice(serve):
     person = serve(questions={"per_person": 60, "practice": 0}, sampling=sampling).person()
     seen = []
     person.finish(lambda question: seen.append(question) or [0])
-    keys = [(each["head"]["number"], *sorted(option["number"] for option in each["options"])) for each in seen]
+    keys = [(each["head"]["object"], *sorted(option["object"] for option in each["options"])) for each in seen]
     assert len(set(keys)) == len(keys) == 60
 
 
@@ -87,16 +88,16 @@ def test_catch_questions_are_there_and_have_a_right_answer(serve):
     caught = []
 
     def choose(question):
-        numbers = [option["number"] for option in question["options"]]
-        if question["head"]["number"] in numbers:
-            caught.append(numbers.index(question["head"]["number"]))
+        options = [option["object"] for option in question["options"]]
+        if question["head"]["object"] in options:
+            caught.append(options.index(question["head"]["object"]))
             return [caught[-1]]
         return [0]
 
     assert person.finish(choose)["n_all"] == 8
     assert len(caught) == 2
     assert all(catch_places(n, k).isdisjoint({0, n + k - 1}) for n, k in ((6, 2), (2, 1), (10, 3)))
-    assert right_places([3, 3, 1], headed=True) == (0,)
+    assert right_places(["cat", "cat", "dog"], headed=True) == (0,)
 
 
 def test_repeats_are_random_questions_of_others(serve):
@@ -112,11 +113,12 @@ def test_repeats_are_random_questions_of_others(serve):
 
     with served.writer.database.engine.connect() as connection:
         rows = connection.execute(select(questions)).all()
-    tests = {row.same for row in rows if row.purpose == "test"}
+    head_and_options = {row.id: (shown[0], frozenset(shown)) for row in rows if (shown := labels_in(row.shown))}
+    tests = {head_and_options[row.id] for row in rows if row.purpose == "test"}
     repeats = [row for row in rows if row.purpose == "repeat"]
     assert repeats
-    assert all(row.same in tests for row in repeats)
-    assert len({(row.person, row.same) for row in rows}) == len(rows)
+    assert all(head_and_options[row.id] in tests for row in repeats)
+    assert len({(row.person, head_and_options[row.id]) for row in rows}) == len(rows)
 
 
 def test_platforms_are_remembered_and_the_end_leads_back(serve):
@@ -153,22 +155,31 @@ def test_stimuli_are_served_so_that_they_can_do_nothing(serve, make_study):
         '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     )
     served = serve(folder)
-    number = served.study.labels.index("cat")
-    found = served.client().get(f"/stimuli/{number}")
+    found = served.client().get(f"/stimuli/{slug_of('cat')}")
     assert found.headers["content-type"].startswith("image/svg+xml")
     assert "sandbox" in found.headers["content-security-policy"]
     assert "script-src" not in found.headers["content-security-policy"]
     assert served.client().get("/stimuli/999").status_code == 404
-    assert served.client().get(f"/stimuli/{served.study.labels.index('dog')}").status_code == 404  # text has no file
+    assert served.client().get(f"/stimuli/{slug_of('dog')}").status_code == 404  # text has no file
 
 
-def test_objects_keep_their_numbers_when_a_study_grows(serve, make_study):
+def test_a_file_that_came_after_the_start_is_found(serve):
+    served = serve()
+    (served.folder / "stimuli" / "emu.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    assert served.client().get(f"/stimuli/{slug_of('emu')}").status_code == 200
+    assert "emu" not in served.study.labels  # nobody is asked about it before the next start
+
+
+def test_a_question_stays_the_same_when_a_study_grows(serve, make_study):
     folder = make_study()
-    before = serve(folder).study.labels
+    first = serve(folder)
+    person = first.person()
+    before = person.state()
     with (folder / "objects.csv").open("a") as file:
         file.write("ant,an ant\n")
-    after = serve(folder).study.labels
-    assert after == (*before, "ant")
+    second = serve(folder)
+    assert second.study.labels == ("ant", *first.study.labels)
+    assert person.at(second).state() == before
 
 
 def test_a_question_that_cannot_be_shown_is_taken_back_and_another_comes(serve, caplog):
@@ -176,11 +187,11 @@ def test_a_question_that_cannot_be_shown_is_taken_back_and_another_comes(serve, 
     person = served.person()
     person.answer(person.state()["next"][0])  # practice
     first, second, third = person.state()["next"]
-    failed = [first["options"][0]["number"]]
+    failed = [first["options"][0]["object"]]
     told = person.post("/api/unseen", {"question": first["id"], "objects": failed})
     assert told.status_code == 200
     assert [each["id"] for each in told.json()["next"]][:2] == [second["id"], third["id"]]
-    assert f"could not load {served.study.labels[failed[0]]}" in caplog.text
+    assert f"could not load {served.label(first['options'][0])}" in caplog.text
     assert person.answer(first).status_code == 403  # another tab, where it is still shown
     last = person.finish()
     assert (last["phase"], last["n_done"], last["n_all"]) == ("done", 4, 4)
@@ -263,11 +274,12 @@ def test_settings_that_change_stop_nobody(serve, make_study, before, after):
 
 def test_a_proposal_about_an_object_that_came_later_stops_nobody(serve):
     served = serve(sampling={"method": "active", "test_share": 0.0, "repeat_share": 0.0})
-    rows = [{"shown": "8,0,1", "same": "8,0,1"}, {"shown": "2,0,1", "same": "2,0,1"}]
+    rows = [{"shown": "ant\tcat\tdog"}, {"shown": "cow\tcat\tdog"}]
     served.writer.run(lambda connection: connection.execute(proposals.insert(), rows) and None)
     person = served.person()
-    numbers = [each["head"]["number"] for each in person.state()["next"] if not each["practice"]]
-    assert 2 in numbers
+    heads = [served.label(each["head"]) for each in person.state()["next"] if not each["practice"]]
+    assert "cow" in heads
+    assert "ant" not in heads
     assert person.finish()["phase"] == "done"
 
 

@@ -10,8 +10,10 @@ from helpers.browsing import DESK, PHONE, errors_in, eventually, overflow, press
 from helpers.visiting import Visitor
 from sqlalchemy import select
 
-from nearer.survey.asking import UNSEEN, numbers_in
-from nearer.survey.store.tables import questions
+from nearer.survey.asking import numbers_in
+from nearer.survey.stimuli import slug_of
+from nearer.survey.store.tables import UNSEEN, questions
+from nearer.survey.study import labels_in
 
 SHORT = {"per_person": 3, "practice": 0}
 
@@ -137,7 +139,7 @@ def test_the_next_questions_are_loaded_ahead(browser, at_port, files):
     visitor.begin()
     with served.writer.database.engine.connect() as connection:
         shown = connection.execute(select(questions.c.shown)).scalars().all()
-    wanted = {f"/stimuli/{number}" for row in shown for number in numbers_in(row)}
+    wanted = {f"/stimuli/{slug_of(label)}" for row in shown for label in labels_in(row)}
     eventually(lambda: wanted <= set(requests(browser)))
     served.stop()
     for _ in range(2):
@@ -158,9 +160,7 @@ def requests(browser):
 def broken(at_port):
     """Return a study in which one picture of six cannot be read, by name."""
     files = {f"{name}.png": picture(40 * at) for at, name in enumerate("abcde")} | {"broken.png": b"no picture"}
-    served = at_port(objects=(), files=files, questions={"per_person": 4, "practice": 1})
-    served.number = served.study.labels.index("broken")
-    return served
+    return at_port(objects=(), files=files, questions={"per_person": 4, "practice": 1})
 
 
 def test_nobody_is_stuck_at_a_broken_picture_and_nobody_is_asked_about_it(browser, broken, caplog):
@@ -181,7 +181,7 @@ def test_nobody_is_stuck_at_a_broken_picture_and_nobody_is_asked_about_it(browse
     with broken.writer.database.engine.connect() as connection:
         asked = {row.id: row for row in connection.execute(select(questions))}
     answered = [asked[row.question] for row in broken.rows()]
-    assert not any(broken.number in numbers_in(row.shown) for row in answered)
+    assert not any("broken" in labels_in(row.shown) for row in answered)
     assert sum(row.purpose == UNSEEN for row in asked.values()) == n_left
     assert sum(row.purpose not in (UNSEEN, "practice") for row in answered) == 4
     assert "could not load broken" in caplog.text

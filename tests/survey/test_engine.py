@@ -23,11 +23,10 @@ PLACES = {name: at for at, name in enumerate(("cat", "dog", "cow", "car", "bus",
 
 def nearest(served):
     """Return how somebody answers to whom the objects lie on a line."""
-    places = np.array([PLACES[label] for label in served.study.labels])
 
     def choose(question):
-        away = [abs(places[each["number"]] - places[question["head"]["number"]]) for each in question["options"]]
-        return [int(np.argmin(away))]
+        head, *options = (PLACES[served.label(each)] for each in (question["head"], *question["options"]))
+        return [int(np.argmin([abs(head - each) for each in options]))]
 
     return choose
 
@@ -127,6 +126,17 @@ def test_who_is_forgotten_is_forgotten_by_the_engine(served, engine):
     served.writer.run(lambda connection: forget(connection, name))
     assert engine.look()
     assert engine.n_told == len(engine.questions.comparisons_) == 20
+
+
+def test_answers_about_an_object_that_came_later_wait_for_the_next_start(served, engine, caplog):
+    """As while servers are started again one after the other, since files were added."""
+    served.person().finish(nearest(served))
+    with served.writer.database.engine.begin() as connection:
+        first = connection.execute(select(questions.c.id).where(questions.c.purpose == "start")).scalars().first()
+        connection.execute(questions.update().where(questions.c.id == first).values(shown="cat\tdog\temu"))
+    assert engine.look()
+    assert engine.n_told == len(engine.questions.comparisons_) == 19
+    assert "1 answer about objects that came into the folder later" in caplog.text
 
 
 def test_a_clock_that_is_set_back_holds_no_question_for_ever(served, engine, monkeypatch):

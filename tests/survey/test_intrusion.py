@@ -379,4 +379,4 @@ def test_purposes_and_labels_are_not_told(served):
     """Whoever knows which questions are catches, or what files are called, answers differently."""
     state = served.person().state()
     assert set(state["next"][0]) == {"id", "practice", "n_chosen", "head", "options"}
-    assert set(state["next"][0]["options"][0]) == {"number", "caption", "kind", "url"}
+    assert set(state["next"][0]["options"][0]) == {"object", "caption", "kind", "url"}

@@ -13,6 +13,7 @@ import pytest
 from nearer.formats import read_answers
 from nearer.survey.exporting import csv_of, table_of
 from nearer.survey.live import live_state, pictures_of
+from nearer.survey.stimuli import slug_of
 from nearer.survey.store.database import write_fact
 from nearer.survey.store.tables import answers
 from nearer.survey.supervising import ENGINE, KNOWN
@@ -130,12 +131,13 @@ def test_pictures_are_on_the_map_if_all_objects_have_one(serve, make_study, monk
     folder = make_study(objects=("cat", "dog", "cow"))
     for name in ("cat", "dog"):
         (folder / "stimuli" / f"{name}.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    assert pictures_of(serve(folder).study) is None
+    assert pictures_of(serve(folder).study, ["cat", "cow", "dog"]) is None
     (folder / "stimuli" / "cow.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     served = serve(folder)
-    assert pictures_of(served.study) == ["/stimuli/0", "/stimuli/1", "/stimuli/2"]
+    assert pictures_of(served.study, ["dog", "cat"]) == [f"/stimuli/{slug_of(label)}" for label in ("dog", "cat")]
+    assert pictures_of(served.study, ["dog", "ant"]) is None
     monkeypatch.setattr("nearer.survey.live._MOST_BYTES", 50)
-    assert pictures_of(served.study) is None
+    assert pictures_of(served.study, ["dog", "cat"]) is None
 
 
 def test_a_code_tells_whose_it_is(researcher):

@@ -1,17 +1,17 @@
 """Two servers of one study in PostgreSQL, asked at the same moment."""
 
 import functools
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import func, select
 
-from nearer.survey.asking import UNSEEN
 from nearer.survey.exporting import columns_of
 from nearer.survey.server import Serving, build, secret_of
 from nearer.survey.store.database import read_fact
-from nearer.survey.store.tables import answers, people, questions
+from nearer.survey.store.tables import UNSEEN, answers, people, questions
 
 WAIT_SECONDS = 60
 
@@ -98,3 +98,23 @@ def test_the_first_start_of_two_servers_makes_one_secret_and_one_key(postgresql,
         for writer in writers:
             writer.close()
     assert len(keys) == 1
+
+
+@pytest.mark.parametrize("has_its_file", [True, False])
+def test_an_object_that_a_later_start_added_is_shown_by_the_server_before(postgresql, serve, make_study, has_its_file):
+    folder = make_study(server={"database": postgresql}, objects=("ant", "bee", "cat"))
+    copy = shutil.copytree(folder, folder.with_name("copy"))
+    before = serve(copy)
+    with (folder / "objects.csv").open("a") as file:
+        file.writelines(f"new {at},new {at}\n" for at in range(30))
+    after = serve(folder)
+    if has_its_file:
+        shutil.copy(folder / "objects.csv", copy)
+    person = after.person()
+    captions = [each["caption"] for question in person.state()["next"] for each in question["options"]]
+    assert any(caption.startswith("new") for caption in captions)
+    told = person.at(before).client.get("/api/state")
+    assert told.status_code == (200 if has_its_file else 503)
+    if has_its_file:
+        assert told.json() == person.state()
+    assert person.finish()["phase"] == "done"

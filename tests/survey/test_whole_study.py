@@ -25,6 +25,7 @@ from nearer.lab.benchmarks.survey.serving import running
 from nearer.survey.exporting import table_of
 from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of
+from nearer.survey.stimuli import slug_of
 from nearer.survey.study import open_study
 
 N_COLOURS, N_PEOPLE, N_IN_BROWSER, PER_PERSON = 30, 60, 2, 30
@@ -85,8 +86,8 @@ def _in_the_browser(browser, link, choose):
     here = visitor.begin()
     n_answered = 0
     while here[0] == "question":
-        shown = [re.search(r"/stimuli/(\d+)", each.get_attribute("src"))[1] for each in visitor.find(".stage img")]
-        head, *options = ({"number": int(number)} for number in shown)
+        shown = [re.search(r"/stimuli/(\w+)", each.get_attribute("src"))[1] for each in visitor.find(".stage img")]
+        head, *options = ({"object": slug} for slug in shown)
         here = visitor.answer(choose({"head": head, "options": options}))
         n_answered += 1
         while here[0] == "sheet" and visitor.find("button.main"):
@@ -140,13 +141,14 @@ def _random_answers(labels, choose, n_answers):
     rows = []
     for _ in range(n_answers):
         head, *options = rng.permutation(len(labels))[:3].tolist()
-        place = choose({"head": {"number": head}, "options": [{"number": each} for each in options]})[0]
+        slugs = [{"object": slug_of(labels[each])} for each in (head, *options)]
+        place = choose({"head": slugs[0], "options": slugs[1:]})[0]
         rows.append([labels[each] for each in (head, options[place], options[1 - place])])
     return Comparisons.from_triplets(rows, objects=list(labels))
 
 
 def test_a_study_ends_when_it_is_advised_and_its_map_beats_random_questions(study, browser, tmp_path):
-    choose = as_seen(study.folder, 0)
+    choose = as_seen(0)
     with running(study.folder, tmp_path / "server.log") as server:
         link = f"http://127.0.0.1:{server.port}/"
         researcher = Researcher(link, study.secret)
@@ -155,7 +157,7 @@ def test_a_study_ends_when_it_is_advised_and_its_map_beats_random_questions(stud
             daemon=True,
         )
         others.start()
-        seen = [_in_the_browser(browser, link, as_seen(study.folder, 1 + at)) for at in range(N_IN_BROWSER)]
+        seen = [_in_the_browser(browser, link, as_seen(1 + at)) for at in range(N_IN_BROWSER)]
         advised = False
         while others.is_alive() and not advised:
             time.sleep(0.5)

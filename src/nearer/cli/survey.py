@@ -61,7 +61,8 @@ def add(commands: Commands) -> None:
 
 _CHECK = """\
 Find what is wrong with a study before anyone is invited: settings, missing and unreadable files, pictures that are too
-large for a phone or there twice. The exit status is 1 if something is wrong."""
+large for a phone or there twice, and, once people have been asked, objects that are gone or new. Nothing is changed. The
+exit status is 1 if something is wrong."""
 _DEMO = "Serve a study of colours that needs no preparation, to see what participants and researchers see."
 _CODE = """\
 Look up completion codes that people handed in: whose each is, when that person was done, and with how many answers.
@@ -165,9 +166,9 @@ def _serving(options: argparse.Namespace) -> Serving:
 
 def _code(options: argparse.Namespace) -> int:
     from nearer.survey.codes import look_up
-    from nearer.survey.study import open_study
+    from nearer.survey.study import read_study
 
-    study, database = open_study(options.study)
+    study, database = read_study(options.study)
     try:
         with database.engine.connect().execution_options(reading=True) as connection:
             found = look_up(connection, study.settings, options.codes)
@@ -179,9 +180,10 @@ def _code(options: argparse.Namespace) -> int:
 
 def _forget(options: argparse.Namespace) -> int:
     from nearer.survey.people import forget
-    from nearer.survey.study import open_study
+    from nearer.survey.store import Database
+    from nearer.survey.study import database_url, settings_of
 
-    _, database = open_study(options.study)
+    database = Database(database_url(options.study, settings_of(options.study)))
     try:
         with database.engine.begin() as connection:
             counts = forget(connection, options.person)

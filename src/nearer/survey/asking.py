@@ -9,19 +9,17 @@ Catch questions need no knowledge of the objects: one of the options is the head
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
 from nearer.active.record import INFORMATION, REPEAT, START, TEST
 from nearer.survey.store.database import Database
-from nearer.survey.store.tables import proposals, questions
-from nearer.survey.study import Study
+from nearer.survey.store.tables import UNSEEN, proposals, questions
+from nearer.survey.study import Study, labels_in
 
 PRACTICE, CATCH = "practice", "catch"
-UNSEEN = "unseen"  # what a question is for whose files a browser could not load: nothing, and never answered
 NOT_COUNTED = (PRACTICE, CATCH, UNSEEN)
 _LOOKED_AT = 8  # proposals, of which somebody may have had some
 _REMEMBERED = 1000  # random questions, to be repeated
@@ -44,18 +42,18 @@ class Asker:
     def __init__(self, study: Study, database: Database, rng: np.random.Generator) -> None:
         self.study, self.rng = study, rng
         self.times = np.zeros(len(study.labels))
-        self.tests: deque[tuple[int, ...]] = deque(maxlen=_REMEMBERED)
+        self.tests: deque[tuple[str, ...]] = deque(maxlen=_REMEMBERED)
         with database.engine.connect().execution_options(reading=True) as connection:
             for row in connection.execute(select(questions.c.shown, questions.c.purpose).order_by(questions.c.id)):
-                self.remember(numbers_in(row.shown), row.purpose)
+                self.remember(labels_in(row.shown), row.purpose)
 
     @property
     def n_all(self) -> int:
         """How many questions a person answers, practice aside."""
         return self.study.settings.per_person + self.study.n_catch
 
-    def next(self, connection: Connection, place: int, had: set[tuple[int, ...]]) -> tuple[tuple[int, ...], str]:
-        """Return what a person is shown at a place of the list, and what for.
+    def next(self, connection: Connection, place: int, had: set[tuple[int, ...]]) -> tuple[tuple[str, ...], str]:
+        """Return the objects that a person is shown at a place of the list, and what for.
 
         Parameters
         ----------
@@ -66,12 +64,12 @@ class Asker:
         """
         settings, pool = self.study.settings, self.study.pool
         if place < settings.practice:
-            return _plain(pool.draw(1, self.rng)[0]), PRACTICE
+            return self._named(pool.draw(1, self.rng)[0]), PRACTICE
         if place - settings.practice in catch_places(settings.per_person, self.study.n_catch):
             return self._catch(), CATCH
         luck = self.rng.random()
         if luck < settings.test_share:
-            drawn = _plain(pool.draw(1, self.rng)[0])
+            drawn = self._named(pool.draw(1, self.rng)[0])
             if self.key(drawn) not in had:
                 return drawn, TEST
         elif luck < settings.test_share + settings.repeat_share:
@@ -84,33 +82,34 @@ class Asker:
                 return chosen, INFORMATION
         drawn_new = pool.draw_new(1, self.rng, had, self.times)
         shown = drawn_new[0] if len(drawn_new) else pool.draw(1, self.rng)[0]  # had all: what is left but again
-        return _plain(shown), START
+        return self._named(shown), START
 
-    def key(self, shown: Sequence[int]) -> tuple[int, ...]:
-        """Return what makes a question the same as another."""
-        first = int(self.study.is_headed)
-        return (*shown[:first], *sorted(shown[first:]))
+    def key(self, shown: Sequence[str]) -> tuple[int, ...]:
+        """Return what makes a question the same as another; () of one with an object that this server does not have."""
+        first, positions = int(self.study.is_headed), self.study.positions(shown)
+        return (*positions[:first], *sorted(positions[first:]))
 
-    def remember(self, shown: tuple[int, ...], purpose: str) -> None:
+    def remember(self, shown: tuple[str, ...], purpose: str) -> None:
         """Note that a question was given to somebody."""
-        if purpose in NOT_COUNTED:
+        positions = self.study.positions(shown)
+        if purpose in NOT_COUNTED or not positions:
             return
-        self.times[list(shown)] += 1
+        self.times[list(positions)] += 1
         if purpose == TEST:
             self.tests.append(shown)
 
-    def _proposed(self, connection: Connection, had: set[tuple[int, ...]]) -> tuple[int, ...] | None:
+    def _proposed(self, connection: Connection, had: set[tuple[int, ...]]) -> tuple[str, ...] | None:
         """Return a question that the engine has proposed and this person has not had, and take it from the list."""
         for row in connection.execute(_PROPOSED).all():
-            shown = numbers_in(row.shown)
-            is_new = max(shown) >= len(self.study.labels)  # an object that the engine has seen in the folder since
-            if is_new or numbers_in(row.same) in had:
+            shown = labels_in(row.shown)
+            key = self.key(shown)
+            if not key or key in had:
                 continue
             if connection.execute(_TAKEN, {"number": row.id}).rowcount == 1:
                 return self._shuffled(shown)
         return None
 
-    def _asked_before(self, had: set[tuple[int, ...]]) -> tuple[int, ...] | None:
+    def _asked_before(self, had: set[tuple[int, ...]]) -> tuple[str, ...] | None:
         """Return a random question of somebody else."""
         for _ in range(min(len(self.tests), 10)):
             again = self.tests[int(self.rng.integers(len(self.tests)))]
@@ -118,15 +117,20 @@ class Asker:
                 return self._shuffled(again)
         return None
 
-    def _catch(self) -> tuple[int, ...]:
+    def _catch(self) -> tuple[str, ...]:
         """Return a question whose answer anybody can see."""
         width, headed = self.study.form.width, self.study.is_headed
         different = self.rng.permutation(len(self.study.labels))[: width - 1].tolist()
         options = self.rng.permutation([*different, different[0]] if not headed else different).tolist()
-        return (different[0], *options) if headed else tuple(options)
+        return self._named([different[0], *options] if headed else options)
 
-    def _shuffled(self, shown: tuple[int, ...]) -> tuple[int, ...]:
-        return _plain(self.study.pool.shuffled(np.array([shown], dtype=np.intp), self.rng)[0])
+    def _shuffled(self, shown: tuple[str, ...]) -> tuple[str, ...]:
+        positions = np.array([self.study.positions(shown)], dtype=np.intp)
+        return self._named(self.study.pool.shuffled(positions, self.rng)[0])
+
+    def _named(self, positions: Iterable[int]) -> tuple[str, ...]:
+        """Return the labels of objects."""
+        return tuple(self.study.labels[position] for position in positions)
 
 
 def catch_places(n_questions: int, n_catch: int) -> set[int]:
@@ -141,12 +145,12 @@ def catch_places(n_questions: int, n_catch: int) -> set[int]:
     return {round((at + 1) * last / (n_catch + 1)) for at in range(n_catch)}
 
 
-def right_places(shown: Sequence[int], headed: bool) -> tuple[int, ...]:
+def right_places(shown: Sequence[str], headed: bool) -> tuple[int, ...]:
     """Return which options of a catch question are right.
 
     Examples
     --------
-    >>> right_places([4, 7, 4], headed=True), right_places([4, 4, 7], headed=False)
+    >>> right_places(["emu", "cat", "emu"], headed=True), right_places(["emu", "emu", "cat"], headed=False)
     ((1,), (2,))
     """
     if headed:
@@ -162,7 +166,3 @@ def numbers_in(text: str) -> tuple[int, ...]:
 def text_of(numbers: Sequence[int]) -> str:
     """Return numbers as they are kept."""
     return ",".join(map(str, numbers))
-
-
-def _plain(row: NDArray[np.intp]) -> tuple[int, ...]:
-    return tuple(row.tolist())

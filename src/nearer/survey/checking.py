@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from struct import unpack
@@ -85,6 +86,7 @@ def check_study(folder: Path) -> list[Problem]:
     problems += _of_captions(stimuli)
     problems += _of_files(stimuli)
     problems += _of_duplicates(stimuli)
+    problems += _of_database(folder, settings, stimuli)
     return sorted(problems, key=lambda problem: problem.level != "wrong")
 
 
@@ -128,6 +130,32 @@ def _of_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
     if settings.dimensions >= n_objects:
         what = f"{place_of('dimensions')} is {settings.dimensions}, which is no less than there are objects; write 2"
         yield Problem("careful", SETTINGS_FILE, what)
+
+
+def _of_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:
+    """Yield what does not fit what people have been asked so far; nothing is written."""
+    from nearer.survey.store import Database
+    from nearer.survey.study import DATABASE, asked_about, database_url, missing_objects, other_kind
+
+    try:
+        database = Database.to_read(database_url(folder, settings))
+    except ValueError as error:
+        yield Problem("wrong", SETTINGS_FILE if settings.database else DATABASE, str(error))
+        return
+    with closing(database), database.engine.connect().execution_options(reading=True) as connection:
+        kind = other_kind(connection, settings.kind)
+        missing = missing_objects(connection, stimuli.objects)
+        asked = asked_about(connection)
+    if kind:
+        yield Problem("wrong", SETTINGS_FILE, kind)
+    if missing:
+        yield Problem("wrong", STIMULI_FOLDER, missing)
+    unasked = sorted(set(stimuli.objects) - asked)
+    if asked and unasked and not missing:
+        what = (
+            f"nobody has been asked about {listed(unasked)} yet, and people will be; remove what does not belong there"
+        )
+        yield Problem("careful", STIMULI_FOLDER, what)
 
 
 def _of_notes(stimuli: Stimuli) -> Iterator[Problem]:

@@ -21,12 +21,13 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from nearer.active.record import OTHER, PURPOSES
-from nearer.survey.asking import NOT_COUNTED, numbers_in, text_of
+from nearer.common.words import counted
+from nearer.survey.asking import NOT_COUNTED, numbers_in
 from nearer.survey.exporting import answers_of
 from nearer.survey.known import judged, known_of
 from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
 from nearer.survey.store.tables import answers, people, proposals, questions
-from nearer.survey.study import Study, open_study
+from nearer.survey.study import Study, labels_in, open_study, text_of_labels
 from nearer.survey.supervising import KNOWN, log_to_stderr, write_state
 
 _WAIT = 0.5  # seconds between two looks at the answers
@@ -121,24 +122,28 @@ class Engine:
         Answers come in any order, and clocks are set back: what is new is told by the numbers of the questions alone,
         which are looked at only if their count or their sum has changed.
         """
-        counted = select(func.count(), func.coalesce(func.sum(answers.c.question), 0)).select_from(answers)
-        n_answers, total = connection.execute(counted).one()
+        totals = select(func.count(), func.coalesce(func.sum(answers.c.question), 0)).select_from(answers)
+        n_answers, total = connection.execute(totals).one()
         if left_out == self.left_out and self._sum == (n_answers, total):
             return []
         there = set(connection.execute(select(answers.c.question)).scalars())
         if left_out != self.left_out or not self.seen <= there:
             self.left_out = left_out
             self._begin_anew()
-        new = _answers_to(connection, there - self.seen)
+        new = [row for row in _answers_to(connection, there - self.seen) if row.person not in left_out]
         self.seen, self._sum = there, (n_answers, int(total))
-        return [row for row in new if row.person not in left_out]
+        here = [row for row in new if self.study.positions(labels_in(row.shown))]
+        if len(here) < len(new):
+            n_others = counted(len(new) - len(here), "answer")
+            _LOG.warning("%s about objects that came into the folder later: start the server again", n_others)
+        return here
 
     def _tell(self, new: list[Any]) -> None:
         by_person: dict[int, list[Any]] = {}
         for row in new:
             by_person.setdefault(row.person, []).append(row)
         for person, rows in by_person.items():
-            shown = [numbers_in(row.shown) for row in rows]
+            shown = [self.study.positions(labels_in(row.shown)) for row in rows]
             named = [self._named(each, numbers_in(row.chosen)) for each, row in zip(shown, rows, strict=True)]
             purposes = [row.purpose if row.purpose in PURPOSES else OTHER for row in rows]
             self.questions.tell(shown, named, person=person, purposes=purposes, learn=self.proposes)
@@ -155,8 +160,7 @@ class Engine:
         with self.database.engine.connect().execution_options(reading=True) as connection:
             given = self._waiting(connection)
         chosen = self.questions.most_telling(_PROPOSED, given)
-        keys = self.study.form.keys(chosen) if len(chosen) else []
-        rows = [{"shown": text_of(row), "same": text_of(key)} for row, key in zip(chosen.tolist(), keys, strict=True)]
+        rows = [{"shown": text_of_labels(self.study.labels[at] for at in row)} for row in chosen.tolist()]
         with self.database.engine.begin() as connection:
             one_at_a_time(connection)
             connection.execute(proposals.delete())
@@ -172,7 +176,8 @@ class Engine:
             .where(answers.c.question.is_(None), questions.c.purpose.not_in(NOT_COUNTED))
             .where(questions.c.asked.between(now - _HOLDS, now + _HOLDS))  # a clock may have been set back
         )
-        return [numbers_in(shown) for shown in rows.scalars()]
+        waiting = [self.study.positions(labels_in(shown)) for shown in rows.scalars()]
+        return [positions for positions in waiting if positions]
 
     def _fit(self) -> None:
         """Find out what the researcher's page shows."""

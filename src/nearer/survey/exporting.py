@@ -19,7 +19,7 @@ from nearer.formats.showing import columns_shown
 from nearer.formats.text import inert
 from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
-from nearer.survey.study import SEPARATOR, Study, open_study
+from nearer.survey.study import SEPARATOR, Study, labels_in, read_study
 
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -97,7 +97,7 @@ def study_table(folder: Path) -> StudyTable:
     ValueError
         If there are none yet.
     """
-    study, database = open_study(folder)
+    study, database = read_study(folder)
     try:
         with database.engine.connect().execution_options(reading=True) as connection:
             columns, catches = columns_of(connection, study), catches_of(connection, study)
@@ -136,7 +136,7 @@ def catches_of(connection: Connection, study: Study) -> Catches | None:
     )
     right: dict[str, list[bool]] = {}
     for row in found:
-        places = right_places(numbers_in(row.shown), study.is_headed)
+        places = right_places(labels_in(row.shown), study.is_headed)
         right.setdefault(row.name, []).append(set(places) <= set(numbers_in(row.chosen)))
     if not right:
         return None
@@ -147,8 +147,7 @@ def catches_of(connection: Connection, study: Study) -> Catches | None:
 def _row(row: Any, study: Study) -> dict[str, Any]:
     """Return one answer by the names of columns that are read back."""
     kind = study.settings.kind
-    shown, chosen = numbers_in(row.shown), numbers_in(row.chosen)
-    labels = tuple(study.labels[number] for number in shown)
+    labels, chosen = tuple(map(intern, labels_in(row.shown))), numbers_in(row.chosen)
     options = labels[int(study.is_headed) :]
     return {
         "participant": intern(row.name),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -102,20 +102,24 @@ def live_state(connection: Connection, study: Study, link: str) -> dict[str, Any
         "over_time": _over_time(connection, found, now),
         "engine": {**engine, "n_known": known.get("n_known", 0), "proposes": settings.method == "active"},
         "cost": _cost(study, n_done, known.get("outlook")),
-        "map": known["map"] | {"pictures": pictures_of(study)} if known.get("map") else None,
+        "map": _map_of(study, known.get("map")),
         **{name: known.get(name) for name in ("error", "ceiling", "outlook")},
         "findings": known.get("findings", []),
         "people": _listed(found, known.get("people", {}), now),
     }
 
 
-def pictures_of(study: Study) -> list[str] | None:
+def pictures_of(study: Study, labels: Sequence[str]) -> list[str] | None:
     """Return where the picture of each object is; None if not all have one, or they are much to load at once."""
-    stimuli = [study.stimuli[label] for label in study.labels]
+    stimuli = [each for label in labels if (each := study.stimuli.by_label.get(label))]
     files = [each.file for each in stimuli if each.kind == "image" and each.file is not None]
-    if len(files) < len(stimuli) or sum(file.stat().st_size for file in files if file.is_file()) > _MOST_BYTES:
+    if len(files) < len(labels) or sum(file.stat().st_size for file in files if file.is_file()) > _MOST_BYTES:
         return None
-    return [f"/stimuli/{number}" for number in range(len(stimuli))]
+    return [f"/stimuli/{each.slug}" for each in stimuli]
+
+
+def _map_of(study: Study, found: dict[str, Any] | None) -> dict[str, Any] | None:
+    return found and found | {"pictures": pictures_of(study, found["objects"])}
 
 
 def _people(connection: Connection) -> list[Row[Any]]:

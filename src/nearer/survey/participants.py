@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -19,6 +20,7 @@ from starlette.routing import Route
 from nearer.survey import people
 from nearer.survey.app import Refused, Survey, address_of, body_of, error_of, folder_of, remember, trouble
 from nearer.survey.files import Files
+from nearer.survey.stimuli import slug_of
 from nearer.survey.visiting import Given, NotYours, Visit
 from nearer.survey.words import words_of
 
@@ -58,7 +60,7 @@ class Participants:
         return [
             Route("/", self.page),
             Route("/look.css", self.look),
-            Route("/stimuli/{number:int}", self.stimulus),
+            Route("/stimuli/{slug}", self.stimulus),
             Route("/api/state", self.state),
             Route("/api/consent", self.consent, methods=["POST"]),
             Route("/api/answers", self.answer, methods=["POST"]),
@@ -86,8 +88,8 @@ class Participants:
 
     async def stimulus(self, request: Request) -> Response:
         """Send the file of an object."""
-        number, labels = request.path_params["number"], self.study.labels
-        shown = self.study.stimuli[labels[number]] if number < len(labels) else None
+        desk, slug = self.survey.desk, request.path_params["slug"]
+        shown = desk.by_slug.get(slug) or await run_in_threadpool(desk.find, slug)
         if shown is None or shown.file is None:
             return error_of(404, "there is no such object")
         return self._sent(request, shown.file, shown.media_type, _STIMULUS_HEADERS)
@@ -135,7 +137,7 @@ class Participants:
             raise ValueError("say which question, and which of its objects")
 
         def take_back(visit: Visit) -> dict[str, Any]:
-            labels = [self.study.labels[number] for number in visit.take_back(question) if number in failed]
+            labels = [label for label in visit.take_back(question) if slug_of(label) in failed]
             what = ", ".join(labels) or "a file"
             trouble(f"a browser could not load {what}; another question takes the place")
             return {}

@@ -10,6 +10,7 @@ elsewhere, so that no file of the study itself, such as its answers, can be read
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import re
 import unicodedata
@@ -74,6 +75,11 @@ class Stimulus:
     kind: Kind
     file: Path | None
     media_type: str
+
+    @property
+    def slug(self) -> str:
+        """What the object is called in addresses, which people may see: the same in all servers, at all times."""
+        return slug_of(self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +192,17 @@ def label_of(text: str) -> str:
     if _CONTROL.search(label) or "\n" in label or "\r" in label or "\t" in label:
         raise ValueError(f"the label {name(label)} has a character that cannot be shown; rename the object")
     return label
+
+
+def slug_of(label: str) -> str:
+    """Return what an object is called in addresses.
+
+    Examples
+    --------
+    >>> slug_of("cat")
+    '77af778b51abd4a3'
+    """
+    return hashlib.sha256(label.encode()).hexdigest()[:16]
 
 
 def _files(folder: Path, notes: list[str], wrong: list[Wrong]) -> Iterator[Path]:

@@ -1,22 +1,31 @@
-"""A study: its folder, its settings, its objects, and the questions that can be asked about them."""
+"""A study: its folder, its settings, its objects, and the questions that can be asked about them.
+
+Questions name objects by their labels. An object is part of a study from the moment somebody is asked about it; until
+then its file may come and go. Nothing is written before all of a study has been checked, and nothing at all where a
+study is only read, which needs none of its objects: answers can be read whatever has become of the files.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import URL, Connection, select
 
 from nearer.active.forms import Form, form_of
 from nearer.active.pools import Pool
+from nearer.common.words import listed
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
-from nearer.survey.stimuli import Stimuli, read_stimuli
+from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
 from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
-from nearer.survey.store.tables import objects, questions
+from nearer.survey.store.tables import UNSEEN, questions
 
 DATABASE = "answers.sqlite"
 _KIND = "kind"
 SEPARATOR = ";"  # of the objects that an answer names, in tables
+_BETWEEN = "\t"  # labels of a question; no label has one
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +40,28 @@ class Study:
     form : Form
         How people are asked.
     labels : tuple of str
-        The objects by their numbers, which stay the same however the folder grows.
+        The objects, sorted; where a module speaks of the position of an object, it is that among these.
     pool : Pool
     """
 
     folder: Path
     settings: Settings
     stimuli: Stimuli
-    form: Form
-    labels: tuple[str, ...]
-    pool: Pool
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The objects that may be asked about."""
+        return self.stimuli.objects
+
+    @cached_property
+    def form(self) -> Form:
+        """How people are asked."""
+        return form_of(self.settings.kind)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The questions that may be asked."""
+        return Pool(self.form, len(self.labels))
 
     @property
     def is_headed(self) -> bool:
@@ -57,67 +78,120 @@ class Study:
         """How many options an answer names."""
         return len(self.form.chosen[0])
 
+    def positions(self, shown: Sequence[str]) -> tuple[int, ...]:
+        """Return the positions of objects; () if one came into the folder after this process read it."""
+        try:
+            return tuple(self._position[label] for label in shown)
+        except KeyError:
+            return ()
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {label: position for position, label in enumerate(self.labels)}
+
 
 def is_study(path: Path) -> bool:
     """Say whether a folder is that of a study."""
     return (path / SETTINGS_FILE).is_file()
 
 
-def database_of(folder: Path, settings: Settings) -> Database:
-    """Return the database of a study, made if it is not there."""
-    return Database(settings.database) if settings.database else Database.of_file(folder / DATABASE)
-
-
 def open_study(folder: Path) -> tuple[Study, Database]:
-    """Return a study and its database; objects that are new to it get their numbers."""
-    if not is_study(folder):
-        raise ValueError(f"{folder} is no study: there is no {SETTINGS_FILE} in it; make one with `nearer survey new`")
-    settings = read_settings(folder / SETTINGS_FILE)
-    stimuli = read_stimuli(folder)
-    form = form_of(settings.kind)
-    if len(stimuli) < form.width:
+    """Return a study that is to be served and its database, made if it is not there.
+
+    Raises
+    ------
+    ValueError
+        If people cannot be asked, or were asked what cannot be shown to them any more. Nothing is written then.
+    """
+    settings = settings_of(folder)
+    study = Study(folder, settings, read_stimuli(folder))
+    n_shown = study.form.width
+    if len(study.labels) < n_shown:
         raise ValueError(
-            f"{folder}: a question of kind {settings.kind!r} shows {form.width} objects, and there are {len(stimuli)}; "
-            "put a file for each object into the folder stimuli, or list them in objects.csv"
+            f"{folder}: a question of kind {settings.kind!r} shows {n_shown} objects, and there are "
+            f"{len(study.labels)}; put a file for each object into the folder stimuli, or list them in objects.csv"
         )
-    separated = next((label for label in stimuli.objects if SEPARATOR in label), None)
-    if len(form.chosen[0]) > 1 and separated is not None:
+    separated = next((label for label in study.labels if SEPARATOR in label), None)
+    if study.n_chosen > 1 and separated is not None:
         raise ValueError(
             f"{folder}: {separated!r} has a {SEPARATOR!r} in it, which stands between the objects of an answer to "
             f"{settings.kind!r}; call it otherwise"
         )
-    database = database_of(folder, settings)
+    database = Database(database_url(folder, settings))
     try:
         with database.engine.begin() as connection:
-            labels = number_objects(connection, stimuli.objects)
-            _keep_kind(connection, settings.kind)
-        missing = sorted(set(labels) - set(stimuli.objects))
-        if missing:
-            raise ValueError(
-                f"people have been asked about {missing[0]!r}, of which there is no file any more; put it back"
-            )
-    except ValueError as error:
+            one_at_a_time(connection)
+            for wrong in (other_kind(connection, settings.kind), missing_objects(connection, study.labels)):
+                if wrong:
+                    raise ValueError(f"{folder}: {wrong}")
+            write_fact(connection, _KIND, settings.kind)
+    except ValueError:
         database.close()
-        raise ValueError(f"{folder}: {error}") from None
-    return Study(folder, settings, stimuli, form, labels, Pool(form, len(labels))), database
+        raise
+    return study, database
 
 
-def _keep_kind(connection: Connection, kind: str) -> None:
-    """Refuse to ask otherwise than people were asked before: their answers would be read as what they are not."""
+def read_study(folder: Path) -> tuple[Study, Database]:
+    """Return a study whose answers are read, and its database, which nothing is written to.
+
+    Raises
+    ------
+    ValueError
+        If its settings are wrong, or not those by which people were asked.
+    """
+    settings = settings_of(folder)
+    stimuli, _ = gather_stimuli(folder)
+    database = Database.to_read(database_url(folder, settings))
+    with database.engine.connect().execution_options(reading=True) as connection:
+        wrong = other_kind(connection, settings.kind)
+    if wrong:
+        database.close()
+        raise ValueError(f"{folder}: {wrong}")
+    return Study(folder, settings, stimuli), database
+
+
+def settings_of(folder: Path) -> Settings:
+    """Return the settings of the study in a folder."""
+    if not is_study(folder):
+        raise ValueError(f"{folder} is no study: there is no {SETTINGS_FILE} in it; make one with `nearer survey new`")
+    return read_settings(folder / SETTINGS_FILE)
+
+
+def database_url(folder: Path, settings: Settings) -> str | URL:
+    """Return where the database of a study is."""
+    return settings.database or URL.create("sqlite", database=str(folder / DATABASE))
+
+
+def other_kind(connection: Connection, kind: str) -> str:
+    """Say that people were asked otherwise than now: their answers would be read as what they are not; "" if not."""
     before = read_fact(connection, _KIND)
-    if before not in (None, kind) and connection.execute(select(questions.c.id).limit(1)).first() is not None:
-        raise ValueError(f"people have been asked by kind {before!r}, and not {kind!r}; make another study for it")
-    if before != kind:
-        write_fact(connection, _KIND, kind)
+    if before in (None, kind) or connection.execute(select(questions.c.id).limit(1)).first() is None:
+        return ""
+    return f"people have been asked by kind {before!r}, and not {kind!r}; make another study for it"
 
 
-def number_objects(connection: Connection, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return all objects by their numbers; new ones come last."""
-    one_at_a_time(connection)
-    known = [row.label for row in connection.execute(select(objects).order_by(objects.c.number))]
-    new = [label for label in labels if label not in set(known)]
-    if new:
-        first = connection.execute(select(func.count()).select_from(objects)).scalar_one()
-        rows = [{"number": first + at, "label": label} for at, label in enumerate(new)]
-        connection.execute(objects.insert(), rows)
-    return (*known, *new)
+def missing_objects(connection: Connection, labels: Sequence[str]) -> str:
+    """Say which objects people have been asked about that are there no more; "" if all are there."""
+    asked = asked_about(connection)
+    missing, others = sorted(asked - set(labels)), sorted(set(labels) - asked)
+    if not missing:
+        return ""
+    what = f"people have been asked about {listed(missing)}, of which there is no file any more; put it back"
+    renamed = f", or give {listed(others)} that name again if it was renamed" if len(missing) == len(others) else ""
+    return what + renamed
+
+
+def asked_about(connection: Connection) -> set[str]:
+    """Return the labels of all objects that people have been asked about, and have seen."""
+    shown = connection.execute(select(questions.c.shown).where(questions.c.purpose != UNSEEN).distinct()).scalars()
+    return {label for text in shown for label in labels_in(text)}
+
+
+def labels_in(text: str) -> tuple[str, ...]:
+    """Return the labels that `text_of_labels` wrote."""
+    return tuple(text.split(_BETWEEN))
+
+
+def text_of_labels(labels: Iterable[str]) -> str:
+    """Return labels as they are kept."""
+    return _BETWEEN.join(labels)

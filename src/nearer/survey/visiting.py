@@ -9,6 +9,7 @@ taken back is never answered.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,16 +18,19 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, select
 
 from nearer.survey import people
-from nearer.survey.asking import NOT_COUNTED, PRACTICE, UNSEEN, Asker, numbers_in, text_of
+from nearer.survey.asking import NOT_COUNTED, PRACTICE, Asker, text_of
 from nearer.survey.people import Person
+from nearer.survey.stimuli import Stimuli, Stimulus, gather_stimuli, slug_of
 from nearer.survey.store.database import Database, insertion
-from nearer.survey.store.tables import answers, questions
-from nearer.survey.study import Study
+from nearer.survey.store.tables import UNSEEN, answers, questions
+from nearer.survey.store.writer import Busy
+from nearer.survey.study import Study, labels_in, text_of_labels
 
 _AHEAD = 3  # questions that wait for an answer, so that the next can be loaded
+_LOOK_SECONDS = 1.0  # between two looks into the folder for objects that came later
 # Statements are made once: making one takes longer than carrying it out.
 _ASKED = (
-    select(questions.c.id, questions.c.shown, questions.c.same, questions.c.purpose,
+    select(questions.c.id, questions.c.shown, questions.c.purpose,
            answers.c.question.is_not(None).label("done"))
     .join_from(questions, answers, answers.c.question == questions.c.id, isouter=True)
     .where(questions.c.person == bindparam("person"))
@@ -66,7 +70,6 @@ class _Question:
 
     id: int
     shown: str
-    same: str
     purpose: str
     done: bool
 
@@ -88,6 +91,7 @@ class Desk:
 
     def __init__(self, study: Study, database: Database, asker: Asker) -> None:
         self.study, self.asker = study, asker
+        self.by_slug, self._next_look = _by_slug(study.stimuli), 0.0
         dialect = database.engine.dialect.name
         self.keep = insertion(dialect, answers).on_conflict_do_nothing()
         settings = study.settings
@@ -100,17 +104,34 @@ class Desk:
 
     def item(self, question: _Question) -> dict[str, Any]:
         """Return a question as the page takes it; what it is for is nobody's business there."""
-        items = [self._shown(each) for each in numbers_in(question.shown)]
+        items = [self._shown(label) for label in labels_in(question.shown)]
         head = items.pop(0) if self.study.is_headed else None
         practice = question.purpose == PRACTICE
         return {
             "id": question.id, "practice": practice, "n_chosen": self.study.n_chosen, "head": head, "options": items,
         }  # fmt: skip
 
-    def _shown(self, number: int) -> dict[str, Any]:
-        stimulus = self.study.stimuli[self.study.labels[number]]
-        url = f"/stimuli/{number}" if stimulus.kind != "text" else ""
-        return {"number": number, "caption": stimulus.caption, "kind": stimulus.kind, "url": url}
+    def find(self, slug: str) -> Stimulus | None:
+        """Return what is shown of an object, even if it came into the folder after the start; None if there is none.
+
+        While servers are started again one after the other, those that were started ask about objects that the others
+        must show.
+        """
+        if slug not in self.by_slug and time.monotonic() >= self._next_look:
+            later, _ = gather_stimuli(self.study.folder)
+            self._next_look = time.monotonic() + _LOOK_SECONDS
+            self.by_slug = _by_slug(later) | self.by_slug
+        return self.by_slug.get(slug)
+
+    def _shown(self, label: str) -> dict[str, Any]:
+        slug = slug_of(label)
+        stimulus = self.find(slug)
+        if stimulus is None:
+            raise Busy(
+                f"another server asks about {label!r}, which this one does not have: start it again with its file"
+            )
+        url = f"/stimuli/{slug}" if stimulus.kind != "text" else ""
+        return {"object": slug, "caption": stimulus.caption, "kind": stimulus.kind, "url": url}
 
 
 class Visit:
@@ -167,8 +188,8 @@ class Visit:
             self.connection.execute(self.desk.keep, values)
         return [each.question for each in given]
 
-    def take_back(self, number: int) -> tuple[int, ...]:
-        """Take back a question that could not be shown, and return what it shows; another comes in its place.
+    def take_back(self, number: int) -> tuple[str, ...]:
+        """Take back a question that could not be shown, and return its objects; another comes in its place.
 
         Raises
         ------
@@ -182,7 +203,7 @@ class Visit:
         if found.waits:
             self.connection.execute(_TAKE_BACK, {"number": number})
             found.purpose = UNSEEN
-        return numbers_in(found.shown)
+        return labels_in(found.shown)
 
     def state(self, now: float) -> dict[str, Any]:
         """Return what this person sees now, with questions made ahead; whoever has answered everything is done."""
@@ -219,26 +240,29 @@ class Visit:
         n_missing = min(_AHEAD - sum(each.waits for each in self.asked), n_left)
         if n_missing <= 0:
             return
-        had = {numbers_in(each.same) for each in self.asked if each.purpose not in NOT_COUNTED}
+        had = {asker.key(labels_in(each.shown)) for each in self.asked if each.purpose not in NOT_COUNTED}
         for place in range(len(self.asked), len(self.asked) + n_missing):
             shown, purpose = asker.next(self.connection, place, had)
-            key = asker.key(shown)
-            row = {"shown": text_of(shown), "same": text_of(key), "purpose": purpose}
+            row = {"shown": text_of_labels(shown), "purpose": purpose}
             added = self.connection.execute(_ASK, row | {"person": self.person.id, "place": place, "asked": now})
             number = added.inserted_primary_key
             assert number is not None
-            had.add(key)
+            had.add(asker.key(shown))
             asker.remember(shown, purpose)
             self.asked.append(_Question(id=number[0], done=False, **row))
 
     def _refuse_other_places(self, chosen: tuple[int, ...], question: _Question) -> None:
         study = self.desk.study
-        n_options = len(numbers_in(question.shown)) - int(study.is_headed)
+        n_options = len(labels_in(question.shown)) - int(study.is_headed)
         places = set(chosen)
         if len(places) != len(chosen) or len(places) != study.n_chosen:
             raise ValueError(f"an answer names {study.n_chosen} different options")
         if not all(0 <= place < n_options for place in places):
             raise ValueError(f"options are numbered from 0 to {n_options - 1}")
+
+
+def _by_slug(stimuli: Stimuli) -> dict[str, Stimulus]:
+    return {stimulus.slug: stimulus for stimulus in stimuli.by_label.values()}
 
 
 def paragraphs(text: str) -> list[str]:

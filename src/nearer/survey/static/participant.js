@@ -61,7 +61,7 @@ function dropForeign() {
 }
 
 function contentOf(question) {
-  return [question.head, ...question.options].map((item) => (item ? item.number : "")).join(" ");
+  return [question.head, ...question.options].map((item) => (item ? item.object : "")).join(" ");
 }
 
 function lost() {
@@ -130,7 +130,7 @@ function load(question) {
     isWanted: () => loading.get(question.id) === kept,
     trouble: () => isShown() && notify(words.stimulus_failed),
     broken(item) {
-      kept.broken.add(item.number);
+      kept.broken.add(item.object);
       if (isShown() && asking && !lookingBack) unseen(question); // a sound or film that fails while it is played
     },
   });

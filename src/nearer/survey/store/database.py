@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, create_engine, event, inspect, select
+from sqlalchemy import URL, Connection, Table, bindparam, create_engine, event, inspect, select
 from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
@@ -44,8 +44,10 @@ class Database:
 
     Parameters
     ----------
-    url : str
+    url : str or URL
         Of SQLAlchemy.
+    reading : bool
+        Whether nothing is ever written to it; of one that is not there the version is 0 then (see `to_read`).
 
     Examples
     --------
@@ -54,7 +56,7 @@ class Database:
     1
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | URL, *, reading: bool = False) -> None:
         try:
             parsed = make_url(url)
         except ArgumentError:
@@ -63,10 +65,13 @@ class Database:
         if parsed.get_backend_name() not in ("sqlite", "postgresql"):
             raise ValueError(f"database {self.name}: it must be SQLite or PostgreSQL")
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        if reading and self.is_sqlite and not Path(parsed.database or "").is_file():
+            parsed = make_url("sqlite://")  # a file that is not there would be made
         settings: dict[str, Any] = {"pool_pre_ping": not self.is_sqlite}
         if not self.is_sqlite:
             # Whatever the server's default: what is read after a lock must be what others committed before it.
             settings["isolation_level"] = "READ COMMITTED"
+            settings["execution_options"] = {"postgresql_readonly": True} if reading else {}
         else:
             settings["connect_args"] = {"timeout": _PATIENCE, "check_same_thread": False}
             if not parsed.database:  # in memory: there is one connection, or each thread would have its own
@@ -78,17 +83,26 @@ class Database:
         except ModuleNotFoundError as error:
             raise ValueError(f"database {self.name} needs {error.name}: pip install '{error.name}[binary]'") from error
         if self.is_sqlite:
-            _own_transactions(self.engine)
+            _own_transactions(self.engine, reading)
         try:
             with self.engine.begin() as connection:
-                self.version = migrate(connection)
+                self.version = version_of(connection) if reading else migrate(connection)
         except SQLAlchemyError as error:
             raise ValueError(f"database {self.name} cannot be opened: {reason(error)}") from error
 
     @classmethod
     def of_file(cls, path: Path) -> Database:
         """Return the database in a file of SQLite."""
-        return cls(f"sqlite:///{path}")
+        return cls(URL.create("sqlite", database=str(path)))
+
+    @classmethod
+    def to_read(cls, url: str | URL) -> Database:
+        """Return a database that nothing is written to; where there is none yet, an empty one in memory."""
+        database = cls(url, reading=True)
+        if database.version > 0:
+            return database
+        database.close()
+        return cls("sqlite://")
 
     def scrub(self) -> None:
         """Let what was deleted be gone from the files too: SQLite overwrites it, and its log is emptied."""
@@ -109,17 +123,22 @@ class Database:
 def migrate(connection: Connection) -> int:
     """Bring the tables up to date, and return their version; refuse those of a later program."""
     one_at_a_time(connection)
-    before = 0
-    if inspect(connection).has_table(facts.name):
-        found = connection.execute(select(facts.c.value).where(facts.c.name == "version")).scalar()
-        before = int(found or 0)
-    if before > len(MIGRATIONS):
-        raise ValueError(f"the study was made by a later version of nearer (tables {before}); update nearer")
+    before = version_of(connection)
     for step in MIGRATIONS[before:]:
         step(connection)
     if before < len(MIGRATIONS):
         write_fact(connection, "version", str(len(MIGRATIONS)))
     return len(MIGRATIONS)
+
+
+def version_of(connection: Connection) -> int:
+    """Return the version of the tables, 0 if there are none; refuse those of a later program."""
+    if not inspect(connection).has_table(facts.name):
+        return 0
+    version = int(read_fact(connection, "version") or 0)
+    if version > len(MIGRATIONS):
+        raise ValueError(f"the study was made by a later version of nearer (tables {version}); update nearer")
+    return version
 
 
 def read_fact(connection: Connection, name: str) -> str | None:
@@ -188,14 +207,14 @@ def reason(error: SQLAlchemyError) -> str:
     return next(iter(str(inner if inner is not None else error).strip().splitlines()), "")
 
 
-def _own_transactions(engine: Engine) -> None:
+def _own_transactions(engine: Engine, reading: bool) -> None:
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None
-        for setting in _PRAGMAS:
+        for setting in ("query_only=ON",) if reading else _PRAGMAS:
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
-        how = "DEFERRED" if connection.get_execution_options().get("reading") else "IMMEDIATE"
+        how = "DEFERRED" if reading or connection.get_execution_options().get("reading") else "IMMEDIATE"
         connection.exec_driver_sql(f"BEGIN {how}")

@@ -1,8 +1,10 @@
 """The tables of a study.
 
-A question is a row of its own, made when it is given to a person and bound to that person. An answer belongs to one
-question, whose number is its key: a question is answered once, however often an answer arrives. Nothing is kept of
-people but what a recruiting platform says of them (`external`), and no address.
+A question is a row of its own, made when it is given to a person and bound to that person. It names the objects that
+it shows by their labels, so that what people were asked, and what they answered, can be read whatever has become of the
+study's folder since. An answer belongs to one question, whose number is its key: a question is answered once, however
+often an answer arrives. Nothing is kept of people but what a recruiting platform says of them (`external`), and no
+address.
 """
 
 from __future__ import annotations
@@ -21,18 +23,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+UNSEEN = "unseen"  # the purpose of a question that was taken back, as its files could not be loaded: it has no answer
 metadata = MetaData()
 
 #: Single facts: the version of the tables, the status of the study, the hash of the researcher's secret, the engine.
 facts = Table("facts", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False))
-
-#: The number of each object, for good: files may be added to a study, and a number never changes its meaning.
-objects = Table(
-    "objects",
-    metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("label", String(200), nullable=False, unique=True),
-)
 
 people = Table(
     "people",
@@ -55,8 +50,7 @@ questions = Table(
     Column("id", Integer, primary_key=True),
     Column("person", ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
     Column("place", Integer, nullable=False),  # in the order of this person's questions
-    Column("shown", Text, nullable=False),  # JSON: numbers of the objects, the head first
-    Column("same", String(200), nullable=False),  # equal for questions that ask the same
+    Column("shown", Text, nullable=False),  # labels of the objects with tabs between them, the head first
     Column("purpose", String(20), nullable=False),
     Column("asked", Float, nullable=False),
     UniqueConstraint("person", "place"),
@@ -69,7 +63,7 @@ answers = Table(
     Column("question", ForeignKey("questions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("person", ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
     Column("sent_as", String(40), nullable=False),  # the id that the browser gave it
-    Column("chosen", Text, nullable=False),  # JSON: places among the options
+    Column("chosen", Text, nullable=False),  # places among the options, with commas between them
     Column("seconds", Float),
     Column("received", Float, nullable=False),
     Index("answers_person", "person"),
@@ -80,6 +74,5 @@ proposals = Table(
     "proposals",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("shown", Text, nullable=False),
-    Column("same", String(200), nullable=False),
+    Column("shown", Text, nullable=False),  # as in questions
 )

@@ -15,8 +15,9 @@ from nearer.lab.benchmarks.survey.crowd import Crowd, Log
 from nearer.lab.benchmarks.survey.load import as_seen, compare, waits
 from nearer.lab.benchmarks.survey.run import SurveyRun, survey_text
 from nearer.survey.scaffold import demo_study
+from nearer.survey.stimuli import slug_of
 from nearer.survey.store.tables import answers, people, questions
-from nearer.survey.study import open_study
+from nearer.survey.study import open_study, text_of_labels
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +64,12 @@ def test_figures_are_written_and_told(found):
 def kept(tmp_path):
     """A study with three answers, and what people know of them."""
     folder = demo_study(tmp_path / "study")
-    _, database = open_study(folder)
+    study, database = open_study(folder)
     with database.engine.begin() as connection:
         connection.execute(people.insert().values(id=1, name="a", session="s", external="", code="c", began=0.0))
         for at in (1, 2, 3):
-            row = {"id": at, "person": 1, "place": at, "shown": "0,1,2", "same": "0,1,2", "purpose": "test", "asked": 0}
+            shown = text_of_labels(study.labels[:3])
+            row = {"id": at, "person": 1, "place": at, "shown": shown, "purpose": "test", "asked": 0}
             connection.execute(questions.insert().values(row))
             said = {"question": at, "person": 1, "sent_as": f"id{min(at, 2)}", "chosen": "1", "received": 0.0}
             connection.execute(answers.insert().values(said))
@@ -126,14 +128,9 @@ def test_waits_count_what_was_sent_in_the_window():
     assert set(figures["kinds"]) == {"answer"}
 
 
-def test_simulated_people_see_colours(tmp_path):
-    folder = demo_study(tmp_path / "study")
-    study, database = open_study(folder)
-    database.close()
-    number = {name: at for at, name in enumerate(study.labels)}
-    names = [name for name in study.labels if name in ("black", "white", "yellow")]
-    choose = as_seen(folder, 0)
-    head, *options = [{"number": number[each]} for each in ("black", *(name for name in names if name != "black"))]
+def test_simulated_people_see_colours():
+    choose = as_seen(0)
+    head, *options = [{"object": slug_of(name)} for name in ("black", "white", "yellow")]
     chosen = [choose({"head": head, "options": [head, *options]})[0] for _ in range(200)]
     assert 150 < chosen.count(0) < 200  # sometimes they do not look
 

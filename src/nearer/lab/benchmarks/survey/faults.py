@@ -137,7 +137,7 @@ def run_faults(
 async def _through_all(
     server: Server, troubles: list[tuple[str, Trouble, int]], n_people: int, pause: float, seed: int
 ) -> tuple[list[Outcome], Crowd]:
-    crowd = Crowd(server.port, n_people, pause, as_seen(server.folder, seed), seed)
+    crowd = Crowd(server.port, n_people, pause, as_seen(seed), seed)
     moments = random.Random(seed + 1)
     answering = asyncio.create_task(crowd.run(arriving=min(5.0, n_people / 50)))
     outcomes = []

@@ -18,8 +18,9 @@ from nearer.datasets import load_colors
 from nearer.lab.benchmarks.survey.browsing import Browser
 from nearer.lab.benchmarks.survey.crowd import OPEN, Choice, Crowd, Log
 from nearer.lab.benchmarks.survey.serving import Server
+from nearer.survey.stimuli import slug_of
 from nearer.survey.store.tables import answers
-from nearer.survey.study import open_study
+from nearer.survey.study import read_study
 
 WITHIN = 0.1  # seconds that 95 of 100 responses may take
 _LOOKS_EVERY = 2.0  # seconds between two looks of the researcher's page
@@ -38,27 +39,24 @@ class Kept:
     n_of_others: int
 
 
-def as_seen(folder: Path, seed: int) -> Choice:
+def as_seen(seed: int) -> Choice:
     """Return how somebody answers who sees colours as CIELAB has them, and sometimes does not look."""
-    study, database = open_study(folder)
-    database.close()
     colors = load_colors()
-    places = dict(zip(colors.names, colors.lab, strict=True))
-    points = np.array([places[label] for label in study.labels])
+    points = {slug_of(name): place for name, place in zip(colors.names, colors.lab, strict=True)}
     rng = np.random.default_rng(seed)
 
     def choose(question: dict[str, Any]) -> list[int]:
-        options = [item["number"] for item in question["options"]]
+        options = np.array([points[item["object"]] for item in question["options"]])
         if rng.random() < _LAPSE:
             return [int(rng.integers(len(options)))]
-        return [int(np.linalg.norm(points[options] - points[question["head"]["number"]], axis=1).argmin())]
+        return [int(np.linalg.norm(options - points[question["head"]["object"]], axis=1).argmin())]
 
     return choose
 
 
 def compare(folder: Path, log: Log) -> Kept:
     """Look for all confirmed answers in the database of a study."""
-    _, database = open_study(folder)
+    _, database = read_study(folder)
     try:
         with database.engine.connect() as connection:
             columns = (answers.c.question, answers.c.person, answers.c.sent_as, answers.c.chosen)
@@ -88,7 +86,7 @@ def run_load(
 async def _measured(
     server: Server, n_people: int, pause: float, seconds: float, arriving: float, secret: str, seed: int
 ) -> tuple[dict[str, Any], Log]:
-    crowd = Crowd(server.port, n_people, pause, as_seen(server.folder, seed), seed)
+    crowd = Crowd(server.port, n_people, pause, as_seen(seed), seed)
     looking = asyncio.create_task(_look(server.port, secret, crowd.log))
     answering = asyncio.create_task(crowd.run(arriving))
     await asyncio.sleep(arriving + 2 * pause)
