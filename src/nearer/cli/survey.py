@@ -61,8 +61,8 @@ def add(commands: Commands) -> None:
 
 _CHECK = """\
 Find what is wrong with a study before anyone is invited: settings, missing and unreadable files, pictures that are too
-large for a phone or there twice, and, once people have been asked, objects that are gone or new. Nothing is changed. The
-exit status is 1 if something is wrong."""
+large for a phone or there twice, and, once people have been asked, objects that are gone or new. Nothing is changed.
+The exit status is 1 if something is wrong."""
 _DEMO = "Serve a study of colours that needs no preparation, to see what participants and researchers see."
 _CODE = """\
 Look up completion codes that people handed in: whose each is, when that person was done, and with how many answers.
