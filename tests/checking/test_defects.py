@@ -193,7 +193,7 @@ def test_columns_that_share_no_objects():
     assert not any(finding.code == "one-sided" for finding in examine(CLEAN.answers(), "one-sided"))
     triplets[:, 2] += " (B)"
     table = dict(zip(("anchor", "near", "far"), triplets.T.tolist(), strict=True))
-    finding = found(read_answers(table), "one-sided")
+    finding = found(read_answers(table, separate_labels=True), "one-sided")
     assert finding.level == "warning"
     assert finding.examples[1].startswith("only ever far")
     assert "(B)" in finding.examples[1]

@@ -122,11 +122,11 @@ def test_a_constant_anchor_is_told_of():
     assert read_answers(table, kind="grid", columns={"anchor": "target"}).kind == "grid"
 
 
-def test_columns_of_options_that_share_no_object_are_told_of():
+def test_columns_of_options_that_share_no_object_are_refused():
     names = [f"o{number}" for number in range(10)] * 3
     near = {"anchor": names, "left": names[1:] + names[:1], "right": names[2:] + names[:2], "answer": ["left"] * 30}
     assert read_answers(near).notes == ()
-    with pytest.warns(UserWarning, match="column 'right' shares no object with 'left'"):
+    with pytest.raises(ValueError, match=r"column 'right' was read as right, but none of its 10 labels \('o0.png', "):
         read_answers(near | {"right": [f"{name}.png" for name in near["right"]]})
 
 

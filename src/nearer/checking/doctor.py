@@ -17,6 +17,7 @@ from nearer.checking.recording import check_blocks, check_columns, check_double,
 from nearer.checking.sampling import check_counts, check_groups, check_hardly, check_uneven, check_unseen
 from nearer.checking.screen_places import check_order, check_places, check_runs, check_sides
 from nearer.checking.spelling import (
+    check_anchors,
     check_missing_labels,
     check_misspelt,
     check_numbering,
@@ -37,6 +38,7 @@ CHECKS: tuple[Check, ...] = (
     check_spellings,
     check_misspelt,
     check_one_sided,
+    check_anchors,
     check_missing_labels,
     check_numbering,
     check_trials,

@@ -13,6 +13,7 @@ import numpy as np
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.common.words import counted, listed, name
+from nearer.formats.naming_schemes import ALIKE, chance_of
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
 _RARE = 0.1  # of the usual number of answers
@@ -135,6 +136,31 @@ def check_one_sided(case: Case) -> CheckResult:
         if (one_sided & (others == 0)).any()
     )
     return CheckResult((Finding("warning", "one-sided", title, text, examples),), counts)
+
+
+def check_anchors(case: Case) -> CheckResult:
+    """Find more anchors that are never options than chance explains, beside options that are never anchors."""
+    rows = case.comparisons.rows
+    if case.answers.kind not in ("triplet", "grid", "ranking", "ranked-grid") or rows.shape[1] != 3:
+        return CheckResult()
+    anchors, options = (set(np.unique(rows[:, at]).tolist()) for at in (0, slice(1, 3)))
+    never_options, never_anchors = sorted(anchors - options), sorted(options - anchors)
+    counts = {"n_only_anchors": len(never_options)}
+    if len(never_options) < 2 or not never_anchors or not anchors & options:
+        return CheckResult(counts=counts)
+    pairs = np.unique(rows[:, [0, 1, 0, 2]].reshape(-1, 2), axis=0)
+    if chance_of(pairs.tolist(), len(never_options)) >= ALIKE:
+        return CheckResult(counts=counts)
+    title = f"{len(never_options)} of {counted(len(anchors), 'anchor')} are never among the options"
+    text = (
+        "Chance does not explain that. If they are other names of objects among the options, write each name one way; "
+        "if the design has anchors of their own, nothing is wrong."
+    )
+    examples = tuple(
+        f"only ever {role}: {listed(case.object_names(np.array(objects)), 5)}"
+        for role, objects in (("anchors", never_options), ("options", never_anchors))
+    )
+    return CheckResult((Finding("warning", "only-anchors", title, text, examples),), counts)
 
 
 def check_missing_labels(case: Case) -> CheckResult:

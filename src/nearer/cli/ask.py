@@ -162,7 +162,8 @@ def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
     people, catches = options.participants, options.catch_trials
     if isinstance(catches, Path):
         same = known is not None and known.answers.kind in ASKED
-        catches = read_answers(catches, _kind_read(options.kind) or (known.answers.kind if known and same else None))
+        kind = _kind_read(options.kind) or (known.answers.kind if known and same else None)
+        catches = read_answers(catches, kind, separate_labels=True)  # few, and made by hand
     return Asking(
         options.questions,
         [] if options.objects is None else read_names(options.objects),

@@ -112,6 +112,10 @@ def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = N
         help="answers such as \"can't tell\": leave them out and count them, or count half for each side (drop)",
     )  # fmt: skip
     group.add_argument("--weight-by-confidence", action="store_true", help="sure answers count more")
+    group.add_argument(
+        "--separate-labels", action="store_true",
+        help="columns hold different objects by design, such as anchors that are never options",
+    )  # fmt: skip
     add_selecting(parser)
 
 
@@ -138,8 +142,13 @@ def add_selecting(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str] = ()) -> Answers:
-    """Return the answers in the files that the options name, and further columns; ``told``: say what was noticed."""
+def read_file(
+    options: argparse.Namespace, told: bool = True, also: Sequence[str] = (), known_labels: bool = False
+) -> Answers:
+    """Return the answers in the files that the options name, and further columns.
+
+    ``told``: say what was noticed; ``known_labels``: a map tells which labels there are.
+    """
     from nearer.formats import read_answers
     from nearer.formats.unused_columns import told_columns
 
@@ -160,6 +169,7 @@ def read_file(options: argparse.Namespace, told: bool = True, also: Sequence[str
             where=options.where,
             also=also,
             catch=options.catch,
+            separate_labels=options.separate_labels or known_labels or study is not None,
         )
     if study is not None:
         answers = study.named(answers)

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.study.placing import place_objects, results_for, write_placed
 
     refuse_input(options.file, options.out)
-    model, answers = load_model(options.folder), read_file(options)
+    model, answers = load_model(options.folder), read_file(options, known_labels=True)
     results = results_for(model, options.folder)
     if set(matched(answers.comparisons, model.objects_).objects.tolist()) <= set(model.objects_.tolist()):
         raise ValueError(

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.storage import load_model
     from nearer.study.results import share_known
 
-    model, answers = load_model(options.folder), read_file(options)
+    model, answers = load_model(options.folder), read_file(options, known_labels=True)
     comparisons = matched(answers.comparisons, model.objects_)
     _refuse_new(answers, comparisons, model, options)
     judged = read_judged(comparisons.over(model.objects_))

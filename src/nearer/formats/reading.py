@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,12 +17,13 @@ from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.catching import without_catches
 from nearer.formats.combining import with_combinations
 from nearer.formats.components import with_component
-from nearer.formats.faults import Faults, as_column, gather_bad, one_of
+from nearer.formats.faults import Faults, as_column, gather_bad
 from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
 from nearer.formats.layouts import ANSWERS, TWO, Found
 from nearer.formats.many import Asked as AskedOfFiles
 from nearer.formats.many import join_files, kept_apart
+from nearer.formats.naming_schemes import ASKED, refuse_two_schemes, shares_labels, unmatched
 from nearer.formats.numpy_files import without_impossible
 from nearer.formats.opening import Opened, open_table
 from nearer.formats.pictures import called_by_address, with_addresses
@@ -39,7 +40,6 @@ from nearer.formats.whole_numbers import with_whole_numbers
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
 _FEW = 5  # answers in which anchors and options may well differ by chance
-_ENOUGH = 20  # answers in which columns that hold the same objects share some
 
 
 def read_answers(
@@ -57,6 +57,7 @@ def read_answers(
     where: str | Iterable[str] | None = None,
     also: Iterable[str] = (),
     catch: str | None = None,
+    separate_labels: bool = False,
 ) -> Answers:
     """Read what people answered, from a file, many files or a table.
 
@@ -109,6 +110,10 @@ def read_answers(
         The column that says which questions are catch questions: it holds their right answers and is empty elsewhere,
         or yes and no, where what most people said to the same question is right. They are left out, and
         ``answers.catches`` says how people did.
+    separate_labels : bool
+        Whether columns may hold different objects by design, such as anchors that are never options. Otherwise labels
+        of one column that are in no other, beyond what chance explains, are taken for other names of the same objects,
+        and refused.
 
     Returns
     -------
@@ -152,7 +157,8 @@ def read_answers(
         if len(files.paths) > 1:
             joined = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad), notes)
     opened = open_table(source, kind, notes) if joined is None else joined.opened
-    options = _Options(kind, columns, preset, skip_bad, undecided == "split", weight_by_confidence, first_is)
+    split = undecided == "split"
+    options = _Options(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
     try:
         answers = _read_some(opened, options, rules_from(keep, exclude, where), also, catch, notes)
     except ValueError as error:
@@ -223,6 +229,7 @@ class _Options:
     split: bool
     weight_by_confidence: bool
     first_is: Any
+    separate_labels: bool
 
 
 def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
@@ -267,10 +274,11 @@ def _read_once(
     asked = read_question(question)
     refuse_rivals(question, asked, others, loaded.lines)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    if not own and not options.separate_labels:
+        refuse_two_schemes(table, found, reading, loaded.columns, ~faults.bad)
     if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
         notes += _strange_anchors(asked, question)
     if not own and not table.positional:
-        notes += _apart(question)
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
         notes += told(table, found, asked.objects.labels, candidates)
     answers = assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
@@ -289,8 +297,9 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
     known = {*reading.columns, *reading.suggested}
     prompts: dict[str, tuple[str, str]] = {}
     empty: list[str] = []
+    strange: list[str] = []
     while True:
-        without = (*prompts, *empty)
+        without = (*prompts, *empty, *strange)
         try:
             found = find_columns(table.names, reading.kind, reading.columns, table.source, reading.suggested, without)
         except Unclear as unclear:
@@ -318,12 +327,20 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
             loaded = with_addresses(loaded, found)
         loaded = passed_over(loaded, found, reading, own, table.source, told_now)
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
+        if not trusted and not new and (name := _matching_anchor(table, found, loaded, reading, without)) is not None:
+            strange.append(name)
+            continue
         if not new:
             apart = {name: kept_apart(loaded.columns[name], loaded.lines) for name in found.roles.get("trial", ())}
             loaded = replace(loaded, columns=loaded.columns | apart)
             for name, (_, why) in prompts.items():
                 notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
             notes += [f"{table.source}: column {name!r} is empty and was not used" for name in empty]
+            notes += [
+                f"{table.source}: column {name!r} has none of the labels of the options, so that "
+                f"{found.roles['anchor'][0]!r} was read as the anchor"
+                for name in strange
+            ]
             notes += told_now
             return found, loaded, own, others
         prompts |= {name: (_as_given(found, name), why) for name, why in new.items()}
@@ -336,28 +353,29 @@ def _strange_anchors(asked: Asked, question: Question) -> list[str]:
         return []
     name = question.name("anchor")
     return [
-        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. If it "
-        f"is what people were asked, say {one_of('kind', ['odd-one-out', 'most-central'])}"
+        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. {ASKED}"
     ]
 
 
-def _apart(question: Question) -> list[str]:
-    """Return notes on columns of options that share no object: most often they write the same objects in two ways."""
-    found = question.found
-    names = [name for role in (*TWO, "items") if role in found.layout.roles for name in found.roles[role]]
-    held = {name: {str(value) for value in present(question.columns[name])} for name in names}
-    if len(names) < 2 or len(question.faults.bad) < _ENOUGH:
-        return []
-    notes = []
-    for name in names[1:]:
-        others = set().union(*(held[other] for other in names if other != name))
-        if min(len(held[name]), len(others)) >= _FEW and not held[name] & others:
-            rest = ", ".join(repr(other) for other in names if other != name)
-            notes.append(
-                f"{question.source}: column {name!r} shares no object with {rest}; if they hold the same objects, "
-                "write each name one way"
-            )
-    return notes
+def _matching_anchor(
+    table: Table, found: Found, loaded: Loaded, reading: Reading, without: Sequence[str]
+) -> str | None:
+    """Return the column of the anchor if it has other labels than the options, and another column has the same."""
+    if "anchor" not in found.layout.roles or "anchor" in reading.columns:
+        return None
+    rows = np.ones(len(loaded.lines), bool)
+    strange = next((each for each in unmatched(found, loaded.columns, rows) if each.role == "anchor"), None)
+    if strange is None or strange.missing < strange.labels or not (strange.two_schemes or strange.written_otherwise):
+        return None
+    try:
+        other = find_columns(
+            table.names, reading.kind, reading.columns, table.source, reading.suggested, (*without, strange.name)
+        )
+    except Unclear:
+        return None
+    if "anchor" not in other.layout.roles:
+        return None
+    return strange.name if shares_labels(other, table.load(other.names).columns, "anchor") else None
 
 
 def _named(columns: Any) -> list[str]:

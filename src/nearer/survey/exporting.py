@@ -118,7 +118,7 @@ def answers_of(connection: Connection, study: Study) -> Answers:
     """Return the answers so far as `nearer.formats.read_answers` would, with how people did on catch questions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of chosen questions, which are known here
-        answers = read_answers(columns_of(connection, study))
+        answers = read_answers(columns_of(connection, study), separate_labels=True)  # of one list
     return replace(answers, catches=catches_of(connection, study))
 
 
