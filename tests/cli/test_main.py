@@ -87,7 +87,7 @@ def test_figures_are_optional(monkeypatch, tmp_path, capsys):
     status, out, err = run([*arguments, "--out", str(tmp_path)], capsys)
     assert status == 0
     assert "STE" in out
-    assert 'pip install "nearer[plot]"' in err
+    assert "pip install matplotlib" in err
 
 
 def test_help_loads_nothing_heavy():

@@ -113,7 +113,7 @@ def test_offline_says_where_to_put_what(nowhere, monkeypatch):
 
 def test_without_pooch_says_what_to_install(nowhere, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(FileNotFoundError, match=r"nearer\[data\]"):
+    with pytest.raises(FileNotFoundError, match=r"pip install pooch"):
         fetch_music()
 
 

@@ -58,7 +58,8 @@ def test_every_link_leads_somewhere(page):
     assert broken == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in text_of(page)], ids=name)
+# The examples of python.md run in test_readme.py, on a part of the study for speed.
+@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in text_of(p) and name(p) != "python"], ids=name)
 def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     found = list(BLOCK.finditer(text_of(page)))

@@ -9,13 +9,19 @@ from nearer.posterior import Microcanonical
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 README = Path(__file__).parents[2] / "README.md"
+PYTHON = README.parent / "docs" / "python.md"
 
 
-SHORT, LONG, SURE, LARGE = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+def examples(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+SHORT, LONG, SURE, LARGE = examples(PYTHON)
+(FIRST,) = examples(README)
 
 
 def test_the_short_example_prints_what_it_says(capsys):
-    exec(compile(SHORT, "README.md", "exec"), {})
+    exec(compile(SHORT, "python.md", "exec"), {})
     map_line, prediction, chances, gap = capsys.readouterr().out.splitlines()
     assert map_line.startswith("{'bus': [")
     assert prediction == "[1]"
@@ -31,7 +37,7 @@ def test_the_long_example_takes_a_table_to_a_map(tmp_path, monkeypatch, capsys):
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
     table.write_text("".join(lines[:241]), encoding="utf-8")  # of three people, for speed
     assert "p17" in LONG
-    exec(compile(LONG.replace("p17", "p02"), "README.md", "exec"), {})
+    exec(compile(LONG.replace("p17", "p02"), "python.md", "exec"), {})
     out = capsys.readouterr().out
     assert re.search(r"2[34]\d answers by 3 people", out)
     assert re.search(r"\d Reliability\(mean=0\.[5-9]", out)
@@ -46,7 +52,7 @@ def test_the_sure_example_finds_two_dimensions(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(PosteriorEmbedding.__init__.__kwdefaults__, "solver", few_draws)
     smaller = SURE.replace("(25, 2,", "(15, 2,").replace("1500", "600")  # for speed
     assert smaller.count("15, 2") == smaller.count("600") == 1
-    exec(compile(smaller, "README.md", "exec"), {})
+    exec(compile(smaller, "python.md", "exec"), {})
     dimension, *_, chances, deviations = capsys.readouterr().out.splitlines()
     assert dimension.startswith("2 [")
     assert chances.startswith("[[")
@@ -56,12 +62,43 @@ def test_the_sure_example_finds_two_dimensions(tmp_path, monkeypatch, capsys):
 
 def test_the_large_example_places_continues_and_streams(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile(LARGE, "README.md", "exec"), {})
+    exec(compile(LARGE, "python.md", "exec"), {})
     continued, careful, streamed = capsys.readouterr().out.splitlines()
     assert continued.startswith("(200, 3) ")
     assert float(continued.split()[-1]) > 0.95
     assert float(careful) > 0.95
     assert float(streamed) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning")
+def test_the_first_example_draws_a_map(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["example", "study"]) == 0
+    table = tmp_path / "study" / "answers.csv"
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    table.write_text("".join(lines[:241]), encoding="utf-8")  # of three people, for speed
+    exec(compile(FIRST, "README.md", "exec"), {})
+    assert "answers by 3 people" in capsys.readouterr().out
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+    assert len(FIRST.strip().splitlines()) <= 9
+
+
+def test_its_commands_are_those_of_the_program():
+    named = re.findall(r"^nearer (\w+)", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert named == ["example", "check", "fit", "report"]
+
+
+def test_it_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
+
+
+@pytest.mark.parametrize("folder", ["", "docs", "docs/estimators", "src"])
+def test_no_command_installs_a_package_that_no_index_has(folder):
+    top = README.parent / folder
+    pages = [*top.glob("*.md"), *(top.rglob("*.py") if folder == "src" else ())]
+    assert pages
+    wrong = re.compile(r"pip install[^\n`]* ['\"]?nearer\b")
+    assert [page.name for page in pages if wrong.search(page.read_text(encoding="utf-8"))] == []
 
 
 def test_everything_it_links_to_is_there():

@@ -1,6 +1,6 @@
 """Runs commands one after the other where no extra is installed, and prints status, output and errors of each.
 
-Called with a JSON list of commands. What `pip install nearer` does not bring cannot be imported here.
+Called with a JSON list of commands. Optional dependencies cannot be imported here.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ def local_cluster(n_workers=2, **settings):
 
     It is not the current one: files that other tests fit would go to its workers.
     """
-    pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'nearer[dask]'")
+    pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'dask[array,dataframe,distributed]'")
     from distributed import Client, LocalCluster
 
     with (

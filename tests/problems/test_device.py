@@ -159,5 +159,5 @@ def test_without_pytorch_it_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(devices, "import_module", missing)
     for name in ("cuda", "auto", "cpu"):
-        with pytest.raises(ImportError, match=rf"device='{name}' needs PyTorch: pip install 'nearer\[gpu\]'"):
+        with pytest.raises(ImportError, match=rf"device='{name}' needs PyTorch: pip install torch"):
             devices.available_device(name)

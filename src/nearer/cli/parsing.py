@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-_EXTRAS = {
-    "matplotlib": "plot", "pooch": "data", "scs": "bench", "pyarrow": "parquet", "narwhals": "frames",
-    "sqlalchemy": "survey", "starlette": "survey", "uvicorn": "survey",
-}  # fmt: skip
+_SURVEY_PACKAGES = ("starlette", "uvicorn", "httptools", "uvloop", "sqlalchemy")
 
 
 class Parser(argparse.ArgumentParser):
@@ -266,6 +263,6 @@ def sentence(error: Exception, out: Path | None = None) -> str:
         return f"{where}cannot be used: {error.strerror.lower()}{advice}"
     if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
         package = (error.name or "").partition(".")[0]
-        extra = f"nearer[{_EXTRAS[package]}]" if package in _EXTRAS else package
-        return f"this needs {package}; install it with: pip install '{extra}'"
+        packages = _SURVEY_PACKAGES if package in _SURVEY_PACKAGES else (package,)
+        return f"this needs {package}; install it with: pip install {' '.join(packages)}"
     return str(error) or type(error).__name__

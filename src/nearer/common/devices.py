@@ -20,7 +20,7 @@ def torch_or_advice(device: str) -> Any:
         return import_module("torch")
     except ImportError as error:
         raise ImportError(
-            f"device={device!r} needs PyTorch: pip install 'nearer[gpu]', or leave device out to compute without it"
+            f"device={device!r} needs PyTorch: pip install torch, or leave device out to compute without it"
         ) from error
 
 

@@ -31,6 +31,7 @@ def progress_bar(
     unit: str = "it",
     unit_scale: bool = False,
     silent: bool = False,
+    bar_format: str | None = None,
 ) -> tqdm[Any]:
     """Return a progress bar for terminals, shown after a second and redrawn each second, however long a step takes.
 
@@ -49,6 +50,8 @@ def progress_bar(
         Whether counts are shown as 12k.
     silent : bool
         Whether no bar is shown, as for work in the background.
+    bar_format : str, optional
+        What is shown, in the fields of tqdm.
     """
     worker = multiprocessing.current_process().name != "MainProcess"
     if worker:
@@ -61,6 +64,7 @@ def progress_bar(
         leave=False,
         unit=unit,
         unit_scale=unit_scale,
+        bar_format=bar_format,
         delay=_DELAY_SECONDS,
         disable=True if worker or silent else None,
     )

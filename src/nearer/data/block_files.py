@@ -187,7 +187,7 @@ class ParquetTable:
             from pyarrow.parquet import ParquetFile
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
-                "reading Parquet needs pyarrow: pip install 'nearer[parquet]', or save the rows with np.save"
+                "reading Parquet needs pyarrow: pip install pyarrow, or save the rows with np.save"
             ) from error
         try:
             # A path is read without the interpreter's lock; what fsspec opens is fetched a row group at a time.

@@ -218,7 +218,9 @@ def running_client() -> Any:
     try:
         from distributed import get_client
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("fits on a cluster need dask.distributed: pip install 'nearer[dask]'") from error
+        raise ModuleNotFoundError(
+            "fits on a cluster need dask.distributed: pip install 'dask[array,dataframe,distributed]'"
+        ) from error
     try:
         return get_client()
     except ValueError as error:

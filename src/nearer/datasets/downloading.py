@@ -75,9 +75,7 @@ def _download(remote: Remote, data_home: str | os.PathLike[str] | None, folders:
     try:
         import pooch
     except ImportError as error:
-        raise FileNotFoundError(
-            f"{wanted}; or install pooch with `pip install 'nearer[data]'` to download it."
-        ) from error
+        raise FileNotFoundError(f"{wanted}; or install pooch with `pip install pooch` to download it.") from error
     cache = pooch.os_cache("nearer") if data_home is None else Path(data_home).expanduser()
     try:
         path = pooch.retrieve(

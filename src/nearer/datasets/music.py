@@ -64,7 +64,7 @@ def fetch_music(data_home: str | os.PathLike[str] | None = None) -> MusicSet:
     ``music.npz`` (with names and genres) or ``music_triplets.mat`` (indices alone) is looked for in
     ``data_home``, in the folder named by the environment variable ``NEARER_DATA``, and in ``../shared/data``
     as seen from the current folder and from a source checkout. Failing that, the .mat file is downloaded;
-    this needs pooch, from ``nearer[data]``.
+    this needs pooch, an optional dependency.
 
     Parameters
     ----------

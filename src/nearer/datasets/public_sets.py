@@ -86,7 +86,7 @@ def fetch_cars(data_home: Folder = None) -> PublicSet:
     ----------
     data_home : path, optional
         Folder in which ``cars.npz`` or ``60_cars_data.zip`` is looked for first, before the one that the environment
-        variable ``NEARER_DATA`` names. A download, which needs pooch from ``nearer[data]``, is kept there, or in the
+        variable ``NEARER_DATA`` names. A download, which needs pooch, is kept there, or in the
         user's cache.
 
     Returns

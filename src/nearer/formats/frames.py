@@ -23,7 +23,7 @@ def parquet_table(data: bytes, source: str) -> Table:
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"{source}: reading Parquet needs pyarrow; pip install 'nearer[parquet]', or save the table as CSV"
+            f"{source}: reading Parquet needs pyarrow; pip install pyarrow, or save the table as CSV"
         ) from error
 
     def damaged(error: Exception) -> ValueError:
@@ -105,7 +105,7 @@ def _columns_of_frame(frame: Any) -> dict[str, Any]:
         import narwhals as nw
     except ModuleNotFoundError as error:
         raise ValueError(
-            "reading a data frame needs narwhals: pip install 'nearer[frames]', or pass a dict of columns"
+            "reading a data frame needs narwhals: pip install narwhals, or pass a dict of columns"
         ) from error
     try:
         table = nw.from_native(frame, eager_only=True)

@@ -274,7 +274,7 @@ def _write_parquet(columns: Columns, path: Path) -> None:
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError as error:
-        raise ValueError("writing Parquet needs pyarrow: pip install 'nearer[parquet]', or write .npz") from error
+        raise ValueError("writing Parquet needs pyarrow: pip install pyarrow, or write .npz") from error
     arrays = {}
     for name, values in columns.items():
         listed = _plain(values)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
 import numba
+from numba.core import event
+
+from nearer.common.telling import progress_bar
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError(
@@ -47,6 +51,32 @@ def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any
     else:
         _forgive_damage(compiled._cache)  # numba has no public way to it
     return compiled  # type: ignore[no-any-return]
+
+
+class _CompilationBar(event.Listener):
+    """Shows on a terminal that a loop of this package is being compiled, which happens at its first use only."""
+
+    def __init__(self) -> None:
+        self._thread: int | None = None  # the one whose compilation is shown
+        self._depth = 0
+        self._bar: Any = None
+
+    def on_start(self, event: Any) -> None:
+        if self._thread is None and event.data["dispatcher"].py_func.__module__.startswith("nearer."):
+            self._thread = threading.get_ident()
+            self._bar = progress_bar("compiling loops, at first use only", bar_format="{desc}: {elapsed}")
+        if self._thread == threading.get_ident():
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if self._thread == threading.get_ident():
+            self._depth -= 1
+            if self._depth == 0:
+                self._bar.close()
+                self._thread = None
+
+
+event.register("numba:compile", _CompilationBar())
 
 
 def _forgive_damage(cache: Any) -> None:

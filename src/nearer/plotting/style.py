@@ -36,7 +36,7 @@ def new_figure(width: float, height: float, *, constrained: bool = True) -> Figu
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError('figures need matplotlib; install it with: pip install "nearer[plot]"') from error
+        raise ImportError("figures need matplotlib; install it with: pip install matplotlib") from error
     return Figure(figsize=(width, height), layout="constrained" if constrained else None)
 
 

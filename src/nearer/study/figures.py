@@ -26,7 +26,7 @@ def draw_study(study: Study, folder: Path) -> list[str]:
     known = {"learning-curve.png": study.curve is not None, "dimensions.png": study.dimension is not None}
     drawn = {name: partial(draw, study) for name, draw in FIGURES.items() if known.get(name, True)}
     if not _save(drawn, folder):
-        what = 'no figures were drawn: they need matplotlib; install it with: pip install "nearer[plot]"'
+        what = "no figures were drawn: they need matplotlib; install it with: pip install matplotlib"
         warnings.warn(what, UserWarning, stacklevel=2)
         return []
     return list(drawn)

@@ -145,7 +145,7 @@ def _parquet(columns: Columns) -> bytes:
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError:
-        raise Refused(501, "Parquet needs pyarrow: pip install 'nearer[parquet]'; download CSV") from None
+        raise Refused(501, "Parquet needs pyarrow: pip install pyarrow; download CSV") from None
     target = io.BytesIO()
     parquet.write_table(pa.table(columns), target)
     return target.getvalue()

@@ -24,7 +24,7 @@ def problem():
 
 @pytest.fixture
 def scs():
-    return pytest.importorskip("scs", reason='scs is not installed; it comes with: pip install "nearer[bench]"')
+    return pytest.importorskip("scs", reason="scs is not installed; it comes with: pip install scs")
 
 
 def test_the_problem_is_the_one_that_dmoe_solves():
@@ -125,4 +125,4 @@ def test_without_scs_the_rest_is_told(quick, monkeypatch, capsys):
     assert main(["bench", "convex", "--repeats", "1"]) == 0
     out = capsys.readouterr().out
     assert "trace alone, one-sided" in out
-    assert 'pip install "nearer[bench]"' in out
+    assert "pip install scs" in out

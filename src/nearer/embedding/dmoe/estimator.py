@@ -92,7 +92,7 @@ class DMOE(GramEmbedding):
         choice of folds and questions, so that a fit with the defaults needs no seed to repeat.
     device : str, optional
         "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
-        (``pip install 'nearer[gpu]'``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. The
+        (``pip install torch``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. The
         settings are chosen on the processor in any case. Left out: compiled loops on the processor.
 
     Attributes

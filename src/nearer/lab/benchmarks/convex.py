@@ -118,7 +118,7 @@ def compare_with_scs(size: Size = SCS_SIZE, repeats: int = 5) -> ScsComparison:
     try:
         import scs  # noqa: F401
     except ImportError as error:
-        raise ImportError('the comparison with scs needs scs; install it with: pip install "nearer[bench]"') from error
+        raise ImportError("the comparison with scs needs scs; install it with: pip install scs") from error
     start = time.perf_counter()
     problem = default_problem(_train(size))
     build = time.perf_counter() - start

@@ -294,7 +294,7 @@ def _run_reading(options: argparse.Namespace) -> Report:
 
 _CONVEX = """\
 Time the convex solver of DMOE to a relative duality gap of 1e-4 for several penalties, and beside scs on one problem,
-both to the same objective. scs comes with: pip install "nearer[bench]"."""
+both to the same objective. scs comes with: pip install scs."""
 
 
 def _add_convex(commands: Commands) -> None:

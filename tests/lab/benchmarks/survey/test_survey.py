@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-pytest.importorskip("starlette", reason="the survey needs starlette: pip install 'nearer[survey]'")
+pytest.importorskip("starlette", reason="the survey needs starlette: pip install starlette")
 
 from nearer.cli.main import main
 from nearer.lab.benchmarks.survey.browsing import Answer, Browser
