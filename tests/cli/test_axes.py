@@ -100,6 +100,35 @@ def test_varimax_and_another_map(study, tmp_path, capsys):
     np.testing.assert_allclose(read_results(tmp_path / "partly")["embedding"], simple, atol=1e-6)
 
 
+def test_objects_that_are_not_exchangeable(study, tmp_path, capsys):
+    labels = load_model(study / "map").objects_.tolist()
+    rows = [f"{label},{k % 5},{'' if k == 2 else 1990 + k},{k % 4},{'xyz'[k % 3]}" for k, label in enumerate(labels)]
+    table = tmp_path / "objects.csv"
+    table.write_text("\n".join(["object,size,year,block,thing", *rows]), encoding="utf-8")
+    lines = [
+        ",".join(["", *labels]),
+        *(",".join([a, *(str(abs(i - j)) for j in range(12))]) for i, a in enumerate(labels)),
+    ]
+    (tmp_path / "tree.csv").write_text("\n".join(lines), encoding="utf-8")
+
+    def fits(*arguments):
+        status, out, err = run(capsys, study / "map", "--attributes", table, "--json", *arguments)
+        assert status == 0
+        return json.loads(out), err
+
+    found, err = fits("--along", "year")
+    assert (found["null"], found["n_objects"], [fit["name"] for fit in found["fits"]]) == (
+        "along", 11, ["size", "block", "thing"],
+    )  # fmt: skip
+    assert f"1 object without a value of 'year' left out: '{labels[2]}'" in err
+    by_tree, _ = fits("--along", tmp_path / "tree.csv")
+    assert (by_tree["null"], by_tree["n_objects"]) == ("along", 12)
+    assert fits("--within", "block")[0]["null"] == "within"
+    averaged, _ = fits("--copies", "block")
+    assert (averaged["null"], averaged["n_objects"]) == ("copies", 4)
+    assert averaged["unfit"]["thing"] == "copies of one thing have different words"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -108,6 +137,9 @@ def test_varimax_and_another_map(study, tmp_path, capsys):
         (["--varimax"], "say where it goes with --out"),
         (["--attributes", "ATTRIBUTES", "--rotate-to", "weight", "-o", "x"], "has no column 'weight'; it has 'size'"),
         (["--attributes", "ATTRIBUTES", "--rotate-to", "kind", "-o", "x"], "'kind' has words"),
+        (["--varimax", "-o", "x", "--within", "kind"], "name their file with --attributes FILE"),
+        (["--attributes", "ATTRIBUTES", "--along", "year"], "--along names 'year', which is no column of"),
+        (["--attributes", "ATTRIBUTES", "--along", "kind"], "along must be numbers"),
         (["--varimax", "-o", "MAP"], "choose another folder with --out"),
         (["--align-to", "ATTRIBUTES", "-o", "x"], "'kind', 'file' has words"),
     ],

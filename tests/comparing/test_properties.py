@@ -9,7 +9,8 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import ortho_group
 
 from nearer.comparing import fit_properties
-from nearer.comparing.regressions import Regression
+from nearer.comparing.null_models import NullModel, near_copies, read_line
+from nearer.comparing.regressions import Regression, welch_pseudo_f
 
 RNG = np.random.default_rng(0)
 N = 24
@@ -68,12 +69,13 @@ def test_words_share_the_map_as_permanova_over_distances_says():
 def test_p_values_are_those_of_all_permutations(column):
     few = MAP[:6, :2] - MAP[:6, :2].mean(axis=0)
 
-    def r2(order):
-        return Regression.of(few[list(order)], column).r2
+    def statistic(order):
+        of = Regression.of(few[list(order)], column)
+        return of.r2 if of.categories is None else welch_pseudo_f(of.points[None], of.categories)[0]
 
-    found = r2(range(6))
-    exact = np.mean([r2(order) >= found - 1e-12 for order in permutations(range(6))])
-    drawn = Regression.of(few, column).p_value(4000, np.random.default_rng(0))
+    found = statistic(range(6))
+    exact = np.mean([statistic(order) >= found * (1 - 1e-9) for order in permutations(range(6))])
+    drawn = Regression.of(few, column).p_value(NullModel(), 4000, np.random.default_rng(0))
     assert drawn == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 4000) + 1e-3)
 
 
@@ -84,7 +86,7 @@ def test_without_a_relation_one_test_in_twenty_rejects(words):
     for _ in range(300):
         values = rng.standard_t(3, size=15)  # far from normal
         column = ["up" if value > 0.3 else "down" for value in values] if words else values.tolist()
-        p_values.append(Regression.of(rng.exponential(size=(15, 2)), column).p_value(99, rng))
+        p_values.append(Regression.of(rng.exponential(size=(15, 2)), column).p_value(NullModel(), 99, rng))
     rejected = np.mean(np.array(p_values) <= 0.05)
     assert 0.01 <= rejected <= 0.1  # 0.05 by 4 standard errors
 
@@ -153,3 +155,100 @@ def test_a_name_that_is_not_there_says_which_are():
         fits["weight"]
     with pytest.raises(KeyError, match="all the same"):
         fits["same"]
+
+
+def rejections(worlds, **options):
+    """Return the share of worlds, pairs of a map and an attribute, whose p-value is at most 0.05."""
+    found = [fit_properties(points, {"a": column}, n_permutations=199, n_resamples=1, random_state=0, **options)
+             for points, column in worlds]  # fmt: skip
+    return np.mean([fits["a"].p_value <= 0.05 for fits in found])
+
+
+def random_walks(rng, n=30):
+    return np.cumsum(rng.normal(size=(n, 2)), axis=0), np.cumsum(rng.normal(size=n)).tolist()
+
+
+def test_what_is_smooth_along_the_same_line_is_tested_along_it():
+    rng = np.random.default_rng(0)
+    worlds = [random_walks(rng) for _ in range(100)]
+    assert rejections(worlds) > 0.5
+    assert rejections(worlds, along=np.arange(30.0)) <= 0.12  # 0.05 by 3 standard errors
+    real = [(points, (points[:, 0] + np.array(own)).tolist()) for points, own in worlds]
+    assert rejections(real, along=np.arange(30.0)) > 0.4
+
+
+def test_surrogates_are_as_smooth_as_what_they_stand_for():
+    rng = np.random.default_rng(1)
+    distances = read_line(np.sort(rng.random(20)), 20)
+    centering = np.eye(20) - 1 / 20
+    values = centering @ rng.normal(size=(20, 2))
+    drawn = NullModel(distances=distances).draw(values, 50, rng)
+    quadratic = np.einsum("kni,nm,kmj->kij", drawn, centering @ distances @ centering, drawn)
+    np.testing.assert_allclose(quadratic, np.broadcast_to(values.T @ distances @ values, quadratic.shape), atol=1e-9)
+    np.testing.assert_allclose(drawn.sum(axis=1), 0, atol=1e-12)
+
+
+def test_blocks_are_taken_out_and_objects_permuted_within_them():
+    rng = np.random.default_rng(2)
+    block = np.repeat(np.arange(5), 8)
+    worlds = [(rng.normal(size=(5, 2))[block] * 2 + rng.normal(size=(40, 2)),
+               (rng.normal(size=5)[block] * 2 + rng.normal(size=40)).tolist()) for _ in range(100)]  # fmt: skip
+    assert rejections(worlds) > 0.3
+    assert rejections(worlds, within=block) <= 0.12
+    real = [(points, (points[:, 0] + np.array(own)).tolist()) for points, own in worlds]
+    assert rejections(real, within=block) > 0.9
+    fits = fit_properties(worlds[0][0], {"day": (block * 1.0).tolist(), "word": [f"d{k}" for k in block]}, within=block)
+    assert "the same for all objects of each block" in fits.unfit["day"]
+    assert "the same for all objects of each block" in fits.unfit["word"]
+
+
+def test_near_copies_are_noted_and_can_be_averaged():
+    rng = np.random.default_rng(3)
+    thing = np.repeat(np.arange(12), 4)
+    worlds = [(rng.normal(size=(12, 2))[thing] + 0.05 * rng.normal(size=(48, 2)),
+               (rng.normal(size=12)[thing] + 0.05 * rng.normal(size=48)).tolist()) for _ in range(100)]  # fmt: skip
+    assert rejections(worlds) > 0.3
+    assert rejections(worlds, copies=thing) <= 0.12
+    fits = fit_properties(worlds[0][0], {"a": worlds[0][1]}, **FEW)
+    assert "of 48 objects lie much nearer to another" in str(fits)
+    assert "neighbors on the map have similar values of a" in str(fits)
+    words = ["red" if k % 2 else "blue" for k in range(48)]
+    averaged = fit_properties(worlds[0][0], {"a": worlds[0][1], "w": words}, copies=thing, **FEW)
+    assert (averaged.n_objects, averaged.notes) == (12, ())
+    assert averaged["a"].r2 == pytest.approx(r2_of(*(means(each, thing) for each in worlds[0]))[0])
+    assert "different words" in averaged.unfit["w"]
+
+
+def means(values, thing):
+    return np.array([np.asarray(values)[thing == k].mean(axis=0) for k in np.unique(thing)])
+
+
+def test_independent_objects_are_seldom_called_near_copies():
+    rng = np.random.default_rng(4)
+    assert np.mean([near_copies(rng.normal(size=(30, 2)), rng).any() for _ in range(40)]) <= 0.1
+
+
+def test_categories_may_be_of_any_spread():
+    rng = np.random.default_rng(5)
+    words = ["common"] * 30 + ["rare"] * 8
+    spread = np.repeat([1.0, 3.0], [30, 8])[:, None]
+    assert rejections([(rng.normal(size=(38, 2)) * spread, words) for _ in range(100)]) <= 0.12  # R2: 0.35
+    apart = np.repeat([0.0, 3.0], [30, 8])[:, None] * [1.0, 0.0]
+    assert rejections([(rng.normal(size=(38, 2)) * spread + apart, words) for _ in range(50)]) > 0.5
+    alone = ["one", *words[1:]]
+    assert np.isfinite(fit_properties(rng.normal(size=(38, 2)), {"w": alone}, **FEW)["w"].p_value)
+
+
+def test_randomizations_that_cannot_be_done_say_why():
+    with pytest.raises(ValueError, match="within and along are two ways"):
+        fit_properties(MAP, {"a": SIZE}, within=[1] * N, along=np.arange(N))
+    with pytest.raises(ValueError, match=r"along must have shape \(24,\) or \(24, 24\)"):
+        fit_properties(MAP, {"a": SIZE}, along=[1.0, 2.0])
+    with pytest.raises(ValueError, match="along must be numbers"):
+        fit_properties(MAP, {"a": SIZE}, along=["a"] * N)
+    with pytest.raises(ValueError, match="along is the same"):
+        fit_properties(MAP, {"a": SIZE}, along=[1.0] * N)
+    with pytest.raises(ValueError, match="a single object"):
+        fit_properties(MAP, {"a": SIZE}, within=range(N))
+    with pytest.raises(ValueError, match="copies needs a thing"):
+        fit_properties(MAP, {"a": SIZE}, copies=[1])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.parsing import Commands, add_command, add_folder, add_seed, say
-from nearer.cli.values import share, words
+from nearer.cli.values import share, word, words
 
 if TYPE_CHECKING:
     from nearer.common.arrays import FloatArray
@@ -32,6 +32,19 @@ def add(commands: Commands) -> None:
         "--attributes", type=Path, default=None, metavar="FILE",
         help="CSV with a column of labels and columns of numbers or words",
     )  # fmt: skip
+    group = parser.add_argument_group("objects that are not exchangeable, with --attributes (one of these)")
+    randomized = group.add_mutually_exclusive_group()
+    randomized.add_argument(
+        "--within", type=word, default=None, metavar="COLUMN", help="permute objects within the blocks of this column"
+    )
+    randomized.add_argument(
+        "--along", type=str, default=None, metavar="COLUMN|FILE",
+        help="test against attributes that are as smooth along this column of numbers, such as a year, or these "
+        "distances between objects, such as those of a phylogeny",
+    )  # fmt: skip
+    randomized.add_argument(
+        "--copies", type=word, default=None, metavar="COLUMN", help="average objects with the same word in this column"
+    )
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="OUT", help="folder of table, figure and map")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument(
@@ -61,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
     turning = options.rotate_to is not None or options.varimax or options.align_to is not None
     if options.attributes is None and (options.rotate_to is not None or not turning):
         raise ValueError(f"name the file of attributes with --attributes FILE, or say how to turn the map: {_WAYS}")
+    if options.attributes is None and (options.within or options.along or options.copies):
+        raise ValueError("--within, --along and --copies are about attributes; name their file with --attributes FILE")
     if turning and options.out is None:
         raise ValueError("a turned map is a copy; say where it goes with --out FOLDER")
     model = load_model(options.folder)
@@ -78,16 +93,54 @@ def run(options: argparse.Namespace) -> int:
         lines.append(f"{note}; the turned map is in {options.out}")
         figures = {"folder": str(options.out), "turned": note, "axes": axes}
     if columns:
+        randomized, used = _randomization(options, columns, results["objects"])
         # Where an object in no comparison lies means nothing.
         known = {
-            column: [cell if at else None for cell, at in zip(of, seen, strict=True)] for column, of in columns.items()
+            column: [cell if at else None for cell, at, use in zip(of, seen, used, strict=True) if use]
+            for column, of in columns.items()
+            if column not in (options.within, options.along, options.copies)
         }
-        fits = fit_properties(np.array(results["embedding"]), known, level=options.level, random_state=options.seed)
+        points = np.array(results["embedding"])[used]
+        fits = fit_properties(points, known, level=options.level, random_state=options.seed, **randomized)
         written = [] if options.out is None else _write(fits, results, options.out)
         lines[:0] = [str(fits), *([f"written to {options.out}: {', '.join(written)}"] if written else [])]
         figures |= fits.as_dict()
     say(options, "\n".join(lines), figures)
     return 0
+
+
+def _randomization(
+    options: argparse.Namespace, columns: dict[str, Any], objects: list[str]
+) -> tuple[dict[str, Any], Any]:
+    """Return how to randomize objects, as arguments of `fit_properties`, and which objects have what that takes."""
+    import sys
+
+    import numpy as np
+
+    from nearer.common.words import counted, listed, name
+    from nearer.comparing import read_matrix
+
+    asked = {"within": options.within, "along": options.along, "copies": options.copies}
+    way, source = next(((way, source) for way, source in asked.items() if source is not None), (None, None))
+    if way is None or source is None:
+        return {}, np.ones(len(objects), dtype=bool)
+    if source not in columns and way == "along" and Path(source).exists():
+        matrix = read_matrix(Path(source)).over(objects).matrix
+        used = np.isfinite(matrix).sum(axis=1) > 1
+        values: Any = matrix[np.ix_(used, used)]
+    elif source not in columns:
+        raise ValueError(
+            f"--{way} names {name(source)}, which is no column of {options.attributes}; it has {listed(list(columns))}"
+        )
+    else:
+        used = np.array([cell is not None for cell in columns[source]])
+        values = [cell for cell in columns[source] if cell is not None]
+    if not used.all():
+        without = [label for label, use in zip(objects, used, strict=True) if not use]
+        sys.stderr.write(
+            f"nearer: {counted(len(without), 'object')} without a value of {name(source)} left out: {listed(without)}\n"
+        )
+    return {way: values}, used
 
 
 def _rotation(

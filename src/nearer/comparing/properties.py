@@ -8,9 +8,10 @@ then the share of the squared distances from the middle of the map that lies bet
 
     R2 = sum_c n_c |m_c|^2 / sum_i |x_i|^2 ,
 
-and the test is that of PERMANOVA (Anderson 2001): its pseudo-F grows with R2, so both have the same p-value.
+and the test is of equal middles, whatever the spread of each category (Welch's pseudo-F).
 
-How both are computed and tested is in `nearer.comparing.regressions`.
+How both are computed and tested is in `nearer.comparing.regressions`, and what the tests take as given about the
+objects in `nearer.comparing.null_models`.
 """
 
 from __future__ import annotations
@@ -22,16 +23,26 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.common.arrays import checked_points
+from nearer.common.arrays import FloatArray, checked_points
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, figure, interval, level_of, listed
 from nearer.comparing.holm import holm
-from nearer.comparing.regressions import Regression, Unfit
+from nearer.comparing.null_models import NullModel, copies_text, near_copies, neighbors_agree, read_blocks, read_line
+from nearer.comparing.regressions import Regression, Unfit, are_numbers, has_value
 from nearer.geometry.axes import gradient
 
 __all__ = ["Category", "PropertyFit", "PropertyFits", "fit_properties"]
+
+_N_PERMUTATIONS_OF_NEIGHBORS = 199
+_ALPHA_OF_NEIGHBORS = 0.01
+#: What p-values take as given, by the way objects are randomized.
+_NULLS = {
+    "within": "p-values: objects permuted within blocks",
+    "along": "p-values: surrogates as smooth along the given line or distances (Moran spectral randomization)",
+    "copies": "copies of one thing were averaged",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,7 @@ class PropertyFit:
     low, high : float
         Interval of the share among all objects of which these are a sample.
     p_value, p_holm : float
-        By permutations of the objects; alone, and among all attributes.
+        By randomized objects; alone, and among all attributes.
     direction : tuple of float, or None
         In which numbers grow most, of length 1.
     categories : dict of str to Category, or None
@@ -92,6 +103,10 @@ class PropertyFits(Sequence[PropertyFit]):
     n_objects, n_permutations : int
     level : float
         Of the intervals.
+    null : {"permutations", "within", "along", "copies"}
+        How objects were randomized for the p-values.
+    notes : tuple of str
+        What a reader should know, such as objects that look like near copies of each other.
     """
 
     fits: tuple[PropertyFit, ...]
@@ -99,6 +114,8 @@ class PropertyFits(Sequence[PropertyFit]):
     n_objects: int
     n_permutations: int
     level: float
+    null: str = "permutations"
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.fits)
@@ -132,7 +149,9 @@ class PropertyFits(Sequence[PropertyFit]):
         partly = [fit.name for fit in self.fits if fit.n_objects < self.n_objects]
         if partly:
             lines.append(f"objects without a value are left out: {listed(partly)}")
-        return "\n".join([*lines, *(f"{name} is not fitted: {why}" for name, why in self.unfit.items())])
+        lines += [f"{name} is not fitted: {why}" for name, why in self.unfit.items()]
+        lines += [_NULLS[self.null]] if self.null in _NULLS else []
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 def _cells(fit: PropertyFit) -> tuple[str, ...]:
@@ -145,6 +164,9 @@ def fit_properties(
     embedding: ArrayLike,
     attributes: Mapping[str, Sequence[Any]],
     *,
+    within: Sequence[Any] | None = None,
+    along: ArrayLike | None = None,
+    copies: Sequence[Any] | None = None,
     n_permutations: int = 9999,
     n_resamples: int = 1000,
     level: float = 0.95,
@@ -158,6 +180,13 @@ def fit_properties(
     attributes : mapping of str to sequence, length n
         Columns of numbers or of words, a value for each object; None or NaN where there is none. A table of
         `nearer.study.attributes.read_attributes`, a dict, or a data frame in the order of the objects.
+    within : sequence, length n, optional
+        The block of each object: objects are permuted within blocks, and p-values are about differences within them.
+    along : array-like, shape (n,) or (n, n), optional
+        A position of each object on a line, such as its year, or distances between objects, such as those of a
+        phylogeny. P-values are then those of an attribute that is as smooth along these as the one given.
+    copies : sequence, length n, optional
+        Of what thing each object is a copy: places and values of one thing are averaged. One of these three at a time.
     n_permutations : int
         For the p-values, of which 1 / (n_permutations + 1) is the smallest.
     n_resamples : int
@@ -185,22 +214,78 @@ def fit_properties(
     check_integer("n_permutations", n_permutations, 1)
     check_integer("n_resamples", n_resamples, 1)
     check_level(level)
+    columns: dict[str, list[Any]] = {name: list(column) for name, column in attributes.items()}
+    unfit: dict[str, str] = {}
+    given = {"within": within, "along": along, "copies": copies}
+    ways = [way for way, values in given.items() if values is not None]
+    if len(ways) > 1:
+        raise ValueError(f"{ways[0]} and {ways[1]} are two ways to randomize objects; give one of them")
+    if copies is not None:
+        points, columns, unfit = _averaged(points, columns, list(copies))
+    null = NullModel(
+        None if within is None else read_blocks(list(within), len(points)),
+        None if along is None else read_line(along, len(points)),
+    )
     rng = stream(random_state, "split")
-    fits, unfit = [], {}
-    with progress_bar("attributes", len(attributes)) as bar:
-        for name, column in attributes.items():
+    fits, notes = [], [] if ways else _clumps(points, rng)
+    with progress_bar("attributes", len(columns)) as bar:
+        for name, column in columns.items():
             try:
-                of = Regression.of(points, list(column))
+                of = Regression.of(points, column)
+                p_value = of.p_value(null.among(of.known), n_permutations, rng)
             except Unfit as error:
                 unfit[name] = str(error)
             else:
-                p_value = of.p_value(n_permutations, rng)
                 low, high = of.interval(n_resamples, level, rng)
                 fits.append(_fit(name, of, p_value, low, high))
+                notes += [] if ways else _agreement(name, of, rng)
             bar.update()
     corrected = holm([fit.p_value for fit in fits])
     done = tuple(PropertyFit(**{**vars(fit), "p_holm": p}) for fit, p in zip(fits, corrected, strict=True))
-    return PropertyFits(done, unfit, len(points), n_permutations, level)
+    how = ways[0] if ways else "permutations"
+    return PropertyFits(done, unfit, len(points), n_permutations, level, how, tuple(notes))
+
+
+def _averaged(
+    points: FloatArray, columns: dict[str, list[Any]], copies: list[Any]
+) -> tuple[FloatArray, dict[str, list[Any]], dict[str, str]]:
+    """Return places and values of things, the means of their copies, and which columns have none."""
+    if len(copies) != len(points):
+        raise ValueError(f"copies needs a thing for each of the {len(points)} objects, got {len(copies)}")
+    things = np.unique([str(thing) for thing in copies], return_inverse=True)[1]
+    members = [np.flatnonzero(things == thing) for thing in range(int(things.max()) + 1)]
+    averaged: dict[str, list[Any]] = {}
+    unfit = {}
+    for name, column in columns.items():
+        if len(column) != len(points):
+            raise ValueError(f"an attribute needs a value for each of the {len(points)} objects, got {len(column)}")
+        values = [[column[k] for k in objects if has_value(column[k])] for objects in members]
+        if are_numbers([value for each in values for value in each]):
+            averaged[name] = [float(np.mean(each)) if each else None for each in values]
+        elif all(len(set(each)) <= 1 for each in values):
+            averaged[name] = [each[0] if each else None for each in values]
+        else:
+            unfit[name] = "copies of one thing have different words"
+    return np.array([points[objects].mean(axis=0) for objects in members]), averaged, unfit
+
+
+def _clumps(points: FloatArray, rng: np.random.Generator) -> list[str]:
+    """Return a note on objects that look like near copies of each other."""
+    near = near_copies(points, rng)
+    return [copies_text(int(near.sum()), len(near))] if near.any() else []
+
+
+def _agreement(name: str, of: Regression, rng: np.random.Generator) -> list[str]:
+    """Return a note on neighbors whose values are alike beyond what the fit explains; words have no such residuals."""
+    if of.values is None:
+        return []
+    if neighbors_agree(of.points, of.residuals, _N_PERMUTATIONS_OF_NEIGHBORS, rng) > _ALPHA_OF_NEIGHBORS:
+        return []
+    return [
+        f"neighbors on the map have similar values of {name} beyond what a linear function explains: the relation is "
+        "curved, or objects are not exchangeable and p is too small. Name copies of one thing (copies), blocks "
+        "(within), or what map and attribute may both change smoothly with, such as time or descent (along)"
+    ]
 
 
 def _fit(name: str, of: Regression, p_value: float, low: float, high: float) -> PropertyFit:
