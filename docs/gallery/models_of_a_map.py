@@ -11,7 +11,7 @@ These answers were made from CIELAB distances, and so that model reaches the cei
 
 from scipy.spatial.distance import pdist, squareform
 
-from nearer.comparing import compare_matrices, matrix_noise, plot_matrices
+from nearer.comparing import compare_matrices, full_posterior, matrix_noise, plot_matrices
 from nearer.datasets import draw_questions, load_colors, simulate_answers
 from nearer.embedding import STE
 from nearer.plotting import new_figure, plot_map, save_figure
@@ -28,7 +28,8 @@ ideas = {
     "lightness alone": lab[:, :1],
 }
 models = {name: squareform(pdist(values)) for name, values in ideas.items()}
-found = compare_matrices(people, models, noise=matrix_noise(people, random_state=0), random_state=0)
+full = full_posterior(people, random_state=0)  # all dimensions, whatever a map shows
+found = compare_matrices(full, models, noise=matrix_noise(full, random_state=0), random_state=0)
 print(found)
 
 left, right = new_figure(10, 3.4).subplots(1, 2, width_ratios=(1, 1.3))

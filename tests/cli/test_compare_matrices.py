@@ -67,7 +67,7 @@ def test_a_map_and_two_models(folder, tmp_path, capsys):
     assert found["n_objects"] == 9
     assert found["models"][0]["estimate"] > 0.9 > 0.75 > found["models"][1]["estimate"]
     assert found["models"][0]["people_low"] < found["models"][0]["estimate"]
-    assert found["ceiling"]["by"] == "annotators"
+    assert 0.9 < found["ceiling"]["low"] <= found["ceiling"]["high"]
     assert found["differences"][0]["difference"] > 0.1
 
 
@@ -87,7 +87,7 @@ def test_the_map_itself_and_json(folder, capsys):
     found = json.loads(out)
     assert status == 0
     assert found["models"][0]["name"] == "map"
-    assert found["models"][0]["measures"]["tau-a"] == pytest.approx(1)
+    assert found["models"][0]["measures"]["tau-a"] > 0.75  # of distances in all dimensions with those on the map
     assert found["models"][0]["people_low"] is None
 
 

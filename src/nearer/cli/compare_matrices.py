@@ -56,9 +56,9 @@ def run(options: argparse.Namespace) -> int:
     for each in read:
         for note in each.notes:
             sys.stderr.write(f"nearer: {each.name}: {note}\n")
-    noise, people, notes = _resampled(options, model)
+    full, noise, people, notes = _resampled(options, model)
     found = compare_matrices(
-        model,
+        full,
         {each.name: each.matrix for each in read},
         measure=measure,
         noise=noise,
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         level=options.level,
         random_state=options.seed,
     )
-    figures, files = _figures(found, read, noise, notes), []
+    figures, files = _figures(found, read, notes), []
     text = "\n".join([str(found), *(f"note: {note}" for note in notes)])
     if options.out is not None:
         files = write_results(options.out, figures, "rsa", _rows(found), lambda: plot_matrices(found))
@@ -78,20 +78,22 @@ def run(options: argparse.Namespace) -> int:
 
 def _resampled(
     options: argparse.Namespace, model: OrdinalEmbedding
-) -> tuple[MatrixNoise | None, FloatArray | None, list[str]]:
-    """Return what tells of noise and of people, as far as there is any, and why not; Ctrl-C goes on without."""
-    from nearer.comparing import matrix_noise, people_matrices
+) -> tuple[OrdinalEmbedding, MatrixNoise | None, FloatArray | None, list[str]]:
+    """Return a posterior in all dimensions, what tells of noise and of people, and why not; Ctrl-C goes on without."""
+    from nearer.comparing import full_posterior, matrix_noise, people_matrices
     from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of
 
     noise, people, notes = None, None, []
     wanted = _PEOPLE_MAPS if options.people_maps is None else options.people_maps
+    full = model
     try:
-        tell("noise ceiling")
-        noise = matrix_noise(model, random_state=options.seed)
+        tell("posterior in all dimensions")
+        full = full_posterior(model, random_state=options.seed)
+        noise = matrix_noise(full, random_state=options.seed)
     except ValueError as error:
         notes.append(f"no noise ceiling: {error}")
     except KeyboardInterrupt:
-        return None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
+        return full, None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
     enough = people_of(model.comparisons_) >= FEWEST_PEOPLE
     if not enough and wanted:
         notes.append(
@@ -100,10 +102,10 @@ def _resampled(
     if enough and wanted:
         try:
             tell("maps of resampled people")
-            people = people_matrices(model, max(wanted, 10), random_state=options.seed)
+            people = people_matrices(full, max(wanted, 10), random_state=options.seed)
         except KeyboardInterrupt:
             notes.append("no interval over people: the run was stopped before its end")
-    return noise, people, notes
+    return full, noise, people, notes
 
 
 def _named(read: list[NamedMatrix]) -> list[NamedMatrix]:
@@ -117,15 +119,11 @@ def _named(read: list[NamedMatrix]) -> list[NamedMatrix]:
     ]
 
 
-def _figures(
-    found: MatrixComparison, read: list[NamedMatrix], noise: MatrixNoise | None, notes: list[str]
-) -> dict[str, Any]:
+def _figures(found: MatrixComparison, read: list[NamedMatrix], notes: list[str]) -> dict[str, Any]:
     """Return all figures of the comparison, for programs."""
     from dataclasses import asdict
 
     figures = asdict(found)
-    if noise is not None:
-        figures["ceiling"] |= {"of": noise.kind, "by": noise.by}
     for model, each in zip(figures["models"], read, strict=True):
         model["notes"] = list(each.notes)
     return {"kind": "matrices", **figures, "notes": [*found.notes, *notes]}

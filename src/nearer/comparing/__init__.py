@@ -6,7 +6,7 @@ from nearer.comparing.groups.moved import Displacements
 from nearer.comparing.groups.permuting import Permuted
 from nearer.comparing.interval_figure import plot_matrices, plot_methods
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
-from nearer.comparing.matrices.ceiling import MatrixNoise, NoiseCeilingOfMatrix, matrix_noise
+from nearer.comparing.matrices.ceiling import MatrixNoise, NoiseCeilingOfMatrix, full_posterior, matrix_noise
 from nearer.comparing.matrices.comparison import compare_matrices, people_matrices
 from nearer.comparing.matrices.files import NamedMatrix, read_matrix
 from nearer.comparing.matrices.mantel import MantelTest, mantel
@@ -47,6 +47,7 @@ __all__ = [
     "compare_people",
     "distance_matrix",
     "fit_properties",
+    "full_posterior",
     "mantel",
     "matrix_noise",
     "people_matrices",

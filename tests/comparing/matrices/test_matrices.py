@@ -7,11 +7,19 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr, t
 
-from nearer.comparing import compare_matrices, matrix_noise, people_matrices, plot_matrices
+from nearer.comparing import (
+    compare_matrices,
+    distance_matrix,
+    full_posterior,
+    matrix_noise,
+    people_matrices,
+    plot_matrices,
+)
+from nearer.comparing.matrices import comparison
 from nearer.comparing.matrices.ceiling import MatrixNoise
 from nearer.comparing.matrices.measures import MEASURES
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import CKL, STE
+from nearer.embedding import CKL, STE, PosteriorEmbedding
 
 FEW = {"n_permutations": 19, "n_resamples": 60}
 
@@ -85,27 +93,24 @@ def test_a_better_model_is_found_better(rng):
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_true_distances_reach_the_upper_end_and_another_map_the_lower(measure):
-    # Distances are a truth and errors; halves have twice the variance of errors, two whole maps are alike.
+    # Draws are the distances and errors, and so is the truth.
     rng = np.random.default_rng(0)
     n, spread = 60, 0.7
     pairs = np.triu_indices(n, 1)
-    truth = rng.normal(size=len(pairs[0]))
+    centre = rng.normal(size=len(pairs[0]))
 
-    def made(variance):
+    def made(size):
         values = np.zeros((n, n))
-        values[pairs] = truth + np.sqrt(variance) * rng.normal(size=len(truth))
+        values[pairs] = centre + size * rng.normal(size=len(centre))
         return values + values.T
 
-    own, again = made(spread), made(spread)
-    halves = MatrixNoise("halves", *(np.array([made(2 * spread) for _ in range(5)]) for _ in range(2)))
-    draws = MatrixNoise("halves", again[None], made(spread)[None])
-    found = halves.ceiling(own, pairs, measure)
-    exact = made(0.0)
-    models = {"truth": exact, "again": again}
-    fits = compare_matrices(own, models, measure=measure, n_permutations=1, n_resamples=10, random_state=0).models
-    assert fits[0].estimate == pytest.approx(found.high, abs=0.03)
-    assert fits[1].estimate == pytest.approx(found.low, abs=0.03)
-    assert draws.ceiling(own, pairs, measure).low > found.low
+    noise = MatrixNoise(*(np.array([made(spread) for _ in range(10)]) for _ in range(2)))
+    own, truth = made(0.0), made(spread)
+    found = noise.ceiling(own, pairs, measure)
+    fits = compare_matrices(own, {"truth": truth}, measure=measure, n_permutations=1, n_resamples=10, random_state=0)
+    assert fits.models[0].estimate == pytest.approx(found.high, abs=0.03)
+    again = compare_matrices(made(spread), {"truth": truth}, measure=measure, n_permutations=1, n_resamples=10)
+    assert again.models[0].estimate == pytest.approx(found.low, abs=0.03)
 
 
 def test_draws_of_a_posterior_have_the_same_two_ends():
@@ -121,7 +126,7 @@ def test_draws_of_a_posterior_have_the_same_two_ends():
 
     own = np.zeros((n, n))
     own[pairs] = centre
-    noise = MatrixNoise("draws", *(np.array([drawn() for _ in range(20)]) for _ in range(2)))
+    noise = MatrixNoise(*(np.array([drawn() for _ in range(20)]) for _ in range(2)))
     found = noise.ceiling(own, pairs, "pearson")
     assert found.low == pytest.approx(1 / (1 + size**2), abs=0.02)
     assert found.high == pytest.approx(np.sqrt(found.low), abs=0.02)
@@ -134,19 +139,71 @@ def answers():
     return points, replace(rows, annotators=np.arange(500) % 10)
 
 
-def test_a_true_model_reaches_about_the_ceiling_of_a_map(answers):
+@pytest.fixture(scope="module")
+def solid():
+    """Objects that lie as far apart in each of three dimensions, and a posterior behind their map of two."""
+    points = 4 * np.linalg.qr(np.random.default_rng(2).normal(size=(16, 3)))[0]
+    return points, PosteriorEmbedding(2, max_components=6, random_state=0).fit(
+        sample_triplets(points, 900, random_state=2)
+    )
+
+
+def test_models_are_compared_in_all_dimensions_whatever_is_shown(solid):
+    points, full = solid
+    flat = STE(2, random_state=0).fit(full.comparisons_)
+    assert full_posterior(full) is full
+    other = full_posterior(flat, random_state=0)
+    assert other.draws_.points.shape[2] == 15
+    assert full_posterior(PosteriorEmbedding(2, solver="variational").fit(full.comparisons_)).dimension_ >= 3
+    models = {"truth": matrix(points), "x": np.abs(points[:, :1] - points[:, 0])}
+    found = compare_matrices(flat, models, noise=matrix_noise(other, random_state=0), **FEW, random_state=0)
+    assert found.models[0].estimate > 0.97
+    assert "distances are in all dimensions; the answers call for 3, and the map shows 2" in found.notes
+    # The distances on the map: its two axes are favored, and no two draws of it know of a third.
+    shown = compare_matrices(matrix(flat.embedding_), models, **FEW, random_state=0)
+    assert shown.models[0].estimate < 0.96
+    assert found.ceiling.low > 0.9
+    assert found.ceiling.high < found.models[0].estimate + 0.02
+
+
+def test_the_upper_end_of_a_flat_posterior_is_too_high(solid):
+    points, full = solid
+    flat = PosteriorEmbedding(2, random_state=0).fit(full.comparisons_)
+    of_flat = MatrixNoise(*(np.array([matrix(each) for each in flat.sample(20, k)]) for k in (0, 1)))
+    pairs = np.triu_indices(16, 1)
+    reached = spearmanr(pdist(points), pdist(flat.embedding_)).statistic
+    assert of_flat.ceiling(matrix(flat.embedding_), pairs, "spearman").high > reached + 0.02
+    of_full = matrix_noise(flat, random_state=0).ceiling(distance_matrix(full).matrix, pairs, "spearman")
+    assert (
+        of_full.high < spearmanr(pdist(points), squareform(distance_matrix(full).matrix, checks=False)).statistic + 0.02
+    )
+
+
+def test_a_map_without_all_dimensions_has_no_comparison_of_models(solid, monkeypatch):
+    points, full = solid
+
+    def refuse(*_, **__):
+        raise ValueError("its comparisons are not in memory")
+
+    monkeypatch.setattr(comparison, "full_posterior", refuse)
+    models = {"truth": matrix(points), "x": np.abs(points[:, :1] - points[:, 0])}
+    found = compare_matrices(STE(2, random_state=0).fit(full.comparisons_), models, **FEW, random_state=0)
+    assert found.differences == ()
+    assert "on a map of 2 dimensions, and no models are compared with each other: its comparisons" in str(found)
+
+
+def test_a_true_model_reaches_about_the_ceiling(answers):
     points, rows = answers
-    model = STE(2, trace=0.03, random_state=0).fit(rows)
+    model = full_posterior(STE(2, trace=0.03, random_state=0).fit(rows), random_state=0)
     noise = matrix_noise(model, random_state=0)
     found = compare_matrices(model, {"truth": matrix(points)}, noise=noise, **FEW, random_state=0)
-    assert noise.by == "annotators"
     assert found.ceiling.low - 0.06 < found.models[0].estimate < found.ceiling.high + 0.06
     assert "truth may reach it" in str(found)
 
 
 def test_intervals_over_people_come_from_maps_of_resampled_people(answers):
     points, rows = answers
-    model = CKL(2, random_state=0).fit(rows)
+    model = full_posterior(CKL(2, random_state=0).fit(rows), random_state=0)
     people = people_matrices(model, 10, random_state=0)
     assert people.shape == (10, 12, 12)
     truth = matrix(points)
@@ -187,12 +244,13 @@ def test_ties_are_told(rng):
 
 def test_objects_that_nobody_compared_are_left_out(answers):
     rows = answers[1]
-    model, n = STE(2, n_objects=18, random_state=0).fit(rows), rows.n_objects
+    model, n = CKL(2, n_objects=18, random_state=0).fit(rows), rows.n_objects
     lines = np.abs(np.subtract.outer(np.arange(18.0), np.arange(18.0)))
-    found = compare_matrices(model, {"line": lines}, n_resamples=10, n_permutations=19, random_state=0)
+    full = full_posterior(model, random_state=0)
+    found = compare_matrices(full, {"line": lines}, n_resamples=10, n_permutations=19, random_state=0)
     assert found.n_objects == n < 18
     assert f"{18 - n} objects that nobody compared left out" in found.notes
-    own = squareform(pdist(model.embedding_[:n]))
+    own = distance_matrix(full).matrix[:n, :n]
     again = compare_matrices(own, {"line": lines[:n, :n]}, n_resamples=10, n_permutations=19, random_state=0)
     assert found.models[0].estimate == pytest.approx(again.models[0].estimate)
 

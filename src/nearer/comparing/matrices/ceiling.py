@@ -1,57 +1,47 @@
-r"""How well any model could do: the noise ceiling of a matrix of distances.
+r"""What stands behind a map in all dimensions, and how well any model could explain it: the noise ceiling.
 
-The distances of a map are the true ones and errors, so that even the true distances would not correlate with them at 1.
-The ceiling has two ends (after Nili et al. 2014, who take them from the matrices of single people; here one person's
-answers are far too few for a matrix):
+**All dimensions.** A map shows two or three dimensions of what people see. Its distances leave out the rest, so that of
+two models which are equally good the one is favored that is about the dimensions shown: with truths of three and five
+dimensions, 2-D maps and models of one axis each, one of two equal models was called better in 25 to 40% of
+simulations. Models are therefore compared with the distances of a posterior that has all dimensions the answers call
+for (`full_posterior`), whatever a map shows.
+
+**Ceiling.** These distances are the true ones and errors, so that even the true distances would not correlate with them
+at 1. The ceiling has two ends (after Nili et al. 2014, who take them from the matrices of single people; here one
+person's answers are far too few for a matrix):
 
     upper = what the true distances reach,          lower = what another map, of as many other answers, would reach.
 
-A model between them does as well as can be told from these answers, and one below leaves something unexplained.
-
-**Of a posterior.** Given the answers, the true map is as likely to be one draw of the posterior as any other. With D_k
-the distances of draw k and D the matrix that is compared, the upper end is the mean correlation of D_k and D over
-draws, and the lower one that of D_k and D_l, two draws. Nothing is fitted again. This takes people as alike but for
-their noise, as the posterior does.
-
-**Of one map.** The answers are dealt out into halves, of whole people where they are known, and each half gets a map of
-its own. With r the mean correlation of the distances of two halves,
-
-    R = 2 r / (1 + r)   (Spearman 1910, Brown 1910),        lower = R,        upper = sqrt(R)
-
-(see `nearer.reproducibility`). In the terms of the first way: if D_k = D + errors, then two draws correlate at R and a
-draw with D at sqrt(R), so that both have the same two ends. The formulas hold for correlations of values or ranks;
-Kendall's tau becomes such a one by sin(pi tau / 2) first, and a tau again by its inverse (Greiner 1909).
-
-**How true that is.** The matrix of a posterior, over 18 simulated studies (20 objects in 2 and 5 dimensions, 80 to 1200
-triplets, one in ten wrong): mean upper end 0.76, mean Spearman correlation with the true distances 0.77. Maps of STE
-and halves (15 objects in 2 dimensions, 10 studies each): with 200 triplets mean ends 0.66 and 0.81, correlation with
-the truth 0.83; with 500 triplets 0.86 and 0.93, and 0.92. In single studies both differ by 0.08 and by
-0.04 (one standard deviation).
+A model between them does as well as can be told from these answers, and one below leaves something unexplained. Given
+the answers, the truth is as likely to be one draw of the posterior as any other. With D_k the distances of draw k and D
+the matrix that is compared, the upper end is the mean correlation of D_k and D over draws, and the lower one that of
+D_k and D_l, two draws. This takes people as alike but for their noise, as the posterior does. How near the upper end is
+to what the true distances reach is on the page on validity.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState, stream
+from nearer.common.randomness import RandomState
 from nearer.comparing.matrices.measures import FUNCTIONS, Measure
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.streamed import Judgments
-from nearer.data.units import By
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.held_out import read_judged
-from nearer.evaluation.reproducibility import maps_of_halves, stepped_up
 
-FEWEST_PEOPLE = 8  # of whom halves, or resamples, say something about people
+if TYPE_CHECKING:
+    from nearer.embedding import PosteriorEmbedding
+
+FEWEST_PEOPLE = 8  # whose resamples say something about people
 _N_DRAWS = 100
-_N_SPLITS = 5
+_BUDGET_SECONDS = 120.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,45 +50,33 @@ class MatrixNoise:
 
     Attributes
     ----------
-    kind : {"draws", "halves"}
-        Draws of a posterior, or maps of halves of the answers.
     first, second : ndarray, shape (k, n, n)
-        Two draws, or the distances on the maps of both halves; NaN where a half does not compare an object.
-    by : str, optional
-        What the halves keep whole.
+        The distances of draws of a posterior, two of each.
 
     Examples
     --------
     >>> apart = np.abs(np.arange(5.0)[:, None] - np.arange(5.0))[None]
-    >>> MatrixNoise("halves", apart, apart, "trials").ceiling(apart[0], np.triu_indices(5, 1), "pearson")
+    >>> MatrixNoise(apart, apart).ceiling(apart[0], np.triu_indices(5, 1), "pearson")
     NoiseCeilingOfMatrix(low=1.0, high=1.0)
     """
 
-    kind: Literal["draws", "halves"]
     first: FloatArray
     second: FloatArray
-    by: By | None = None
 
     def over(self, objects: NDArray[np.intp]) -> MatrixNoise:
         """Return the same for some of the objects."""
         at = np.ix_(np.arange(len(self.first)), objects, objects)
-        return replace(self, first=self.first[at], second=self.second[at])
+        return MatrixNoise(self.first[at], self.second[at])
 
     def ceiling(
         self, matrix: FloatArray, pairs: tuple[NDArray[np.intp], NDArray[np.intp]], measure: Measure
     ) -> NoiseCeilingOfMatrix:
         """Return the two ends for a matrix, over some pairs of objects."""
         rows, columns = pairs
-        ones, others = self.first[:, rows, columns], self.second[:, rows, columns]
-        apart = float(np.mean([_known(one, other, measure) for one, other in zip(ones, others, strict=True)]))
-        if self.kind == "draws":
-            with_matrix = float(np.mean([_known(one, matrix[rows, columns], measure) for one in ones]))
-            return NoiseCeilingOfMatrix(max(apart, 0.0), max(with_matrix, apart, 0.0))
-        is_tau = measure in ("kendall", "tau-a")
-        reliability = stepped_up(np.sin(np.pi / 2 * apart) if is_tau else apart)
-        ends = np.array([reliability, np.sqrt(reliability)])
-        low, high = 2 / np.pi * np.arcsin(ends) if is_tau else ends
-        return NoiseCeilingOfMatrix(round(float(low), 12), round(float(high), 12))
+        ones, others, correlation = self.first[:, rows, columns], self.second[:, rows, columns], FUNCTIONS[measure]
+        low = float(np.mean([correlation(one, other) for one, other in zip(ones, others, strict=True)]))
+        high = float(np.mean([correlation(one, matrix[rows, columns]) for one in ones]))
+        return NoiseCeilingOfMatrix(max(round(low, 12), 0.0), max(round(high, 12), round(low, 12), 0.0))
 
 
 @dataclass(frozen=True)
@@ -115,9 +93,49 @@ class NoiseCeilingOfMatrix:
     high: float
 
 
-def _known(one: FloatArray, other: FloatArray, measure: Measure) -> float:
-    both = ~np.isnan(one) & ~np.isnan(other)
-    return FUNCTIONS[measure](one[both], other[both]) if both.sum() > 1 else 0.0
+def full_posterior(model: OrdinalEmbedding, *, random_state: RandomState = None) -> PosteriorEmbedding:
+    """Return a posterior of the comparisons of a map in all dimensions that they call for.
+
+    `compare_matrices` and `matrix_noise` do this themselves; give both the result to fit once.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Returned as it is where it is a posterior whose draws have dimensions to spare.
+    random_state : None, int, SeedSequence, Generator or RandomState
+
+    Returns
+    -------
+    PosteriorEmbedding
+
+    Raises
+    ------
+    ValueError
+        Where the comparisons are not in memory.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> answers = sample_triplets(make_gaussian(10, 3, random_state=0), 300, random_state=0)
+    >>> full = full_posterior(STE(2, random_state=0).fit(answers), random_state=0)
+    >>> full_posterior(full) is full, full.draws_.points.shape[2]
+    (True, 9)
+    """
+    from nearer.embedding import PosteriorEmbedding
+    from nearer.embedding.posterior_embedding import MOST_COMPONENTS
+
+    chosen, comparisons = model.chosen_, model.comparisons_
+    if isinstance(chosen, PosteriorEmbedding):
+        free = chosen.draws_.points.shape[2]
+        if free > chosen.dimension_ or free >= min(MOST_COMPONENTS, chosen.n_objects_ - 1):
+            return chosen
+    if not isinstance(comparisons, Comparisons):
+        raise ValueError(
+            "its comparisons are not in memory, which a posterior in all dimensions takes; fit a map to a part of them"
+        )
+    full = PosteriorEmbedding(n_objects=model.n_objects_, budget=_BUDGET_SECONDS, random_state=random_state)
+    return full.fit(comparisons)
 
 
 def matrix_noise(model: OrdinalEmbedding, *, random_state: RandomState = None) -> MatrixNoise:
@@ -126,9 +144,8 @@ def matrix_noise(model: OrdinalEmbedding, *, random_state: RandomState = None) -
     Parameters
     ----------
     model : fitted estimator
-        A posterior has its draws; any other method is fitted to five times two halves of its comparisons.
+        Where it has no draws in all dimensions, such a posterior is fitted (see `full_posterior`).
     random_state : None, int, SeedSequence, Generator or RandomState
-        For draws or splits.
 
     Returns
     -------
@@ -137,33 +154,22 @@ def matrix_noise(model: OrdinalEmbedding, *, random_state: RandomState = None) -
     Raises
     ------
     ValueError
-        Where the answers are too few for halves.
+        Where the comparisons are not in memory, or the posterior has a single draw.
 
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> from nearer.embedding import STE
     >>> answers = sample_triplets(make_gaussian(10, 2, random_state=0), 300, random_state=0)
-    >>> found = matrix_noise(STE(2, random_state=0).fit(answers), random_state=0)
-    >>> found.kind, found.first.shape, found.by
-    ('halves', (5, 10, 10), 'trials')
+    >>> matrix_noise(STE(2, random_state=0).fit(answers), random_state=0).first.shape
+    (100, 10, 10)
     """
-    draws = model.chosen_.wide_draws(2 * _N_DRAWS, random_state)
-    if draws is not None and len(draws) > 1:
-        half = len(draws) // 2
-        apart = np.array([cdist(points, points) for points in draws[: 2 * half]])
-        return MatrixNoise("draws", apart[:half], apart[half:])
-    judged, rng = read_judged(model.comparisons_), stream(random_state, "split")
-    by: By = "annotators" if people_of(judged) >= FEWEST_PEOPLE else "trials"
-    method = model.chosen_.with_chosen_settings()
-    found = maps_of_halves(method, judged, n_splits=_N_SPLITS, by=by, n_jobs=None, rng=rng)
-    ones: list[FloatArray] = []
-    others: list[FloatArray] = []
-    for first, second, both in found:
-        unknown = ~(both[:, None] & both)
-        for points, matrices in ((first, ones), (second, others)):
-            matrices.append(np.where(unknown, np.nan, cdist(points, points)))
-    return MatrixNoise("halves", np.array(ones), np.array(others), by)
+    draws = full_posterior(model, random_state=random_state).wide_draws(2 * _N_DRAWS, random_state)
+    if draws is None or len(draws) < 2:
+        raise ValueError("the posterior has a single draw, which says nothing about noise; fit it with more")
+    half = len(draws) // 2
+    apart = np.array([cdist(points, points) for points in draws[: 2 * half]])
+    return MatrixNoise(apart[:half], apart[half:])
 
 
 def people_of(comparisons: Judgments) -> int:

@@ -1,7 +1,8 @@
 r"""A map and models: how well matrices of distances explain the distances between objects (RSA).
 
-With D the distances of a map, M those of a model, and a measure r of how alike they are over all pairs of objects
-(`nearer.comparing.matrices.measures`), three questions are asked:
+With D the distances between objects in all dimensions that the answers call for, whatever a map shows (see
+`nearer.comparing.matrices.ceiling`), M those of a model, and a measure r of how alike they are over all pairs of
+objects (`nearer.comparing.matrices.measures`), three questions are asked:
 
 - **Does the model explain anything?** The Mantel test (`nearer.comparing.matrices.mantel`).
 - **How well, and would that hold for other objects?** Objects are drawn n times with replacement; pairs of an object
@@ -35,11 +36,12 @@ from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
 from nearer.common.words import counted, name
 from nearer.comparing.holm import holm
-from nearer.comparing.matrices.ceiling import MatrixNoise, people_of
+from nearer.comparing.matrices.ceiling import MatrixNoise, full_posterior, people_of
 from nearer.comparing.matrices.mantel import FEWEST_OBJECTS, mantel
 from nearer.comparing.matrices.measures import FUNCTIONS, MEASURES, Measure, measure_of, tied
 from nearer.comparing.matrices.results import MatrixComparison, ModelDifference, ModelFit
 from nearer.data.dissimilarities import read_dissimilarities
+from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.bootstrap import bootstrap
 from nearer.study.distances import compared_objects, distance_matrix
@@ -67,7 +69,8 @@ def compare_matrices(
     Parameters
     ----------
     distances : fitted estimator, or array-like, shape (n, n)
-        What is to be explained.
+        What is to be explained: of a map, the distances in all dimensions (see `full_posterior`, which is fitted where
+        the map has no such draws).
     models : mapping from str to array-like, shape (n, n)
         Symmetric, objects in the same order, NaN where a model says nothing.
     measure : {"spearman", "kendall", "tau-a", "pearson"}
@@ -109,12 +112,15 @@ def compare_matrices(
     if not models:
         raise ValueError("there is no model to compare with; give at least one matrix")
     models = {str(key): matrix for key, matrix in models.items()}
-    own, n_unseen = _of_map(distances) if isinstance(distances, OrdinalEmbedding) else (distances, 0)
+    rng = stream(random_state, "split")
+    of_map: tuple[ArrayLike, tuple[str, ...], bool] = distances, (), True
+    if isinstance(distances, OrdinalEmbedding):
+        of_map = _of_map(distances, rng)
+    own, notes, is_full = of_map
     matrices = [read_dissimilarities(own)] + [_read(key, matrix) for key, matrix in models.items()]
     n, (known, rows, columns) = len(matrices[0]), _shared(matrices, list(models))
     matrices = [matrices[0][np.ix_(known, known)], *_among(matrices[1:], known, (rows, columns))]
     values = [matrix[rows, columns] for matrix in matrices]
-    rng = stream(random_state, "split")
     tests = [
         mantel(matrices[0], matrix, measure=measure, n_permutations=n_permutations, random_state=rng)
         for matrix in matrices[1:]
@@ -131,8 +137,8 @@ def compare_matrices(
         ties = tied(values[k + 1])
         fits.append(ModelFit(key, float(estimates[k]), low, high, reach[0], reach[1], tests[k].p_value, every, ties))
     ceiling = None if noise is None else noise.over(known).ceiling(matrices[0], (rows, columns), measure)
-    differences = _differences(list(models), estimates, drawn, maps, level)
-    notes = _notes(fits, measure, len(known), n_unseen)
+    differences = _differences(list(models), estimates, drawn, maps, level) if is_full else ()
+    notes = (*notes, *_notes(fits, measure, len(known)))
     return MatrixComparison(tuple(fits), differences, ceiling, measure, len(known), len(rows), level, notes)
 
 
@@ -140,7 +146,7 @@ def people_matrices(model: OrdinalEmbedding, n_resamples: int = 50, *, random_st
     """Return the distances on maps of resampled people, (k, n, n): what other people might have given.
 
     Each person gets a random weight (the Bayesian bootstrap, see `nearer.uncertainty`), and a map is fitted again; in
-    place of a posterior by CKL, for speed.
+    place of a posterior by CKL in as many dimensions as the posterior calls for, for speed.
 
     Parameters
     ----------
@@ -159,21 +165,38 @@ def people_matrices(model: OrdinalEmbedding, n_resamples: int = 50, *, random_st
     >>> people_matrices(STE(2, random_state=0).fit(answers), 10, random_state=0).shape
     (10, 8, 8)
     """
-    method, comparisons = model.chosen_.quick_stand_in(), model.comparisons_
+    comparisons = model.comparisons_
     if people_of(comparisons) < 2:
         raise ValueError("people can be resampled only where the comparisons say who answered")
-    found = bootstrap(
-        method, comparisons, n_resamples=n_resamples, by="annotators", n_simulations=0, random_state=random_state
-    )
+    rng = stream(random_state, "split")
+    full = full_posterior(model, random_state=rng)
+    method = CKL(full.dimension_, n_objects=full.n_objects_, random_state=int(rng.integers(2**31)))
+    found = bootstrap(method, comparisons, n_resamples=n_resamples, by="annotators", n_simulations=0, random_state=rng)
     return np.array([cdist(points, points) for points in found.maps])
 
 
-def _of_map(model: OrdinalEmbedding) -> tuple[FloatArray, int]:
-    """Return the distances of a map, NaN to objects that nobody compared, and how many these are."""
-    matrix, unseen = distance_matrix(model).matrix.copy(), ~compared_objects(model)
+def _of_map(model: OrdinalEmbedding, rng: np.random.Generator) -> tuple[ArrayLike, tuple[str, ...], bool]:
+    """Return distances in all dimensions, NaN to objects that nobody compared, notes, and whether they are of all."""
+    shown, notes, is_full = model.embedding_.shape[1], [], True
+    source = model
+    try:
+        source = full = full_posterior(model, random_state=rng)
+    except ValueError as error:
+        is_full = False
+        notes.append(
+            f"correlations are with the distances on a map of {counted(shown, 'dimension')}, and no models are "
+            f"compared with each other: {error}"
+        )
+    else:
+        if full.dimension_ != shown:
+            needed = full.dimension_
+            notes.append(f"distances are in all dimensions; the answers call for {needed}, and the map shows {shown}")
+    matrix, unseen = distance_matrix(source).matrix.copy(), ~compared_objects(model)
     matrix[unseen] = matrix[:, unseen] = np.nan
     np.fill_diagonal(matrix, 0.0)
-    return matrix, int(unseen.sum())
+    if unseen.any():
+        notes.append(f"{counted(int(unseen.sum()), 'object')} that nobody compared left out")
+    return matrix, tuple(notes), is_full
 
 
 def _among(models: list[FloatArray], known: NDArray[np.intp], pairs: _Pairs) -> list[FloatArray]:
@@ -270,10 +293,8 @@ def _differences(
     return tuple(ModelDifference(**one, p_holm=p) for one, p in zip(found, corrected, strict=True))
 
 
-def _notes(fits: list[ModelFit], measure: Measure, n_objects: int, n_unseen: int) -> tuple[str, ...]:
+def _notes(fits: list[ModelFit], measure: Measure, n_objects: int) -> tuple[str, ...]:
     notes = []
-    if n_unseen:
-        notes.append(f"{counted(n_unseen, 'object')} that nobody compared left out")
     if n_objects < _FEW_OBJECTS:
         notes.append(f"intervals over {n_objects} objects say little")
     ties = [fit.name for fit in fits if fit.ties > _TIES]
