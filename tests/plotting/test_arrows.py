@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
 
@@ -25,7 +26,7 @@ def test_moved_objects_are_in_colour_and_named_and_unknown_ones_left_out():
     assert set(written) == {"a", "b", "c"}
     assert written["a"] != written["b"] == written["c"]
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["old (dot)", "young (arrowhead)", "moved for sure", "others"]
+    assert legend == ["old (dot)", "young (arrowhead)", "displaced (p \u2264 0.05)", "others"]
 
 
 def test_a_moved_object_in_a_crowd_is_named_all_the_same():
@@ -49,6 +50,15 @@ def test_maps_of_other_shapes_are_refused(second, labels):
 
 
 def test_where_nothing_moved_the_legend_says_so_and_labels_can_be_read():
-    ax = plot_arrows(FIRST, SECOND, list("abcd"), [False] * 4, sure="moved (p < 0.05)")
+    ax = plot_arrows(FIRST, SECOND, list("abcd"), [False] * 4, emphasized="moved (p < 0.05)")
     assert [text.get_text() for text in ax.get_legend().get_texts()][2:] == ["none moved (p < 0.05)"]
     assert {to_hex(text.get_color()) for text in ax.texts} == {INK}
+
+
+def test_arrows_have_no_circles_along_them_where_labels_have_leader_lines():
+    rng = np.random.default_rng(1)
+    first = rng.normal(size=(40, 2))
+    ax = plot_arrows(first, first + 0.25 * rng.normal(size=(40, 2)), [f"object {k}" for k in range(40)])
+    dots = [each for each in ax.collections if isinstance(each, PathCollection)]
+    assert len(ax.collections) > len(dots) == 1  # or there are no leader lines, and nothing is tested
+    assert len(dots[0].get_edgecolor()) == 0

@@ -38,19 +38,19 @@ def draw_maps(found: MapComparison) -> Any:
     """Draw both maps, with arrows from one to the other, and return the Axes."""
     from nearer.plotting import plot_arrows
 
-    sure = None if found.p_of_objects is None else found.moved()
-    words = "from one to the other" if sure is None else "elsewhere for sure"
-    return plot_arrows(found.first, found.second, found.objects, sure, names=found.names, sure=words)
+    if found.p_of_objects is None:
+        return plot_arrows(found.first, found.second, found.objects, names=found.names, emphasized="displacement")
+    return plot_arrows(found.first, found.second, found.objects, found.moved(), names=found.names)
 
 
 def _moved_csv(found: MapComparison) -> str:
     axes = range(1, found.first.shape[1] + 1)
     places = [f"{which}{k}" for which in ("first_x", "second_x") for k in axes]
     rows: list[list[Any]] = [["object", *places, "length", "distance", "p", "moved"]]
-    sure = found.moved()
+    moved = found.moved()
     for i, label in enumerate(found.objects.tolist()):
         distance = None if found.distances is None else float(found.distances[i]) ** 0.5
         p = None if found.p_of_objects is None else float(found.p_of_objects[i])
         both = [*found.first[i].tolist(), *found.second[i].tolist()]
-        rows.append([label, *both, float(found.lengths[i]), distance, p, "yes" if sure[i] else "no"])
+        rows.append([label, *both, float(found.lengths[i]), distance, p, "yes" if moved[i] else "no"])
     return table(rows)

@@ -99,7 +99,7 @@ class MapComparison:
     notes: tuple[str, ...] = field(default=())
 
     def moved(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Return which objects lie elsewhere for sure, (n,); none where ellipses are not known."""
+        """Return whose displacement is significant at alpha, (n,); none where ellipses are not known."""
         return np.zeros(len(self.objects), dtype=bool) if self.p_of_objects is None else self.p_of_objects <= alpha
 
     def __str__(self) -> str:
@@ -117,12 +117,12 @@ class MapComparison:
                     f"({interval(found.low, found.high)})"
                 )
         order = np.argsort(-self.lengths)
-        sure = order[self.moved()[order]]
-        if self.p_of_objects is not None:
-            elsewhere = listed(self.objects[sure].tolist(), 10) if len(sure) else "none"
-            lines.append(f"elsewhere for sure, by the ellipses of both: {elsewhere}")
         farthest = ", ".join(f"{name(self.objects[k])} {self.lengths[k]:.2f}" for k in order[:3])
-        lines.append(f"farthest apart, in shares of the spread: {farthest}")
+        lines.append(f"largest displacements, as shares of the spread: {farthest}")
+        moved = order[self.moved()[order]]
+        if self.p_of_objects is not None:
+            which = listed(self.objects[moved].tolist(), 10) if len(moved) else "of none"
+            lines.append(f"displacement significant, by the ellipses of both (p <= 0.05, Holm): {which}")
         for which, only in ((first, self.only_first), (second, self.only_second)):
             if only:
                 lines.append(f"on {which} alone: {listed(only)}")
@@ -200,9 +200,7 @@ def compare_maps(
         None if p_values is None else np.array(p_values, dtype=np.float64),
         _error_on(one, other, level),
         _error_on(other, one, level),
-        ()
-        if covariances is not None
-        else ("a map has no ellipses, so that nothing says which objects differ for sure",),
+        () if covariances is not None else ("a map has no ellipses, so that displacements are not tested",),
     )
 
 

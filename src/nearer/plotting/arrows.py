@@ -27,7 +27,7 @@ def plot_arrows(
     ax: Axes | None = None,
     *,
     names: tuple[str, str] = ("first", "second"),
-    sure: str = "moved for sure",
+    emphasized: str = "displaced (p \u2264 0.05)",
 ) -> Axes:
     """Draw objects where one map has them, with an arrow to where another has them.
 
@@ -39,11 +39,11 @@ def plot_arrows(
     labels : sequence of str, length n, optional
         Those of moved objects are written in ink, the others pale where there is room.
     moved : array of bool, shape (n,), optional
-        Objects that moved for sure are drawn in colour, the others pale; all in colour if left out.
+        Objects in another place are drawn in colour, the others pale; all in colour if left out.
     ax : Axes, optional
     names : pair of str
         What the two maps are called in the legend.
-    sure : str
+    emphasized : str
         What the legend says of those in colour.
 
     Returns
@@ -70,7 +70,7 @@ def plot_arrows(
     if ax is None:
         ax = _own_axes(np.vstack([starts, ends]))
     _draw(ax, starts, ends, chosen, texts)
-    _legend(ax, names, sure, chosen)
+    _legend(ax, names, emphasized, chosen)
     return ax
 
 
@@ -96,17 +96,19 @@ def _own_axes(points: FloatArray) -> Axes:
 
 
 def _draw(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[np.bool_], texts: list[str]) -> None:
+    from matplotlib.collections import PathCollection
     from matplotlib.patches import FancyArrowPatch
 
     # To the labels an arrow is a row of dots without colour: none is written across it.
     along = [starts + share * (ends - starts) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     unseen = 4 * len(starts)
     colors = [ACCENT if each else _PALE for each in chosen] + ["none"] * unseen
-    before = len(ax.texts)
+    before, drawn = len(ax.texts), len(ax.collections)
     plot_map(np.vstack(along), [*texts, *[""] * unseen], colors, ax, area=_DOT)
-    for collection in ax.collections[-1:]:
-        collection.set_edgecolor("none")
-        collection.set_zorder(3)
+    # Their outlines would be circles along the arrows; lines that lead to labels are collections, too.
+    for dots in [each for each in list(ax.collections)[drawn:] if isinstance(each, PathCollection)]:
+        dots.set_edgecolor("none")
+        dots.set_zorder(3)
     pale = {text for text, each in zip(texts, chosen, strict=True) if not each}
     for text in list(ax.texts[before:]):
         if text.get_text() == "":
@@ -140,7 +142,7 @@ def _write_missing(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArr
             )  # fmt: skip
 
 
-def _legend(ax: Axes, names: tuple[str, str], sure: str, chosen: NDArray[np.bool_]) -> None:
+def _legend(ax: Axes, names: tuple[str, str], emphasized: str, chosen: NDArray[np.bool_]) -> None:
     from matplotlib.lines import Line2D
 
     def line(color: str, marker: str, text: str) -> Line2D:
@@ -150,9 +152,9 @@ def _legend(ax: Axes, names: tuple[str, str], sure: str, chosen: NDArray[np.bool
 
     handles = [line(INK, "o", f"{names[0]} (dot)"), line(INK, "$\u25b6$", f"{names[1]} (arrowhead)")]
     if chosen.any():
-        handles.append(line(ACCENT, "", sure))
+        handles.append(line(ACCENT, "", emphasized))
     if not chosen.all():
-        handles.append(line(_PALE, "", "others" if chosen.any() else f"none {sure}"))
+        handles.append(line(_PALE, "", "others" if chosen.any() else f"none {emphasized}"))
     ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=len(handles), frameon=False, fontsize=9,
         handlelength=1.4, borderaxespad=0.2,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.comparing import compare_groups
-from nearer.comparing.groups import crossing, moved
+from nearer.comparing.groups import crossing
 from nearer.comparing.groups.crossing import folds_of
 from nearer.comparing.groups.grouping import grouped
 from nearer.comparing.holm import holm
@@ -18,10 +19,9 @@ from nearer.lab.benchmarks.groups import TwoGroups
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_copies():
-    """Displacements calibrated on one copy of the data, and maps shrunk in one of two ways, by three folds."""
+def few_folds():
+    """Maps shrunk in one of two ways, by three folds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moved, "_COPIES", 1)
         patch.setattr(crossing, "DEPARTURES", (0.2, 0.8))
         patch.setattr(crossing, "_MOST_FOLDS", 3)
         yield
@@ -73,9 +73,27 @@ def test_the_own_map_predicts_better(found):
 
 def test_what_was_found_is_told(found):
     told = str(found)
-    assert "the groups differ: p = 0.0002 (4999 permutations; labels permuted over people)" in told
+    assert "test of a difference: p = 0.0002 (4999 permutations; labels permuted over people)" in told
     assert "'a' (8 people, 640 comparisons)" in told
-    assert "from 'a' to 'b' moved:" in told
+    assert "from 'a' to 'b', displacements as shares of the spread (p <= 0.05, all objects together):" in told
+    # What a difference is worth comes first.
+    assert told.index("answers of 'a': lower by 0.") < told.index("p = ") < told.index("displacements")
+    assert "for sure" not in told
+
+
+def test_a_difference_that_does_not_help_prediction_is_called_so(found):
+    gainless = replace(found.prediction, gain_lows=np.array([-0.01, np.nan]))
+    assert "predict no group significantly better than that of all" in str(replace(found, prediction=gainless))
+    assert "predict no group" not in str(found)
+
+
+def test_no_interval_contradicts_its_p_value(drawn, found, one_start):
+    people = np.asarray(drawn[0].annotators)
+    dealt = np.random.default_rng(0).permutation(16)[people] < 8  # groups that do not matter
+    again = compare_groups(drawn[0], dealt, n_components=2, n_permutations=199, random_state=0)
+    for each in (found, again):
+        (pair,) = each.pairs
+        np.testing.assert_array_equal(pair.displacements.lows > 0, pair.p_of_objects <= 0.05)
 
 
 def test_names_of_groups_and_order_of_people_change_nothing_but_names(found, drawn, one_start):
@@ -124,9 +142,8 @@ def test_without_people_there_are_maps_and_no_test(drawn, one_start):
     nothing = compare_groups(nameless, groups, n_components=1, random_state=0)
     assert nothing.p is None
     assert nothing.pairs[0].p_of_objects is None
-    assert "no test, and no object is called moved: nothing says who answered" in str(nothing)
-    # Of 20 objects that had not moved, an interval without 0 was seen in 24 of 40 simulated studies.
-    assert (nothing.pairs[0].displacements.lows > 0).any()
+    assert "no test of groups or objects: nothing says who answered" in str(nothing)
+    assert np.isnan(nothing.pairs[0].displacements.lows).all()
     assert not nothing.pairs[0].moved().any()
 
 
@@ -238,8 +255,9 @@ def test_the_command_writes_tables_maps_and_figures(file, tmp_path, capsys, one_
     written = json.loads((out / "comparison.json").read_text())
     assert printed["test"] == written["test"]
     assert written["test"]["p"] == 1 / 200
-    assert written["groups"] == ["new/er", "old"]
-    names = {"comparison.json", "moved.csv", "map-all.csv", "map-new-er.csv", "map-old.csv", "groups.png", "groups.pdf"}
+    assert written["groups"] == ["condition: new/er", "condition: old"]
+    maps = {"map-all.csv", "map-condition-new-er.csv", "map-condition-old.csv"}
+    names = {"comparison.json", "moved.csv", "groups.png", "groups.pdf"} | maps
     assert {path.name for path in out.iterdir()} == names == set(printed["files"])
     with (out / "moved.csv").open() as table:
         rows = list(csv.DictReader(table))
@@ -250,6 +268,8 @@ def test_the_command_writes_tables_maps_and_figures(file, tmp_path, capsys, one_
 
 def test_python_takes_the_column_of_a_file(file, one_start):
     answers = read_answers(file, also=["condition"])
-    assert compare_groups(answers, "condition", n_components=1, n_permutations=19).groups == ("new/er", "old")
+    assert compare_groups(answers, "condition", n_components=1, n_permutations=19).groups == (
+        "condition: new/er", "condition: old",
+    )  # fmt: skip
     with pytest.raises(ValueError, match="read it with"):
         compare_groups(answers, "group")

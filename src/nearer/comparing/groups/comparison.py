@@ -16,8 +16,8 @@ from nearer.common.words import counted, figure, interval, listed, name
 from nearer.comparing.groups.answering import Fitted, Said
 from nearer.comparing.groups.crossing import CrossPrediction, cross_predict, fit_common, group_maps
 from nearer.comparing.groups.grouping import Grouped, grouped
-from nearer.comparing.groups.moved import Displacements, displacements, inflation, resampled_maps
-from nearer.comparing.groups.permuting import Blocks, Permuted, permutation_test, scored
+from nearer.comparing.groups.moved import Displacements, displacements, untested
+from nearer.comparing.groups.permuting import Blocks, Permuted, Scored, permutation_test, scored
 from nearer.comparing.holm import holm
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
@@ -27,6 +27,9 @@ from nearer.geometry import align, principal
 _FIRST_LAPSE = 0.05
 N_PERMUTATIONS = 4999
 _CANDIDATES = (1, 2, 3, 4)
+_ALPHA = 0.05
+_LOOSE = 2.0  # departures of this share of the spread: hardly any shrinkage
+_SHOWN = 10  # displacements
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ class PairOfGroups:
     displacements: Displacements
 
     def moved(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Return which objects lie elsewhere for sure, (n,); none where nobody says who answered."""
+        """Return whose displacement is significant at alpha, (n,); none where nobody says who answered."""
         if self.p_of_objects is None:
             return np.zeros(len(self.displacements.lengths), dtype=bool)
         return self.p_of_objects <= alpha
@@ -110,7 +113,7 @@ class GroupComparison:
         return None if self.test is None else self.test.p
 
     def __str__(self) -> str:
-        return "\n".join([*self._heading(), *self._test_lines(), *self._errors(), *self._moved(), *self.notes])
+        return "\n".join([*self._heading(), *self._errors(), *self._test_lines(), *self._moved(), *self.notes])
 
     def _heading(self) -> list[str]:
         parts = []
@@ -122,12 +125,14 @@ class GroupComparison:
     def _test_lines(self) -> list[str]:
         if self.test is None:
             return [
-                "no test, and no object is called moved: nothing says who answered, and answers of one person are not "
+                "no test of groups or objects: nothing says who answered, and answers of one person are not "
                 "independent of each other"
             ]
-        found = "the groups differ" if self.test.p <= 0.05 else "no difference is shown"
         how = "labels permuted within people" if self.within else "labels permuted over people"
-        lines = [f"{found}: p = {p_text(self.test.p)} ({self.test.n_permutations} permutations; {how})"]
+        lines = [
+            f"test of a difference: p = {p_text(self.test.p)} ({self.test.n_permutations} permutations; {how})"
+            + self._against_gains(self.test.p)
+        ]
         if self.test.smallest_p > 0.01:
             lines.append(f"with so few people no p can be below {p_text(self.test.smallest_p)}")
         if len(self.pairs) > 1:
@@ -138,9 +143,18 @@ class GroupComparison:
             ]
         return lines
 
+    def _against_gains(self, p: float) -> str:
+        """Return what a significant difference is worth, where maps of groups do not predict better."""
+        better = bool((np.nan_to_num(self.prediction.gain_lows, nan=-1.0) > 0).any())
+        return (
+            "" if p > _ALPHA or better else "; maps of their own predict no group significantly better than that of all"
+        )
+
     def _errors(self) -> list[str]:
         found = self.prediction
-        lines = [f"held-out error ({counted(found.n_folds, 'fold')} of whole {found.unit}):"]
+        lines = [
+            f"held-out error, and by how much a map of its own lowers it ({found.n_folds} folds of whole {found.unit}):"
+        ]
         for g, group in enumerate(self.groups):
             others = ", ".join(
                 f"of {name(other)} {figure(found.errors[g, k])}" for k, other in enumerate(self.groups) if k != g
@@ -153,21 +167,29 @@ class GroupComparison:
                 continue
             gain = interval_text(found.gains[g], found.gain_lows[g], found.gain_highs[g])
             lines.append(
-                f"  answers of {name(group)}: own map {figure(found.errors[g, g])} "
-                f"({interval(found.lows[g, g], found.highs[g, g])}), {others}, of all {figure(found.errors[g, -1])}; "
-                f"the own map gains {gain}"
+                f"  answers of {name(group)}: lower by {gain}; own map {figure(found.errors[g, g])} "
+                f"({interval(found.lows[g, g], found.highs[g, g])}), {others}, of all {figure(found.errors[g, -1])}"
             )
         return lines
 
     def _moved(self) -> list[str]:
         lines = []
         for pair in self.pairs if self.test is not None else ():
-            sure = np.flatnonzero(pair.moved())
-            sure = sure[np.argsort(-pair.displacements.lengths[sure])]
-            between = f"from {name(pair.first)} to {name(pair.second)}"
-            labels = [str(label) for label in self.objects[sure].tolist()]
-            what = f"moved: {listed(labels, 10)}" if len(sure) else "no object moved for sure"
-            lines.append(f"{between} {what}")
+            between, by = f"from {name(pair.first)} to {name(pair.second)}", pair.displacements
+            moved = np.flatnonzero(pair.moved())
+            moved = moved[np.argsort(-by.corrected[moved])]
+            if not len(moved):
+                lines.append(f"{between}: no object's displacement is significant (p > {_ALPHA}, all objects together)")
+                continue
+            each = [
+                f"{name(str(self.objects[k]))} {by.corrected[k]:.2f} ({by.lows[k]:.2f} to {by.highs[k]:.2f})"
+                for k in moved[:_SHOWN]
+            ]
+            more = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
+            lines.append(
+                f"{between}, displacements as shares of the spread (p <= {_ALPHA}, all objects together): "
+                f"{', '.join(each)}{more}"
+            )
         return lines
 
 
@@ -224,7 +246,8 @@ def compare_groups(
 
     Notes
     -----
-    The p-value is valid if the labels of people (or, where people are in several groups, the labels of a person's own
+    Read the gains in held-out error first: with many people a test finds differences that do not matter. The p-value is
+    valid if the labels of people (or, where people are in several groups, the labels of a person's own
     answers) could as well have been dealt out otherwise. Groups that differ in noise alone, and in size, are not
     exchangeable; see the page on groups for what that does.
 
@@ -255,8 +278,9 @@ def compare_groups(
         _refuse_one_each(blocks)
     prediction, departure = cross_predict(said, common, kept.groups, units, unit, level, rng)
     fitted = group_maps(said, common, kept.groups, [common] * len(kept.names), departure)
-    test = permutation_test(scored(said, common, blocks), blocks, n_permutations, rng) if has_people else None
-    pairs, notes = _pairs(kept, common, blocks, test, n_permutations, level, rng)
+    scores = scored(said, common, blocks) if has_people else None
+    test = None if scores is None else permutation_test(scores, blocks, n_permutations, rng)
+    pairs, notes = _pairs(kept, common, blocks, (scores, test), n_permutations, level, rng)
     return GroupComparison(
         kept.names,
         comparisons.objects,
@@ -321,37 +345,41 @@ def _pairs(
     kept: Grouped,
     common: Fitted,
     blocks: Blocks,
-    test: Permuted | None,
+    of_all: tuple[Scored | None, Permuted | None],
     n_permutations: int,
     level: float,
     rng: np.random.Generator,
 ) -> tuple[tuple[PairOfGroups, ...], list[str]]:
     """Return what is found for each pair of groups, and which objects a group was never asked about."""
     said, n_groups = Said.of(kept.comparisons), len(kept.names)
-    maps, drawn = resampled_maps(said, common, blocks, rng)
-    factor = inflation(said, common, blocks, rng)
+    loose = group_maps(said, common, kept.groups, [common] * n_groups, _LOOSE)
+    maps = [align(each.points, common.points) for each in loose]
     spread = float(np.sqrt(np.square(common.points).sum(axis=1).mean()))
     seen = np.array([seen_objects(kept.comparisons[kept.groups == g]) for g in range(n_groups)])
-    tests: list[Permuted | None] = []
-    for pair in combinations(range(n_groups), 2):
-        if test is None or n_groups == 2:
-            tests.append(test)
+    found: list[tuple[Permuted | None, Displacements]] = []
+    for first, second in combinations(range(n_groups), 2):
+        known, apart = seen[first] & seen[second], maps[second] - maps[first]
+        (scores, test), of_pair = of_all, blocks
+        if scores is None or test is None:
+            found.append((None, untested(apart, spread, known)))
             continue
-        chosen = np.isin(kept.groups, pair)
-        units = blocks.people[blocks.of_rows[chosen]]
-        of_pair = Blocks.of(units, (kept.groups[chosen] == pair[1]).astype(np.intp), 2)
-        tests.append(permutation_test(scored(said.among(chosen), common, of_pair), of_pair, n_permutations, rng))
-    known_p = [each.p for each in tests if each is not None]
-    adjusted: list[float] | list[None] = holm(known_p) if len(known_p) == len(tests) else [None] * len(tests)
-    found = []
-    for pair, each, holms in zip(combinations(range(n_groups), 2), tests, adjusted, strict=True):
-        known = seen[pair[0]] & seen[pair[1]]
-        moves = displacements(maps[list(pair)], drawn[:, list(pair)], factor, spread, level, known)
-        p, of_objects = (None, None) if each is None else (each.p, np.where(known, each.p_of_objects, 1.0))
-        found.append(PairOfGroups(kept.names[pair[0]], kept.names[pair[1]], p, holms, of_objects, moves))
+        if n_groups > 2:
+            chosen = np.isin(kept.groups, (first, second))
+            units = blocks.people[blocks.of_rows[chosen]]
+            of_pair = Blocks.of(units, (kept.groups[chosen] == second).astype(np.intp), 2)
+            scores = scored(said.among(chosen), common, of_pair)
+            test = permutation_test(scores, of_pair, n_permutations, rng)
+        found.append((test, displacements(scores, of_pair, test, apart, spread, level, known)))
+    adjusted: list[float | None] = [*holm([test.p for test, _ in found if test is not None])] or [None] * len(found)
+    pairs = []
+    for (first, second), (test, moves), holms in zip(combinations(range(n_groups), 2), found, adjusted, strict=True):
+        known = seen[first] & seen[second]
+        of_objects = None if test is None else np.where(known, test.p_of_objects, 1.0)
+        p = None if test is None else test.p
+        pairs.append(PairOfGroups(kept.names[first], kept.names[second], p, holms, of_objects, moves))
     notes = [
         f"nobody in {name(group)} was asked about {listed(kept.comparisons.objects[~known].tolist())}"
         for group, known in zip(kept.names, seen, strict=True)
         if not known.all()
     ]
-    return tuple(found), notes
+    return tuple(pairs), notes

@@ -56,13 +56,12 @@ def figures_of(found: GroupComparison) -> dict[str, Any]:
 
 
 def _pair(found: GroupComparison, pair: PairOfGroups) -> dict[str, Any]:
-    sure = pair.moved()
     return {
         "first": pair.first,
         "second": pair.second,
         "p": pair.p,
         "p_adjusted": pair.p_adjusted,
-        "moved": [str(label) for label in found.objects[sure].tolist()],
+        "moved": [str(label) for label in found.objects[pair.moved()].tolist()],
     }
 
 
@@ -99,15 +98,14 @@ def points_csv(objects: Labels, points: FloatArray) -> str:
 def _moved_csv(found: GroupComparison) -> str:
     axes = range(1, found.common.shape[1] + 1)
     measured = ["length", "corrected_length", "low", "high", "p", "moved"]
-    rows: list[list[Any]] = [["object", "from", "to", *(f"dx{k}" for k in axes), *(f"sd{k}" for k in axes), *measured]]
+    rows: list[list[Any]] = [["object", "from", "to", *(f"dx{k}" for k in axes), *measured]]
     for pair in found.pairs:
-        moves, sure = pair.displacements, pair.moved()
-        deviations = np.sqrt(np.diagonal(moves.covariances, axis1=1, axis2=2))
+        moves, moved = pair.displacements, pair.moved()
         for i, label in enumerate(found.objects.tolist()):
             lengths = [float(each[i]) for each in (moves.lengths, moves.corrected, moves.lows, moves.highs)]
             p = None if pair.p_of_objects is None else float(pair.p_of_objects[i])
-            vectors = [*moves.vectors[i].tolist(), *deviations[i].tolist()]
-            rows.append([str(label), pair.first, pair.second, *vectors, *lengths, p, "yes" if sure[i] else "no"])
+            vector = moves.vectors[i].tolist()
+            rows.append([str(label), pair.first, pair.second, *vector, *lengths, p, "yes" if moved[i] else "no"])
     return table(rows)
 
 
@@ -131,5 +129,4 @@ def draw_pair(found: GroupComparison, pair: PairOfGroups) -> Any:
     unknown = ~np.isfinite(pair.displacements.lengths)
     first[unknown] = np.nan
     labels = [str(label) for label in found.objects.tolist()]
-    sure = "moved for sure" if pair.p_of_objects is None else "moved (p \u2264 0.05)"
-    return plot_arrows(first, second, labels, pair.moved(), names=(pair.first, pair.second), sure=sure)
+    return plot_arrows(first, second, labels, pair.moved(), names=(pair.first, pair.second))

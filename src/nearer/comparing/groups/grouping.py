@@ -27,7 +27,7 @@ class Grouped:
     comparisons : Comparisons
     groups : ndarray of int, shape (m,)
     names : tuple of str
-        Of the groups.
+        Of the groups, behind that of their column, such as "musician: yes".
     notes : tuple of str
         What was left out.
     """
@@ -58,7 +58,8 @@ def grouped(answers: Any, groups: Any) -> Grouped:
             f"{_MOST_GROUPS} values. Name another column, or put values together first"
         )
     notes += (*_alike([str(each) for each in names]), *_astray(comparisons, numbers, names))
-    return Grouped(comparisons, numbers, tuple(str(each) for each in names), notes)
+    variable = f"{groups}: " if isinstance(groups, str) else ""
+    return Grouped(comparisons, numbers, tuple(f"{variable}{each}" for each in names), notes)
 
 
 def comparisons_in(answers: Any) -> Comparisons:

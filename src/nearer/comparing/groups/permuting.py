@@ -38,7 +38,9 @@ from nearer.comparing.groups.answering import Fitted, Said, fit_map, information
 from nearer.data.units import numbered
 
 _DEPARTURE = 0.25  # of objects from the map of all, as a share of its spread
+_LOOSE = 2.0  # the same with hardly any shrinkage, for the places of single objects
 _ALL = 1e-9  # of a whole
+_ROUNDING = 1e-9  # equal labels sum in another order, which must not make their statistic smaller
 _CHUNK = 500  # permutations at a time
 
 
@@ -119,10 +121,13 @@ class Scored:
         Squares of their sums are T.
     shifts : ndarray, shape (b, n, p)
         What each block adds to the first step from the map of all to that of its group.
+    weights : ndarray, shape (b,)
+        Of the answers of each block.
     """
 
     whitened: FloatArray
     shifts: FloatArray
+    weights: FloatArray
 
 
 def scored(said: Said, fitted: Fitted, blocks: Blocks) -> Scored:
@@ -143,11 +148,13 @@ def scored(said: Said, fitted: Fitted, blocks: Blocks) -> Scored:
     weights = np.bincount(blocks.of_rows, said.weights).astype(np.float64)
     efficient = _centred(efficient, weights, blocks.strata)
     spread = float(np.square(fitted.points - fitted.points.mean(axis=0)).mean())
-    metric = known.of_map / blocks.n_groups + np.eye(len(place)) / (_DEPARTURE**2 * spread)
-    factor = cho_factor(metric, lower=True)
-    whitened = np.asarray(np.linalg.solve(np.tril(factor[0]), efficient.T).T)
-    shifts = np.asarray(cho_solve(factor, efficient.T).T).reshape(-1, *fitted.points.shape)
-    return Scored(whitened, shifts)
+    tight, loose = (
+        cho_factor(known.of_map / blocks.n_groups + np.eye(len(place)) / (departure**2 * spread), lower=True)
+        for departure in (_DEPARTURE, _LOOSE)
+    )
+    whitened = np.asarray(np.linalg.solve(np.tril(tight[0]), efficient.T).T)
+    shifts = np.asarray(cho_solve(loose, efficient.T).T).reshape(-1, *fitted.points.shape)
+    return Scored(whitened, shifts, weights)
 
 
 def _centred(values: FloatArray, weights: FloatArray, strata: NDArray[np.intp]) -> FloatArray:
@@ -170,6 +177,10 @@ class Permuted:
     n_permutations : int
     smallest_p : float
         Below which no p can fall with so few people, or so few permutations.
+    expected_of_objects : ndarray, shape (n,)
+        The mean of the statistic of each object over permutations.
+    largest : ndarray, shape (n_permutations,)
+        The largest statistic of an object in each, in descending order.
     """
 
     statistic: float
@@ -178,6 +189,15 @@ class Permuted:
     p_of_objects: FloatArray
     n_permutations: int
     smallest_p: float
+    expected_of_objects: FloatArray
+    largest: FloatArray
+
+    def critical(self, alpha: float) -> float:
+        """Return the statistic above which the p-value of an object is at most alpha; infinite if none is so large."""
+        allowed = math.floor(alpha * (1 + self.n_permutations) * (1 + _ROUNDING)) - 1
+        if allowed < 0:
+            return math.inf
+        return float(self.largest[min(allowed, self.n_permutations - 1)]) * (1 + _ROUNDING)
 
 
 def permutation_test(found: Scored, blocks: Blocks, count: int, rng: np.random.Generator) -> Permuted:
@@ -189,15 +209,19 @@ def permutation_test(found: Scored, blocks: Blocks, count: int, rng: np.random.G
     """
     scales = _standardized(found.shifts)
     whole, objects = _statistics(found, scales, blocks.groups[None], blocks.n_groups)
-    as_large, larger = 1, np.ones(objects.shape[1])
+    as_large, expected, largest = 1, np.zeros(objects.shape[1]), []
     for dealt in blocks.permutations(count, rng):
         drawn, of_objects = _statistics(found, scales, dealt, blocks.n_groups)
-        # Equal labels sum in another order: rounding must not make them smaller.
-        as_large += int((drawn >= whole[0] * (1 - 1e-9)).sum())
-        larger += (of_objects.max(axis=1)[:, None] >= objects * (1 - 1e-9)).sum(axis=0)
+        as_large += int((drawn >= whole[0] * (1 - _ROUNDING)).sum())
+        expected += of_objects.sum(axis=0) / count
+        largest.append(of_objects.max(axis=1))
+    ordered = np.sort(np.concatenate(largest))
+    larger = count - np.searchsorted(ordered, objects[0] * (1 - _ROUNDING))
     total = 1 + count
     smallest = max(1 / total, math.exp(-blocks.log_ways))
-    return Permuted(float(whole[0]), as_large / total, objects[0], larger / total, count, smallest)
+    return Permuted(
+        float(whole[0]), as_large / total, objects[0], (1 + larger) / total, count, smallest, expected, ordered[::-1]
+    )
 
 
 def _standardized(shifts: FloatArray) -> FloatArray:
