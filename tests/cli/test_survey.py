@@ -171,11 +171,14 @@ def test_a_study_is_checked_like_a_file(answered, capsys):
 
 def test_a_report_of_a_study_needs_nothing_else(answered, capsys):
     (answered / "objects.csv").rename(answered / "aside.csv")  # pictures alone will do
+    (answered / "stimuli" / "notes.txt").write_text("")
     assert main(["report", str(answered)]) == 0
+    (answered / "stimuli" / "notes.txt").unlink()
     (answered / "aside.csv").rename(answered / "objects.csv")
     said = capsys.readouterr()
     assert said.out == f"written: {answered / 'map' / 'report.html'}\n"
     assert f"nearer fit {answered} -o {answered / 'map'}" in said.err
+    assert f"the page goes without {answered / 'stimuli' / 'notes.txt'}: it is empty" in said.err
     page = (answered / "map" / "report.html").read_text()
     assert "<h1>Zoo</h1>" in page
     assert page.count("data:image/svg+xml;base64,") >= 8

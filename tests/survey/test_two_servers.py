@@ -3,6 +3,7 @@
 import functools
 import shutil
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +11,9 @@ from sqlalchemy import func, select
 
 from nearer.survey.exporting import columns_of
 from nearer.survey.server import Serving, build, secret_of
-from nearer.survey.store.database import read_fact
+from nearer.survey.store import Busy
+from nearer.survey.store import database as databases
+from nearer.survey.store.database import lock, read_fact
 from nearer.survey.store.tables import UNSEEN, answers, people, questions
 
 WAIT_SECONDS = 60
@@ -26,6 +29,14 @@ def at_once(*works):
 
     with ThreadPoolExecutor(len(works)) as pool:
         return [each.result(WAIT_SECONDS) for each in [pool.submit(begin, work) for work in works]]
+
+
+def wait_until(holds):
+    """Wait until something holds."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -98,6 +109,48 @@ def test_the_first_start_of_two_servers_makes_one_secret_and_one_key(postgresql,
         for writer in writers:
             writer.close()
     assert len(keys) == 1
+
+
+def test_people_are_waited_for_in_one_order(postgresql, serve, make_study):
+    """Whoever is locked in between by another server would otherwise wait for us, and we for them."""
+    served = serve(make_study(server={"database": postgresql}))
+    for _ in range(2):
+        served.person()
+    (first, _), (second, _) = served.people()
+    engine, writer = served.writer.database.engine, served.writer
+    begun, held = threading.Event(), threading.Event()
+    writer.submit(lambda _: begun.set() or held.wait(WAIT_SECONDS))
+    begun.wait(WAIT_SECONDS)
+    together = [writer.submit(lambda connection, name=name: name, name) for name in (second, first)]
+    with engine.connect() as other, other.begin():
+        lock(other, {first}, places=False)
+        held.set()
+        with engine.connect() as looking:
+            wait_until(lambda: looking.exec_driver_sql("SELECT 1 FROM pg_locks WHERE NOT granted").first())
+            free = select(people.c.id).where(people.c.name == second).with_for_update(nowait=True)
+            assert looking.execute(free).first()
+        assert not any(each.done() for each in together)
+    assert [each.result(WAIT_SECONDS) for each in together] == [second, first]
+
+
+def test_a_server_that_has_stopped_stops_nobody_for_long(postgresql, serve, make_study, monkeypatch):
+    monkeypatch.setattr(databases, "LOCK_SECONDS", 1)
+    monkeypatch.setattr(databases, "IDLE_SECONDS", 3)
+    folder = make_study(server={"database": postgresql})
+    frozen, going = serve(folder), serve(folder)
+    person, other = going.person(), going.person()
+    question = person.state()["next"][0]
+    awake = threading.Event()
+    stopped = frozen.writer.submit(lambda _: awake.wait(WAIT_SECONDS), going.people()[0].name)
+    with going.writer.database.engine.connect() as looking:
+        wait_until(lambda: looking.exec_driver_sql("SELECT 1 FROM pg_locks WHERE mode = 'RowShareLock'").first())
+    assert person.answer(question).status_code == 503
+    assert other.finish()["phase"] == "done"
+    wait_until(lambda: person.answer(question).status_code == 200)
+    awake.set()
+    with pytest.raises(Busy):
+        stopped.result(WAIT_SECONDS)
+    assert person.finish()["phase"] == "done"
 
 
 @pytest.mark.parametrize("has_its_file", [True, False])

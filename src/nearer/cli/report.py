@@ -47,9 +47,12 @@ def run(options: argparse.Namespace) -> int:
 
     folder, stimuli = options.folder, None
     if is_study(options.folder):
-        from nearer.survey.stimuli import read_stimuli
+        from nearer.survey.stimuli import gather_stimuli
 
-        folder, stimuli = options.folder / _MAP, read_stimuli(options.folder)
+        folder = options.folder / _MAP
+        stimuli, wrong = gather_stimuli(options.folder)
+        for where, what in wrong:
+            sys.stderr.write(f"nearer: the page goes without {options.folder / where}: {what}\n")
         status = _fit(options.folder, folder)
         if status:
             return status

@@ -60,9 +60,9 @@ class Survey:
     answering: Limit = field(default_factory=lambda: Limit(60, 10))
     guesses: Limit = field(default_factory=lambda: Limit(10, 0.1))
 
-    async def run(self, work: Callable[[Connection], Result], session: str = "", *, places: bool = False) -> Result:
+    async def run(self, work: Callable[[Connection], Result], whom: str = "", *, places: bool = False) -> Result:
         """Let the writer work, and wait without holding up others."""
-        return await asyncio.wrap_future(self.writer.submit(work, session, places=places))
+        return await asyncio.wrap_future(self.writer.submit(work, whom, places=places))
 
     def cookie(self, name: str) -> str:
         """Return the name of a cookie: browsers give those of a host to all its ports, where other studies may be."""

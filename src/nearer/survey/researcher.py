@@ -85,7 +85,7 @@ class Researchers:
         name, left_out = fields.get("id"), fields.get("left_out")
         if not isinstance(name, str) or not isinstance(left_out, bool):
             raise ValueError("say who, and whether left out")
-        await self.survey.run(lambda connection: persons.leave_out(connection, name, left_out))
+        await self.survey.run(lambda connection: persons.leave_out(connection, name, left_out), name)
         return _written(await self.live.state(anew=True))
 
     async def codes(self, request: Request) -> Response:

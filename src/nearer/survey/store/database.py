@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Table, bindparam, create_engine, event, inspect, select
+from sqlalchemy import URL, Connection, Table, bindparam, create_engine, event, inspect, or_, select
 from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
@@ -27,11 +27,14 @@ _PRAGMAS = (
 _TRIES = 100  # to empty the log
 # PostgreSQL's locks of applications have numbers: for steps that one server takes at a time, for places in a study.
 STEP_LOCK_ID, PLACES_LOCK_ID = 6_316_377, 6_316_378
+LOCK_SECONDS = 5  # that a lock of another server is waited for
+IDLE_SECONDS = 10  # after which PostgreSQL ends the transaction of a server that has stopped in it, and frees its locks
 _READERS = 50  # connections beside the first five: readers must never keep the writer waiting for one
 _PATIENCE = 15.0  # seconds that a locked SQLite file is waited for
+_WHOM = bindparam("whom", expanding=True)
 _LOCK_PEOPLE = (
     select(people.c.id)
-    .where(people.c.session.in_(bindparam("sessions", expanding=True)))
+    .where(or_(people.c.session.in_(_WHOM), people.c.name.in_(_WHOM)))
     .order_by(people.c.id)
     .with_for_update()
 )
@@ -176,24 +179,30 @@ def one_at_a_time(connection: Connection) -> None:
     _lock_number(connection, STEP_LOCK_ID)
 
 
-def lock(connection: Connection, sessions: Collection[str], *, places: bool) -> None:
+def lock(connection: Connection, whom: Collection[str], *, places: bool) -> None:
     """Let no other server receive some people until this transaction ends, nor give away places in the study.
 
     SQLite has one writer at a time, which holds its lock from the beginning of the transaction. In PostgreSQL all locks
     are taken before anything else is done, and always in the same order: servers never wait for each other in a circle.
+    A server that stops while it holds some, as a machine does that is put to sleep, stops nobody for long.
 
     Parameters
     ----------
     connection : Connection
-    sessions : collection of str
-        Hashes of the tokens of the people's sessions.
+    whom : collection of str
+        Hashes of the tokens of people's sessions, or names of people.
     places : bool
         Whether people are counted who take part.
     """
+    if connection.dialect.name != "postgresql" or not (places or whom):
+        return
+    connection.exec_driver_sql(
+        f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'; SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+    )
     if places:
         _lock_number(connection, PLACES_LOCK_ID)
-    if sessions and connection.dialect.name == "postgresql":
-        connection.execute(_LOCK_PEOPLE, {"sessions": list(sessions)})
+    if whom:
+        connection.execute(_LOCK_PEOPLE, {"whom": list(whom)})
 
 
 def _lock_number(connection: Connection, number: int) -> None:

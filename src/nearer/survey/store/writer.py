@@ -33,7 +33,7 @@ class _Piece(NamedTuple):
 
     work: Work[Any]
     future: Future[Any]
-    session: str
+    whom: str
     places: bool
 
 
@@ -60,21 +60,22 @@ class Writer:
         self._thread = threading.Thread(target=self._write, name="nearer-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Work[Result], session: str = "", *, places: bool = False) -> Future[Result]:
+    def submit(self, work: Work[Result], whom: str = "", *, places: bool = False) -> Future[Result]:
         """Let work be done; the result comes after its commit.
 
         Parameters
         ----------
         work : callable
             Takes a connection.
-        session : str, optional
-            Hash of the token of whom it is about: no other server receives that person until the commit.
+        whom : str, optional
+            The person it is about, by name or by the hash of the session's token: whom no other server receives until
+            the commit. What changes anything about a person must say so.
         places : bool
             Whether it counts the people who take part, which no other server does then until the commit.
         """
         future: Future[Result] = Future()
         try:
-            self._queue.put_nowait(_Piece(work, future, session, places))
+            self._queue.put_nowait(_Piece(work, future, whom, places))
         except queue.Full:
             raise Busy("too many answers wait for the database") from None
         return future
@@ -113,8 +114,8 @@ class Writer:
         done: list[tuple[Future[Any], Any]] = []
         try:
             with self.database.engine.begin() as connection:
-                sessions = {each.session for each in together if each.session}
-                lock(connection, sessions, places=any(each.places for each in together))
+                whom = {each.whom for each in together if each.whom}
+                lock(connection, whom, places=any(each.places for each in together))
                 for work, future, *_ in together:
                     # As text: SQLAlchemy's own savepoints take as long as the work.
                     connection.exec_driver_sql("SAVEPOINT piece")
