@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Table, bindparam, create_engine, event, inspect, or_, select
+from sqlalchemy import URL, BindParameter, Connection, Table, bindparam, create_engine, event, inspect, or_, select
 from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
@@ -31,7 +31,7 @@ LOCK_SECONDS = 5  # that a lock of another server is waited for
 IDLE_SECONDS = 10  # after which PostgreSQL ends the transaction of a server that has stopped in it, and frees its locks
 _READERS = 50  # connections beside the first five: readers must never keep the writer waiting for one
 _PATIENCE = 15.0  # seconds that a locked SQLite file is waited for
-_WHOM = bindparam("whom", expanding=True)
+_WHOM: BindParameter[str] = bindparam("whom", expanding=True)
 _LOCK_PEOPLE = (
     select(people.c.id)
     .where(or_(people.c.session.in_(_WHOM), people.c.name.in_(_WHOM)))
