@@ -258,24 +258,46 @@ def test_an_engine_that_is_killed_begins_again_and_people_go_on(served):
         supervisor.stop()
 
 
+def test_an_engine_does_not_hear_ctrl_c_of_its_server(served):
+    supervisor = Supervisor(served.folder, served.writer.database)
+    supervisor.start()
+    try:
+        deadline = time.monotonic() + 60
+        while supervisor.process is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert os.getpgid(supervisor.process.pid) != os.getpgid(0)  # a terminal sends it to a group of processes
+    finally:
+        supervisor.stop()
+
+
+HOLDS_THE_INTERPRETER = (
+    "import ctypes, sys; from nearer.survey.supervising import end_with; end_with(int(sys.argv[2]));"
+    "print('begun', flush=True); ctypes.PyDLL(None).sleep(100)"
+)
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes through /proc")
-def test_an_engine_ends_with_its_server(served):
+@pytest.mark.parametrize("engine", [["-m", "nearer.survey.supervising"], ["-c", HOLDS_THE_INTERPRETER]])
+def test_an_engine_ends_with_its_server(served, engine):
     """A server that is killed again and again must not leave engines behind, each with its memory."""
     code = (
         "import os, subprocess, sys, time\n"
-        "command = [sys.executable, '-m', 'nearer.survey.engine', sys.argv[1], str(os.getpid())]\n"
-        "print(subprocess.Popen(command).pid, flush=True)\n"
+        "command = [sys.executable, *sys.argv[2:], sys.argv[1], str(os.getpid())]\n"
+        "engine = subprocess.Popen(command, stdout=subprocess.PIPE)\n"
+        "engine.stdout.readline() if sys.argv[2] == '-c' else None\n"
+        "print(engine.pid, flush=True)\n"
         "time.sleep(100)\n"
     )
-    server = subprocess.Popen([sys.executable, "-c", code, str(served.folder)], stdout=subprocess.PIPE, text=True)
-    engine = Path("/proc", server.stdout.readline().strip(), "stat")
-    assert engine.is_file()
+    command = [sys.executable, "-c", code, str(served.folder), *engine]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = Path("/proc", server.stdout.readline().strip(), "stat")
+    assert process.is_file()
     server.kill()
     server.wait()
 
     def runs():
         try:
-            return engine.read_text().rpartition(")")[2].split()[0] != "Z"  # ended, and waits to be noticed
+            return process.read_text().rpartition(")")[2].split()[0] != "Z"  # ended, and waits to be noticed
         except OSError:
             return False
 

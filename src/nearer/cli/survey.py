@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearer.cli.parsing import Commands, add_command, is_study, say
-from nearer.cli.values import port, word
+from nearer.cli.values import port, positive, word
 from nearer.common.words import counted
 
 if TYPE_CHECKING:
@@ -82,6 +82,10 @@ def _add_serving(parser: argparse.ArgumentParser) -> None:
         "--address", type=word, metavar="URL",
         help="as people reach it, such as https://study.example.org, where a proxy stands before it",
     )  # fmt: skip
+    parser.add_argument(
+        "--newcomers", type=positive, default=20, metavar="N",
+        help="new participants a minute from one network address; 15 times as many at once (20)",
+    )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the participants' page in a browser")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="of TLS, in PEM; with --key")
     parser.add_argument("--key", type=Path, metavar="FILE", help="of the certificate, in PEM")
@@ -131,7 +135,9 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _serve(options: argparse.Namespace, folder: Path) -> None:
     from nearer.survey.server import listen, secret_of, serve
+    from nearer.survey.supervising import log_to_stderr
 
+    log_to_stderr()
     serving = _serving(options)
     listening = listen(serving)  # before the secret, which is told once
     secret = secret_of(folder)
@@ -160,8 +166,9 @@ def _serving(options: argparse.Namespace) -> Serving:
     if (options.certificate is None) != (options.key is None):
         raise ValueError("TLS needs both --certificate and --key")
     return Serving(
-        options.host, options.port, options.address or "", options.certificate, options.key, bool(options.address)
-    )
+        options.host, options.port, options.address or "", options.certificate, options.key, bool(options.address),
+        options.newcomers,
+    )  # fmt: skip
 
 
 def _code(options: argparse.Namespace) -> int:

@@ -23,13 +23,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from nearer.survey.asking import Asker
-from nearer.survey.security import Guarded, Limit, TooLarge, from_own_page
+from nearer.survey.security import Guarded, Limit, TooLarge, from_own_page, network_of
 from nearer.survey.store.database import claim_fact, reason
 from nearer.survey.store.writer import Busy, Writer
 from nearer.survey.study import Study
 from nearer.survey.visiting import Desk, NotYours
 
 Result = TypeVar("Result")
+NEWCOMERS_PER_MINUTE = 20  # of one network address, which all computers of a laboratory may share
+NEWCOMERS_MINUTES_AT_ONCE = 15  # the newcomers of so many minutes may come at once
 _KEY = "key"
 _KEPT = 30 * 24 * 3600  # seconds that a browser keeps a session
 _LOG = logging.getLogger("nearer.survey")
@@ -56,7 +58,7 @@ class Survey:
     desk: Desk
     key: str
     secure: bool = False
-    arrivals: Limit = field(default_factory=lambda: Limit(2000, 50))
+    arrivals: Limit = field(default_factory=lambda: arrivals_of(NEWCOMERS_PER_MINUTE))
     answering: Limit = field(default_factory=lambda: Limit(60, 10))
     guesses: Limit = field(default_factory=lambda: Limit(10, 0.1))
 
@@ -73,11 +75,19 @@ class Survey:
         return _templates().get_template(name).render(**context)
 
 
-def survey_of(study: Study, writer: Writer, seed: int | None = None, secure: bool = False) -> Survey:
+def survey_of(
+    study: Study, writer: Writer, seed: int | None = None, secure: bool = False, per_minute: int = NEWCOMERS_PER_MINUTE
+) -> Survey:
     """Return what the addresses share."""
     asker = Asker(study, writer.database, np.random.default_rng(seed))
+    desk = Desk(study, writer.database, asker)
     key = writer.run(lambda connection: claim_fact(connection, _KEY, secrets.token_hex(8)))
-    return Survey(study, writer, Desk(study, writer.database, asker), key, secure)
+    return Survey(study, writer, desk, key, secure, arrivals_of(per_minute))
+
+
+def arrivals_of(per_minute: int) -> Limit:
+    """Return the limit on new participants of one network address: a class may come at once, but not for ever."""
+    return Limit(NEWCOMERS_MINUTES_AT_ONCE * per_minute, per_minute / 60)
 
 
 def application(routes: list[Route]) -> Guarded:
@@ -91,7 +101,9 @@ def application(routes: list[Route]) -> Guarded:
         NotYours: lambda _, error: error_of(403, str(error)),
         ValueError: lambda _, error: error_of(400, str(error)),
     }
-    return Guarded(Starlette(routes=routes, exception_handlers=handlers))
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return Guarded(app)
 
 
 class Refused(Exception):
@@ -115,8 +127,8 @@ async def body_of(request: Request) -> Any:
 
 
 def address_of(request: Request) -> str:
-    """Return where a request comes from; for counting in memory, and nothing else."""
-    return request.client.host if request.client else ""
+    """Return the network that a request comes from; for counting in memory, and nothing else."""
+    return network_of(request.client.host if request.client else "")
 
 
 def remember(response: Response, name: str, value: str, secure: bool) -> None:

@@ -10,9 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import signal
-import sys
-import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,7 +25,7 @@ from nearer.survey.known import judged, known_of
 from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
 from nearer.survey.store.tables import answers, people, proposals, questions
 from nearer.survey.study import Study, labels_in, open_study, text_of_labels
-from nearer.survey.supervising import KNOWN, log_to_stderr, write_state
+from nearer.survey.supervising import KNOWN, write_state
 
 _WAIT = 0.5  # seconds between two looks at the answers
 _PROPOSED = 200
@@ -210,27 +207,13 @@ def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
     return found
 
 
-def run_engine(folder: Path, parent: int) -> None:
-    """Learn and propose until the server ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends the engine
+def run_engine(folder: Path) -> None:
+    """Learn and propose until the process is ended."""
     if hasattr(os, "nice"):  # Windows has none
         os.nice(_NICER)
-    threading.Thread(target=_end_with, args=(parent,), name="nearer-parent", daemon=True).start()
     study, database = open_study(folder)
     engine = Engine(study, database)
     while True:
         looked, fitted = engine.look(), engine.fit_if_due()
         if not looked and not fitted:
             time.sleep(_WAIT)
-
-
-def _end_with(parent: int) -> None:
-    """End with the server, in the middle of whatever it is: one that restarts must not gather engines."""
-    while os.getppid() == parent:
-        time.sleep(_WAIT)
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    log_to_stderr()
-    run_engine(Path(sys.argv[1]), int(sys.argv[2]))

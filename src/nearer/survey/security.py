@@ -12,6 +12,7 @@ nothing that they sent, ends in a log. Of very many refusals some lines tell, wi
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import logging
 import secrets
 import time
@@ -81,6 +82,23 @@ def from_own_page(headers: Headers) -> bool:
     if site not in (None, "same-origin"):
         return False
     return origin is None or origin.split("://")[-1] == host
+
+
+def network_of(address: str) -> str:
+    """Return what addresses are counted by: of IPv6, where each household has 2**64 of them, the first half.
+
+    Examples
+    --------
+    >>> network_of("192.0.2.1"), network_of("::ffff:192.0.2.1"), network_of("2001:db8::7:1"), network_of("")
+    ('192.0.2.1', '192.0.2.1', '2001:db8::', '')
+    """
+    if ":" not in address:
+        return address
+    try:
+        found = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:  # a proxy may write what it likes
+        return address
+    return str(found.ipv4_mapped or ipaddress.IPv6Address(int(found) >> 64 << 64))
 
 
 class Limit:
@@ -178,8 +196,12 @@ class Guarded:
                     self.refusals.log(scope, message["status"])
                 own = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(each for each in _HEADERS if each[0] not in own)]
+                if message["status"] == 413:  # the rest of the request is not waited for
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
+        # A redirection would lead to the name of the server that a request names, which anybody may write there.
+        scope["path"] = scope["path"].rstrip("/") or "/"
         declared = Headers(scope=scope).get("content-length", "0")
         if not declared.isdigit() or int(declared) > self.most_bytes:
             await _refuse(with_headers)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
 
-from nearer.survey.app import application, survey_of
+from nearer.survey.app import NEWCOMERS_PER_MINUTE, application, survey_of
 from nearer.survey.participants import Participants
 from nearer.survey.researcher import Researchers
 from nearer.survey.security import Guarded, Limit, first_secret, new_secret
 from nearer.survey.store.writer import Writer
 from nearer.survey.study import Study, open_study
-from nearer.survey.supervising import Supervisor, log_to_stderr
+from nearer.survey.supervising import Supervisor
+
+if TYPE_CHECKING:
+    import uvicorn
 
 _KEEPS = 20  # seconds that a connection is kept open: longer than most people take for an answer
 _WAITING = 4096  # connections that wait to be accepted, when all pages come back after a restart
 _CONNECTIONS, _OTHER_FILES = 20_000, 100
+_CONNECTIONS_EACH = 500  # of one network address: those of a large class, whose idle ones are closed for new ones
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,8 @@ class Serving:
         For TLS.
     proxied : bool
         Whether a proxy stands before it, whose word about addresses is taken.
+    newcomers_per_minute : int
+        New participants of one network address; a quarter of an hour's may come at once.
     """
 
     host: str = "127.0.0.1"
@@ -43,6 +54,7 @@ class Serving:
     certificate: Path | None = None
     key: Path | None = None
     proxied: bool = False
+    newcomers_per_minute: int = NEWCOMERS_PER_MINUTE
 
     @property
     def link(self) -> str:
@@ -63,7 +75,7 @@ def build(folder: Path, serving: Serving, seed: int | None = None) -> tuple[Guar
     """Return the application of a study, its writer, which is to be closed, and the study."""
     study, database = open_study(folder)
     writer = Writer(database)
-    survey = survey_of(study, writer, seed, serving.is_secure)
+    survey = survey_of(study, writer, seed, serving.is_secure, serving.newcomers_per_minute)
     routes = [*Participants(survey).routes(), *Researchers(survey, serving.link).routes()]
     return application(routes), writer, study
 
@@ -105,24 +117,52 @@ def serve(folder: Path, serving: Serving, listening: socket.socket, begun: Calla
     """Serve a study until somebody ends it; ``begun`` is called when it begins."""
     import uvicorn
 
+    from nearer.survey.connections import BoundedProtocol, Connections
+
     app, writer, study = build(folder, serving)
     engine = Supervisor(folder, writer.database)
+    most = _allow_connections()
+    table = Connections(most, most if serving.proxied else min(_CONNECTIONS_EACH, most // 2))
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False,
-        proxy_headers=serving.proxied, timeout_graceful_shutdown=5, timeout_keep_alive=_KEEPS, backlog=_WAITING,
-        limit_concurrency=_allow_connections(),
+        app, http=partial(BoundedProtocol, table),  # type: ignore[arg-type]  # it is called as a class is
+        ws="none", backlog=_WAITING, proxy_headers=serving.proxied,
+        log_config=None, log_level="warning", access_log=False, server_header=False,
+        timeout_graceful_shutdown=5, timeout_keep_alive=_KEEPS,
         ssl_certfile=serving.certificate, ssl_keyfile=serving.key,
     )  # fmt: skip
-    log_to_stderr()
     lines = Limit(50, 1)  # of what is no HTTP at all: whoever sends nonsense must not fill a disk
     logging.getLogger("uvicorn.error").addFilter(lambda _: lines.allows("all"))
-    engine.start()
+    server = uvicorn.Server(config)
+    with _ended_by_signals(server):
+        engine.start()
+        try:
+            begun(study)
+            server.run(sockets=[listening])
+        finally:
+            engine.stop()
+            writer.close()
+
+
+@contextmanager
+def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the server from here on, and reach whoever else hears them once all is closed.
+
+    uvicorn does so while it runs. One that comes while it starts is raised within the event loop, and may be lost.
+    """
+    heard: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        server.handle_exit(number, frame)
+
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        begun(study)
-        uvicorn.Server(config).run(sockets=[listening])
+        yield
     finally:
-        engine.stop()
-        writer.close()
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    for number in heard[:1]:
+        signal.raise_signal(number)
 
 
 def _allow_connections() -> int:

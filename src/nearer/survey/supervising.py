@@ -1,16 +1,21 @@
 """Keeping an engine running beside the server, in a process of its own, and what the two tell each other.
 
-The server loads nothing of the engine, which would take it seconds and several times its memory.
+The server loads nothing of the engine, which would take it seconds and several times its memory. This module is also
+what that process begins with, so that it ends with the server from its first moment on.
 """
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,8 @@ from nearer.survey.store.database import Database, read_fact, write_fact
 
 #: Facts: what the engine does now, and what it has found out for the researcher's page.
 ENGINE, KNOWN = "engine", "known"
+_PR_SET_PDEATHSIG = 1  # of Linux's prctl
+_POLL_SECONDS = 0.5  # between two looks at whether the server is there
 _SHORTEST, _LONGEST = 1.0, 30.0  # seconds until an engine that has ended is started again
 #: One thread, and memory that is given back: the server on the same small machine comes first.
 _MODEST = {
@@ -58,9 +65,12 @@ class Supervisor:
         wait = _SHORTEST
         while not self._ended.is_set():
             self._tell_state("starting")
-            command = [sys.executable, "-m", "nearer.survey.engine", str(self.folder), str(os.getpid())]
+            command = [sys.executable, "-m", "nearer.survey.supervising", str(self.folder), str(os.getpid())]
             try:
-                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST)
+                self.process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST,
+                    start_new_session=True,  # Ctrl-C is for the server, which then ends the engine
+                )  # fmt: skip
                 status = self.process.wait()
             except OSError as error:  # such as no memory for another process
                 status = error.errno or 1
@@ -96,3 +106,35 @@ def write_state(database: Database, state: str, message: str = "", n_told: int =
 def log_to_stderr() -> None:
     """Let whoever runs a study see, with the time, what went wrong."""
     logging.basicConfig(format="%(asctime)s nearer: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_went_wrong)
+
+
+def _went_wrong(record: logging.LogRecord) -> bool:
+    """Say whether a line tells of anything but work that was ended, which libraries log with a traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, KeyboardInterrupt | SystemExit | asyncio.CancelledError)
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent ends, whatever it is doing: a server that restarts must not gather engines.
+
+    Linux does it by itself. Elsewhere a thread looks, which compiled code may keep waiting until it has finished.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(_POLL_SECONDS)
+        os._exit(0)
+
+    threading.Thread(target=look, name="nearer-parent", daemon=True).start()
+
+
+if __name__ == "__main__":
+    log_to_stderr()
+    end_with(int(sys.argv[2]))
+    from nearer.survey.engine import run_engine
+
+    run_engine(Path(sys.argv[1]))

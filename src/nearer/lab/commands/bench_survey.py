@@ -11,16 +11,17 @@ from nearer.lab.commands.report import Report, add_benchmark
 _ABOUT = """\
 Serve a study on this machine, let simulated people answer, and look for every confirmed answer in the database.
 
-Parts: load (people at their pace, the engine beside), rate (ever more answers a second, until people wait too long)
-and faults (server and engine killed, database locked, disk full, clock set back, while people answer). Nothing leaves
-this machine, and each part ends by itself; its figures are written to DIR as soon as it is finished. A full disk needs
-the right to mount one, a clock set back Debian's package faketime; what cannot be tried is told."""
+Parts: load (people at their pace, the engine beside), rate (ever more answers a second, until people wait too long),
+faults (server and engine killed, database locked, disk full, clock set back, while people answer) and attacks (what
+somebody in the same network may do to a server without a proxy). Nothing leaves this machine, and each part ends by
+itself; its figures are written to DIR as soon as it is finished. A full disk needs the right to mount one, a clock set
+back Debian's package faketime; what cannot be tried is told."""
 
 
 def add_survey(commands: Commands) -> None:
     """Add the benchmark."""
     parser = add_benchmark(commands, "survey", "a study under load, and in trouble", _ABOUT, _run, leaves_files=True)
-    parser.add_argument("--parts", type=words, default=(), metavar="NAME,...", help="load,rate,faults (all)")
+    parser.add_argument("--parts", type=words, default=(), metavar="NAME,...", help="load,rate,faults,attacks (all)")
     parser.add_argument("--people", type=positive, default=1000, metavar="N", help="people at a time (1000)")
     parser.add_argument("--pause", type=seconds, default=2.0, metavar="S", help="mean seconds between answers (2)")
     parser.add_argument("--seconds", type=seconds, default=180.0, metavar="S", help="how long the load lasts (180)")

@@ -48,26 +48,28 @@ class Browser:
         self.port = port
         self.number = next(_NUMBERS)
         self.cookie = ""
+        places = [self.number >> shift & 255 for shift in (16, 8, 0)]
+        self.address = "x-forwarded-for: 10.{}.{}.{}\r\n".format(*places)  # as a proxy says where somebody comes from
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def get(self, path: str) -> Answer:
         """Ask for something."""
-        return await self._ask(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n{self.cookie}\r\n".encode())
+        return await self._ask(self._head("GET", path) + b"\r\n")
 
     async def post(self, path: str, body: Any) -> Answer:
         """Send JSON as the study's page does."""
         data = json.dumps(body).encode()
-        head = (
-            f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n{self.cookie}content-type: application/json\r\n"
-            f"x-nearer: 1\r\ncontent-length: {len(data)}\r\n\r\n"
-        )
-        return await self._ask(head.encode() + data)
+        head = f"content-type: application/json\r\nx-nearer: 1\r\ncontent-length: {len(data)}\r\n\r\n"
+        return await self._ask(self._head("POST", path) + head.encode() + data)
 
     def close(self) -> None:
         """Close the connection; the next request opens another."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
+
+    def _head(self, method: str, path: str) -> bytes:
+        return f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n{self.address}{self.cookie}".encode()
 
     async def _ask(self, message: bytes) -> Answer:
         """Send a message, once more on a new connection if the server has closed the one that was kept."""

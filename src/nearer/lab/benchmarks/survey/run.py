@@ -17,6 +17,7 @@ from typing import Any
 from tqdm import tqdm
 
 from nearer.common.words import counted, figure
+from nearer.lab.benchmarks.survey.attacks import ATTACKS, run_attack
 from nearer.lab.benchmarks.survey.faults import (
     Outcome,
     Trouble,
@@ -35,7 +36,8 @@ from nearer.lab.common.programs import machine
 from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of
 
-PARTS = ("load", "rate", "faults")
+PARTS = ("load", "rate", "faults", "attacks")
+_ATTACKED_FILES = 1200  # that an attacked server may have open: few enough for an attacker to use all of them
 _PER_PERSON = 60
 _STEP, _MOST_STEPS, _STEP_SECONDS = 1.25, 8, 20.0
 _NO_CLOCK = "libfaketime is not installed (Debian's package faketime)"
@@ -74,7 +76,9 @@ class SurveyRun:
         if unknown:
             raise ValueError(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
         self.folder.mkdir(parents=True, exist_ok=True)
-        work: dict[str, Callable[[], dict[str, Any]]] = {"load": self._load, "rate": self._rate, "faults": self._faults}
+        work: dict[str, Callable[[], dict[str, Any]]] = {
+            "load": self._load, "rate": self._rate, "faults": self._faults, "attacks": self._attacks,
+        }  # fmt: skip
         found = {}
         for part in tqdm(parts, desc="survey", unit="part", leave=False, disable=None):
             found[part] = {"machine": machine(), **work[part]()}
@@ -135,6 +139,16 @@ class SurveyRun:
             rows = [each.record for each in [*outcomes, *skipped]]
             return {"n_people": people, "pause": self.pause / 2, "faults": rows, **kept}
 
+    def _attacks(self) -> dict[str, Any]:
+        """Attack servers that no proxy protects, one after the other."""
+        rows = []
+        for attack in ATTACKS:
+            with tempfile.TemporaryDirectory(prefix="nearer-bench-") as base:
+                folder, log = demo_study(Path(base) / "study", per_person=_PER_PERSON), self.folder / "server.log"
+                with running(folder, log, proxied=False, n_files=_ATTACKED_FILES) as server:
+                    rows.append(run_attack(server, attack))
+        return {"attacks": rows}
+
     @contextmanager
     def _served(self) -> Iterator[tuple[Server, str]]:
         with tempfile.TemporaryDirectory(prefix="nearer-bench-") as base:
@@ -147,7 +161,7 @@ class SurveyRun:
 
 def survey_text(found: dict[str, Any]) -> str:
     """Return what was found, in sentences and tables."""
-    told = {"load": _load_text, "rate": _rate_text, "faults": _faults_text}
+    told = {"load": _load_text, "rate": _rate_text, "faults": _faults_text, "attacks": _attacks_text}
     return "\n\n".join("\n".join(told[part](figures)) for part, figures in found.items()) + "\n"
 
 
@@ -197,6 +211,18 @@ def _faults_text(found: dict[str, Any]) -> list[str]:
             else f"  {row['fault']}, {counted(row['times'], 'time')}: as many answers as people within {went_on:.1f} s"
         )
     return [*lines, _kept_line(found)]
+
+
+def _attacks_text(found: dict[str, Any]) -> list[str]:
+    return [
+        f"Attacks on a server without a proxy, and an honest person beside; {found['machine']}",
+        "  attack                           sent (MB)   memory (MB)   not answered   median   longest (ms)",
+        *(
+            f"  {row['attack']:<32}{row['mb_sent']:10.0f}{row['mb_before']:8.0f} ->{row['mb_peak']:5.0f}"
+            f"{row['n_failed']:8d} of{row['n_requests']:4d}{1000 * row['median']:9.0f}{1000 * row['longest']:10.0f}"
+            for row in found["attacks"]
+        ),
+    ]
 
 
 def _kept_line(found: dict[str, Any]) -> str:

@@ -25,6 +25,10 @@ class Server:
         Of the study.
     log : Path
         What it says is added to this file.
+    proxied : bool
+        Whether it is told that a proxy stands before it, so that people may all come from this machine.
+    n_files : int
+        Files that it may have open, connections among them; 0 for what the system allows.
 
     Attributes
     ----------
@@ -35,8 +39,8 @@ class Server:
         Seconds that each start took until it answered.
     """
 
-    def __init__(self, folder: Path, log: Path) -> None:
-        self.folder, self.log = folder, log
+    def __init__(self, folder: Path, log: Path, *, proxied: bool = True, n_files: int = 0) -> None:
+        self.folder, self.log, self.proxied, self.n_files = folder, log, proxied, n_files
         self.port = free_port()
         self.environment: dict[str, str] = {}
         self.process: subprocess.Popen[bytes] | None = None
@@ -46,6 +50,9 @@ class Server:
         """Start the server, and wait until it answers."""
         began = time.perf_counter()
         program = [sys.executable, "-m", "nearer.cli", "survey", "run", str(self.folder), "--port", str(self.port)]
+        program += ["--address", f"http://127.0.0.1:{self.port}"] if self.proxied else []
+        if self.n_files:
+            program = ["sh", "-c", f'ulimit -n {self.n_files}; exec "$@"', "sh", *program]
         with self.log.open("a", encoding="utf-8") as log:
             self.process = subprocess.Popen(program, stdout=log, stderr=log, env=os.environ | self.environment)
         while not self._answers():
@@ -82,6 +89,12 @@ class Server:
         assert self.process is not None
         return _megabytes(self.process.pid), sum(map(_megabytes, self._engine()))
 
+    def peak_memory(self) -> float:
+        """Return the most megabytes that the server has had resident."""
+        assert self.process is not None
+        lines = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
+
     def cpu(self) -> tuple[float, float]:
         """Return the seconds of processor time that the server and its engine have used."""
         assert self.process is not None
@@ -103,9 +116,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(folder: Path, log: Path) -> Iterator[Server]:
+def running(folder: Path, log: Path, *, proxied: bool = True, n_files: int = 0) -> Iterator[Server]:
     """Serve a study while this lasts."""
-    server = Server(folder, log)
+    server = Server(folder, log, proxied=proxied, n_files=n_files)
     server.start()
     try:
         yield server
