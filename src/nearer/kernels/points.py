@@ -165,8 +165,10 @@ def orient(objects, answers, start, stop, ends):
     if answers.size:
         for q in range(start, stop):
             if answers[q] < 0:
-                i, j, l, k = ends[q - start]  # noqa: E741
-                ends[q - start] = l, k, i, j
+                # Number by number: the assignment of a row takes numba as long to compile as all the rest of the loop.
+                row = q - start
+                ends[row, 0], ends[row, 2] = ends[row, 2], ends[row, 0]
+                ends[row, 1], ends[row, 3] = ends[row, 3], ends[row, 1]
 
 
 @part
