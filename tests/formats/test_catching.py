@@ -1,5 +1,6 @@
 """Catch questions: never in the map, and right or wrong whatever way they are written down."""
 
+import json
 import warnings
 from dataclasses import replace
 from math import comb
@@ -10,6 +11,7 @@ import pytest
 from nearer.checking import check
 from nearer.checking.case import Case
 from nearer.checking.catches import check_catches
+from nearer.cli.main import main
 from nearer.formats import Catches, read_answers
 
 
@@ -143,3 +145,132 @@ def test_who_is_named():
         assert named == list(people[: most + 1])
         assert found.counts["n_failed_catch"] == most + 1
     assert "catch" in {finding.code for finding in check(answers, random_state=0)}
+
+
+IDENTICAL = [  # columns, a question with an object twice, and a right and a wrong answer to it
+    ("anchor left right answer", ("a", "a", "b"), "left", "right"),
+    ("anchor left right answer", ("a", "a", "b"), "a", "b"),
+    ("anchor left right answer", ("a", "b", "a"), "2", "1"),
+    ("near_1 near_2 far_1 far_2", (), ("a", "a", "b", "c"), ("b", "c", "a", "a")),
+    ("anchor near far", (), ("a", "a", "b"), ("a", "b", "a")),
+    ("left_1 left_2 right_1 right_2 answer", ("b", "c", "a", "a"), "right", "left"),
+    ("item1 item2 item3 odd", ("a", "b", "a"), "b", "a"),
+    ("item1 item2 item3 odd", ("a", "b", "a"), "2", "3"),
+    ("items odd", ("a;b;a",), "b", "a"),
+    ("items odd", ('["a", "b", "a", "c"]',), "c", "a"),
+    ("item1 item2 item3 central", ("a", "b", "a"), "a", "b"),
+    ("item1 item2 item3 central", ("a", "b", "a"), "3", "2"),
+    ("anchor shown chosen", ("a", "a;b;c;d"), "a;b", "b;c"),
+    ("anchor shown_1 shown_2 shown_3 chosen", ("a", "b", "a", "c"), "a", "b"),
+    ("anchor ranking", ("a",), "a;b;c", "b;a;c"),
+    ("anchor shown ranking", ("a", "a;b;c;d"), "a;b", "b;a"),
+]
+
+
+def usual_rows(names, right):
+    """Ordinary answers in some columns, in which every place is named."""
+    shown = [each for each in names.split() if each not in ("answer", "odd", "central", "chosen")]
+    rows = []
+    for at, one in enumerate(("defg", "efgd", "gdef", "dgfe") * 2):
+        cells = {name: one[place % 4] for place, name in enumerate(shown)}
+        cells |= {"items": ";".join(one[:3]), "shown": ";".join(one[1:]), "ranking": ";".join(one[1:])}
+        answers = {"left": ("left", "right"), "a": (one[1], one[2]), "2": ("1", "2"), "right": ("left", "right")}
+        last = answers.get(right, (one[1], one[2]))[at % 2]
+        if "item1" in names:
+            last = {"2": str(at % 3 + 1), "3": str(at % 3 + 1)}.get(right, one[at % 3])
+        rows.append([last if name in ("answer", "odd", "central", "chosen") else cells[name] for name in names.split()])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "right", "wrong", "mark"),
+    [(*each, "yes") for each in IDENTICAL]
+    + [(*each, each[2]) for each in IDENTICAL if isinstance(each[2], str) and "ranking" not in each[0]],
+)
+def test_an_object_twice_is_the_obvious_catch_question(names, question, right, wrong, mark):
+    """It is neither refused nor skipped: more like another than like itself is wrong."""
+    asked = [(*question, *(each if isinstance(each, tuple) else (each,))) for each in (right, wrong, right)]
+    marks = [mark] * 3
+    rows = [["x", *each, said] for each, said in zip(asked, marks, strict=True)]
+    rows += [["y", *each, "no" if marks[0] == "yes" else ""] for each in usual_rows(names, right)]
+    answers = quietly(table(rows, f"person {names} catch"), catch="catch")
+    assert answers.catches == Catches("catch", answers.catches.by, ("x",), (3,), (2,))
+    assert len(answers) == 8
+    assert "a" not in answers.comparisons.objects.tolist()
+    assert not any("could not be judged" in note for note in answers.notes)
+
+
+def test_two_equal_options_alone_cannot_be_judged():
+    names = "person anchor left right answer catch"
+    rows = [
+        ("x", "a", "b", "c", "left", "no"),
+        ("x", "a", "b", "b", "left", "yes"),
+        ("x", "b", "c", "a", "right", "no"),
+    ]
+    answers = quietly(table(rows, names), catch="catch")
+    assert any("1 answer to catch questions could not be judged" in note for note in answers.notes)
+    assert len(answers) == 2
+
+
+def test_cant_tell_is_wrong_where_an_object_is_there_twice():
+    rows = [
+        ("x", "a", "b", "c", "left", ""),
+        ("x", "a", "a", "c", "can't tell", "yes"),
+        ("x", "b", "a", "c", "right", ""),
+    ]
+    answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
+    assert answers.catches == Catches("catch", "majority", ("x",), (1,), (0,))
+    assert answers.n_undecided == 0
+
+
+def test_nothing_that_is_wrong_with_a_catch_question_stops_the_reading():
+    rows = [
+        ("x", "a", "b", "c", "left", ""),
+        ("x", "a", "b", "c", "right", ""),
+        ("x", "", "red", "red", "banana", "left"),  # "press left", without objects
+        ("y", "a", "b", "c", "", "left"),
+        ("y", "b", "a", "c", "left", ""),
+    ]
+    answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
+    assert (len(answers), answers.n_bad) == (3, 0)
+    assert answers.catches == Catches("catch", "expected", ("y",), (1,), (0,))  # no answer is no right one
+    assert any("1 answer to catch questions could not be judged" in note for note in answers.notes)
+    with pytest.raises(ValueError, match=r"4 rows? cannot be used|2 rows cannot be used"):
+        quietly(table(rows, "person anchor left right answer catch"))
+
+
+def test_catch_questions_of_people_whose_rows_are_on_one_line(tmp_path):
+    """Rows are told apart, also where a server writes all of a person's on one line."""
+    people = [
+        [
+            {"person": who, "anchor": "a", "left": "b", "right": "c", "answer": "left", "catch": "no"},
+            {"person": who, "anchor": "a", "left": "a", "right": "c", "answer": said, "catch": "yes"},
+            {"person": who, "anchor": "b", "left": "a", "right": "c", "answer": "right", "catch": "no"},
+        ]
+        for who, said in (("p", "left"), ("q", "right"))
+    ]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, people)))
+    answers = quietly(tmp_path / "answers.jsonl", catch="catch", also=["answer"])
+    assert answers.catches == Catches("catch", "majority", ("p", "q"), (1, 1), (1, 0))
+    assert answers.also["answer"].tolist() == ["left", "right"] * 2
+
+
+def test_the_program_scores_them(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    lines = ["person,anchor,left,right,answer,catch"]
+    for who in ("p", "q", "r"):
+        for at in range(40):
+            a, b, c = rng.permutation(list("abcdefgh"))[:3]
+            lines.append(f"{who},{a},{b},{c},{rng.choice(['left', 'right'])},0")
+            if at % 10 == 0:
+                lines.append(f"{who},{a},{a},{b},{'right' if who == 'r' else 'left'},1")
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines))
+    assert main(["check", str(path)]) == 2
+    assert "12 rows cannot be used" in capsys.readouterr().err
+    assert main(["check", str(path), "--catch", "catch"]) == 0
+    out = capsys.readouterr().out
+    assert "catch questions (column catch): 8 of 12 answers right" in out
+    assert "'r': 0 of 4 right" in out
+    assert main(["fit", str(path), "--catch", "catch", "-o", str(tmp_path / "map"), "--method", "STE", "--quick"]) == 0
+    assert "8 of 12 answers right" in capsys.readouterr().err

@@ -166,7 +166,7 @@ ROW = '{"anchor": "cat", "near": "dog", "far": "car", "worker": 1}'
         ("answers.ndjson", jsonl([ROW, ROW]), [1, 2]),
         ("answers.json", f"[{ROW},\n{ROW}]", [1, 2]),
         ("answers.json", f'{{"trials": [{ROW}]}}', [1]),
-        ("answers.txt", jsonl([f"[{ROW}, {ROW}]", f"[{ROW}]"]), [1, 1, 2]),
+        ("answers.txt", jsonl([f"[{ROW}, {ROW}]", f"[{ROW}]"]), [1, 2, 3]),
     ],
 )
 def test_json(tmp_path, name, content, lines):

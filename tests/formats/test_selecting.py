@@ -88,6 +88,49 @@ def test_rows_that_are_left_out_need_not_be_readable():
     assert len(read_answers(broken, keep={"block": [1, 10]})) == 2
 
 
+def test_rows_that_are_left_out_need_not_be_whole(tmp_path):
+    """Rows with too few or too many cells, such as the last one of somebody who left, are judged by what they have."""
+    text = "person,anchor,near,far,rt\np1,a,b,c,1\nTEST,a\nTEST,a,b,c,1,more,cells\np1,b,c,a,1\n"
+    for name in ("p1.csv", "p2.csv"):
+        (tmp_path / name).write_text(text.replace("p1", name[:2]))
+    for source, n_files in ((tmp_path / "p1.csv", 1), (tmp_path, 2)):
+        with pytest.raises(ValueError, match=f"{2 * n_files} rows cannot be used"):
+            read_answers(source)
+        answers = read_answers(source, exclude={"person": "TEST"})
+        assert (len(answers), answers.n_bad, answers.notes) == (2 * n_files, 0, ())
+        assert [str(left) for left in answers.left_out] == [f"{2 * n_files} rows left out where person is 'TEST'"]
+        with pytest.raises(ValueError, match="2 cells where the header has 5"):
+            read_answers(source, where="anchor != z")
+
+
+@pytest.mark.parametrize("broken", ["item,word\nx,y\n", "anchor,near\n'", "PK\x03\x04 no table"])
+def test_files_of_which_all_rows_are_left_out_need_not_go_with_the_others(tmp_path, broken):
+    for who in ("p1", "p2"):
+        (tmp_path / f"{who}.csv").write_text("anchor,near,far\na,b,c\nb,c,a\n")
+    (tmp_path / "p3.csv").write_text(broken)
+    with pytest.raises(ValueError, match="1 file does not go with the others"):
+        read_answers(tmp_path)
+    with pytest.warns(UserWarning, match="1 file left out with all rows: 'p3.csv'"):
+        answers = read_answers(tmp_path, exclude={"person": "p3"})
+    assert answers.annotators.tolist() == ["p1", "p1", "p2", "p2"]
+
+
+def test_files_of_another_form_whose_rows_are_left_out(tmp_path):
+    for who in ("p1", "p2"):
+        (tmp_path / f"{who}.csv").write_text("stage,anchor,near,far\nmain,a,b,c\nmain,b,c,a\n")
+    for who in ("p3", "p4", "p5"):  # most files, so that they would say what is usual
+        (tmp_path / f"{who}.csv").write_text("stage,item1,item2,item3,odd\npilot,a,b,c,b\npilot,b,c,a,a\n")
+    with pytest.warns(UserWarning, match="3 files left out with all rows"):
+        answers = read_answers(tmp_path, keep={"stage": "main"})
+    assert (answers.kind, len(answers)) == ("triplet", 4)
+
+
+def test_values_of_rows_that_are_left_out_change_nothing():
+    table = {"person": ["p", "p", "TEST"], "anchor": [1, 2, "x"], "near": [2, 3, "y"], "far": [3, 1, "z"]}
+    answers = read_answers(table, exclude={"person": "TEST"})
+    assert answers.comparisons.objects.tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [

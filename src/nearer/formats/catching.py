@@ -4,101 +4,227 @@ A column says which rows they are, in one of two ways. It holds the *right answe
 the answers are written) and is empty elsewhere; or it holds *yes and no*, and then the right answer is the one that
 more than half of at least three people gave to the same question. "Can't tell" is not right.
 
-Right answers are read like the answers themselves, in place of them, so that all ways to write one down are known.
+Such rows are set aside before the others are read, so that nothing that is wrong with them stops the reading. Right
+answers are read like the answers themselves, in place of them, so that all ways to write one down are known.
+
+The obvious catch question shows one object twice: which is more like a, a or b? It is never refused, and needs no right
+answer: to say that an object is more like another than like itself is wrong. To read the answer, the second of the two
+gets a name of its own, which is taken off before it is judged.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.words import counted
-from nearer.data.units import seen_objects
 from nearer.formats.answer_codes import spelled
-from nearer.formats.answers import Answers, Catches, LeftOut
-from nearer.formats.layouts import ANSWERS
-from nearer.formats.selecting import column_of
-from nearer.formats.table import Column, Loaded, Table
+from nearer.formats.answers import Answers, BadAnswers, BadRow, Catches, LeftOut
+from nearer.formats.layouts import ANSWERS, Found
+from nearer.formats.lists import split_column
+from nearer.formats.naming_schemes import is_beside, objects_of
+from nearer.formats.selecting import column_of, with_rows
+from nearer.formats.table import Column, Loaded, Table, merged
 
 _YES = frozenset(["1", "true", "yes", "y", "t", "x", "catch", "attention", "attentioncheck", "check"])
 _NO = frozenset(["0", "false", "no", "n", "f"])
 _NOTHING = frozenset(["none", "na", "n/a", "nan", "-", "null"])
 _FEWEST = 3  # people of whom more than half can be said to answer alike
-Said = frozenset[tuple[Any, ...]]
+_TWIN = "\1"  # ends the label of an object that is in a question for the second time; NumPy would cut off a "\0"
+
+By: TypeAlias = Literal["expected", "majority"]
+Said: TypeAlias = frozenset[tuple[Any, ...]]
+Read: TypeAlias = Callable[[Table], Answers]
 
 
-def without_catches(
-    answers: Answers,
-    table: Table,
-    said: str,
-    columns: Mapping[str, Any] | None,
-    read: Callable[[Table], Answers],
-) -> Answers:
-    """Return the answers to all other questions, with how people did on the catch questions.
+@dataclass(frozen=True)
+class CatchRows:
+    """The rows of a table that ask catch questions.
+
+    Attributes
+    ----------
+    table : Table
+        All rows, numbered from 0 in place of their lines.
+    lines : ndarray of int, shape (n,)
+    name : str
+        Of the column that marks catch questions.
+    by : {"expected", "majority"}
+    rows : ndarray of bool, shape (n,)
+    read : callable
+        Returns the answers of a table; skips bad rows, takes "can't tell" for all answers, tells twins apart.
+    """
+
+    table: Table
+    lines: NDArray[np.int64]
+    name: str
+    by: By
+    rows: NDArray[np.bool_]
+    read: Read
+
+    def judged(self, answers: Answers) -> Answers:
+        """Return the answers to all other questions, with how people did on these."""
+        source, numbers = self.table.source, np.flatnonzero(self.rows).tolist()
+        unused = tuple(column for column in answers.unused if column != self.name)
+        if not numbers:
+            note = f"{source}: no row is a catch question by column {self.name!r}"
+            return replace(answers, notes=(*answers.notes, note))
+        given, notes = self._given(), []
+        by_itself = {row: sure for row, said in given.items() if (sure := _right_by_itself(said)) is not None}
+        if self.by == "expected":
+            expected = self._expected(answers, given, by_itself)
+            right = by_itself | {row: row in given and _alike(given[row], said) for row, said in expected.items()}
+        else:
+            usual = _majority({row: said for row, said in given.items() if row not in by_itself}, answers.kind)
+            right = by_itself | {row: given[row] == said for row, said in usual.items()}
+            if len(by_itself) < len(numbers):
+                notes.append(
+                    f"{source}: column {self.name!r} names no right answers, so that what most people said is right"
+                )
+        if n_open := len(numbers) - len(right):
+            notes.insert(0, f"{source}: {counted(n_open, 'answer')} to catch questions could not be judged")
+        return replace(
+            answers,
+            catches=self._counted(right, answers),
+            unused=unused,
+            left_out=(*answers.left_out, LeftOut(len(numbers), f"{self.name} marks a catch question")),
+            notes=(*answers.notes, *notes),
+        )
+
+    def _given(self) -> dict[int, Said]:
+        """Return what was said, by row: read among all rows, or alone where no other row is about their objects."""
+        given: dict[int, Said] = {}
+        for table in (self.table, with_rows(self.table, self.rows)):
+            with suppress(ValueError):
+                given = _said(self.read(table), self.rows) | given
+            if len(given) == self.rows.sum():
+                break
+        return given
+
+    def _expected(self, answers: Answers, given: dict[int, Said], by_itself: Mapping[int, bool]) -> dict[int, Said]:
+        """Return what the right answers say, by row: the table is read with them in place of the answers."""
+        column = _answer_column(answers)
+        if column is None:
+            near = answers.columns.get("near")
+            if near is None and not by_itself:
+                raise ValueError(
+                    f"{self.table.source}: right answers in column {self.name!r} can be used where a column holds the "
+                    f"answer; for questions of kind {answers.kind} let it say yes or no"
+                )
+            return {} if near is None else self._expected_near(near[0], given)
+        table = replace(self.table, load=self._with_right_answers(column))
+        best: dict[int, Said] = {}
+        bad_rows: dict[int, BadRow] = {}
+        failed: ValueError | None = None
+        for some in (table, with_rows(table, self.rows)):  # alone, they may be objects where answers are sides
+            found, bad, error = self._attempted(some)
+            best, bad_rows, failed = max(best, found, key=len), bad | bad_rows, failed or error
+            if len(best) == self.rows.sum():
+                return best
+        open_rows = given.keys() - best.keys() - by_itself.keys()
+        wrong = [replace(bad_rows[row], line=int(self.lines[row])) for row in sorted(open_rows & bad_rows.keys())]
+        if wrong:
+            failed = BadAnswers(wrong, len(wrong), "correct them, or let the column say yes and no")
+        if failed and open_rows:
+            raise ValueError(f"right answers in column {self.name!r} cannot be read: {failed}") from failed
+        return best
+
+    def _attempted(self, table: Table) -> tuple[dict[int, Said], dict[int, BadRow], ValueError | None]:
+        """Return what a table says in these rows, those that cannot be used, and why it cannot be read at all."""
+        try:
+            read = self.read(table)
+        except BadAnswers as error:
+            return {}, {row.line: row for row in error.bad_rows}, None
+        except ValueError as error:
+            return {}, {}, error
+        return _said(read, self.rows), {row.line: row for row in read.bad_rows}, None
+
+    def _with_right_answers(self, column: str) -> Callable[[Sequence[str]], Loaded]:
+        """Return a way to load the table in which a column holds the right answers in place of those given."""
+
+        def load(names: Sequence[str]) -> Loaded:
+            if column not in names:
+                return self.table.load(names)
+            loaded = self.table.load(list(dict.fromkeys([*names, self.name])))
+            mixed = _mixed(loaded.columns[column], loaded.columns[self.name], self.rows)
+            return replace(loaded, columns=loaded.columns | {column: mixed})
+
+        return load
+
+    def _expected_near(self, near: str, given: dict[int, Said]) -> dict[int, Said]:
+        """Return what right answers say where columns name what is near and far; they name the near object."""
+        loaded = self.table.load([self.name, near])
+        right, found = (loaded.columns[name].mapped(str, "", object) for name in (self.name, near))
+        return {row: said if right[row] == found[row] else frozenset() for row, said in given.items()}
+
+    def _counted(self, right: Mapping[int, bool], answers: Answers) -> Catches:
+        """Return how many catch questions each person answered, and how many rightly."""
+        who = dict.fromkeys(right, "")
+        if "annotator" in answers.columns:
+            column = answers.columns["annotator"][0]
+            cells = self.table.load([column]).columns[column].mapped(str, "", object)
+            who = {row: cells[row] for row in right}
+        people = sorted(set(who.values()))
+        n = Counter(who.values())
+        n_right = Counter(who[row] for row, is_right in right.items() if is_right)
+        counts = tuple(n[person] for person in people), tuple(n_right[person] for person in people)
+        return Catches(self.name, self.by, tuple(people), *counts)
+
+
+def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read: Read) -> CatchRows:
+    """Return the rows of a table that ask catch questions.
 
     Parameters
     ----------
-    answers : Answers
-        To all questions of the table.
     table : Table
     said : str
-        The column that says which are catch questions.
+        The column that says which they are.
     columns : mapping, optional
         What the caller says about columns.
     read : callable
-        Returns the answers of a table like this one.
+        See `CatchRows`.
     """
     name = column_of(said, table, columns)
     marks = table.load([name])
-    wanted, by = _marked(marks.columns[name], answers, table)
-    if not wanted.any():
-        note = f"{table.source}: no row is a catch question by column {name!r}"
-        return replace(answers, notes=(*answers.notes, note))
-    lines = marks.lines[wanted]
-    is_catch = np.isin(answers.lines, lines)
-    if is_catch.all():
+
+    def load(names: Sequence[str]) -> Loaded:
+        loaded = table.load(names)
+        return Loaded(loaded.columns, np.arange(len(loaded.lines)))
+
+    numbered = replace(table, load=load, peek=None, ragged=None)
+    rows, by = _marked(marks.columns[name], numbered, read)
+    if rows.all():
         raise ValueError(f"{table.source}: all answers are to catch questions by column {name!r}; name another column")
-    given = dict(zip(answers.lines[is_catch].tolist(), _said(answers, is_catch), strict=True))
-    right = _expected(answers, table, name, wanted, read) if by == "expected" else _majority(given, answers.kind)
-    judged = [line for line in lines.tolist() if line in right or (line not in given and by == "expected")]
-    n_open = len(lines) - len(judged)
-    catches = _counted(name, by, judged, [given.get(line) == right.get(line) for line in judged], answers, table)
-    rest = _rest(answers, ~is_catch)
-    n_undecided = max(answers.n_undecided - len(set(lines.tolist()) - set(answers.lines.tolist())), 0)
-    notes = [f"{table.source}: {counted(n_open, 'answer')} to catch questions could not be judged"] if n_open else []
-    if by == "majority":
-        notes.append(f"{table.source}: column {name!r} names no right answers, so that what most people said is right")
-    useless = f"{table.source}: column {name!r} holds objects and was not used"  # it was, now
-    return replace(
-        rest,
-        catches=catches,
-        unused=tuple(column for column in answers.unused if column != name),
-        n_undecided=n_undecided,
-        left_out=(*answers.left_out, LeftOut(len(lines), f"{name} marks a catch question")),
-        notes=(*(note for note in answers.notes if note != useless), *notes),
-    )
+    return CatchRows(numbered, marks.lines, name, by, rows, read)
 
 
-def _marked(
-    column: Column, answers: Answers, table: Table
-) -> tuple[NDArray[np.bool_], Literal["expected", "majority"]]:
+def _marked(column: Column, table: Table, read: Read) -> tuple[NDArray[np.bool_], By]:
     """Return which rows are catch questions, and what their right answers are known by."""
     words = {spelled(value) for value in column.values} - _NOTHING
-    empty = bool((column.codes < 0).any()) or any(spelled(value) in _NOTHING for value in column.values)
+    marked = column.mapped(lambda value: spelled(value) not in _NOTHING, False, np.bool_)
     truth = words <= _YES | _NO
-    if truth and empty and words & _NO:  # 0 and 1 beside empty cells: answers, if that is how answers are written
-        answer = _answer_column(answers)
-        known = set(map(str, answers.comparisons.objects.tolist()))
-        known |= {spelled(value) for value in table.load([answer]).columns[answer].values} if answer else set()
-        truth = not words <= known
+    if truth and words & _NO and not marked.all():  # 0 and 1 beside empty cells: answers, if answers are written so
+        truth = not words <= _known(table, ~marked, read)
     if truth:
         return column.mapped(lambda value: spelled(value) in _YES, False, np.bool_), "majority"
-    return column.mapped(lambda value: spelled(value) not in _NOTHING, False, np.bool_), "expected"
+    return marked, "expected"
+
+
+def _known(table: Table, rows: NDArray[np.bool_], read: Read) -> set[str]:
+    """Return what some rows hold as objects and as answers."""
+    try:
+        answers = read(with_rows(table, rows))
+    except ValueError:
+        return set()
+    answer = _answer_column(answers)
+    known = set(map(str, answers.comparisons.objects.tolist()))
+    return known | ({spelled(value) for value in table.load([answer]).columns[answer].values} if answer else set())
 
 
 def _answer_column(answers: Answers) -> str | None:
@@ -107,68 +233,69 @@ def _answer_column(answers: Answers) -> str | None:
     return None if role is None or len(answers.columns[role]) > 1 else answers.columns[role][0]
 
 
-def _said(answers: Answers, chosen: NDArray[np.bool_]) -> list[Said]:
-    """Return what some of the answers say, as sets of comparisons."""
-    rows = np.flatnonzero(chosen[answers.answer_of])
+def _said(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Said]:
+    """Return what answers in chosen rows say, as sets of comparisons, by row."""
+    row_of = answers.lines[answers.answer_of]
+    rows = np.flatnonzero(chosen[row_of])
     labels = answers.comparisons.objects[answers.comparisons.oriented[rows]]
     said: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for of, row in zip(answers.answer_of[rows].tolist(), labels.tolist(), strict=True):
+    for of, row in zip(row_of[rows].tolist(), labels.tolist(), strict=True):
         said[of].append(tuple(map(str, row)))
-    return [frozenset(said[of]) for of in np.flatnonzero(chosen).tolist()]
+    return {row: frozenset(each) for row, each in said.items()}
 
 
-def _expected(
-    answers: Answers, table: Table, name: str, wanted: NDArray[np.bool_], read: Callable[[Table], Answers]
-) -> dict[int, Said]:
-    """Return what the right answers say, by line: the table is read with them in place of the answers."""
-    column = _answer_column(answers)
-    if column is None:
-        near = answers.columns.get("near")
-        if near is None:
-            raise ValueError(
-                f"{table.source}: right answers in column {name!r} can be used where a column holds the answer; for "
-                f"questions of kind {answers.kind} let it say yes or no"
-            )
-        return _expected_near(answers, table, name, near[0])
-
-    def load(names: Sequence[str]) -> Loaded:
-        loaded = table.load(list(dict.fromkeys([*names, *([name] if column in names else [])])))
-        if column in names:
-            loaded.columns[column] = _mixed(loaded.columns[column], loaded.columns[name], wanted)
-        return loaded
-
-    def only(names: Sequence[str]) -> Loaded:
-        loaded, rows = load(names), np.flatnonzero(wanted)
-        columns = {each: Column(cells.codes[rows], cells.values) for each, cells in loaded.columns.items()}
-        return replace(loaded, columns=columns, lines=loaded.lines[rows])
-
-    lines, best, failed = table.load([name]).lines[wanted], None, None
-    for way in (load, only):  # alone, they may be objects where answers are sides
-        try:
-            right = read(replace(table, load=way, peek=None))
-        except ValueError as error:
-            failed = failed or error
-            continue
-        chosen = np.isin(right.lines, lines)
-        found = dict(zip(right.lines[chosen].tolist(), _said(right, chosen), strict=True))
-        best = found if best is None or len(found) > len(best) else best
-        if len(best) == len(lines):
-            break
-    if best is None:
-        raise ValueError(f"right answers in column {name!r} cannot be read: {failed}") from failed
-    return best
+def _alike(said: Said, expected: Said) -> bool:
+    """Return whether two answers say the same, whichever of two twins they name."""
+    return _without_twins(said) == _without_twins(expected)
 
 
-def _expected_near(answers: Answers, table: Table, name: str, near: str) -> dict[int, Said]:
-    """Return what right answers say where columns name what is near and far, and the right answer names the near."""
-    loaded = table.load([name, near])
-    right = loaded.columns[name].mapped(str, "", object)
-    found = loaded.columns[near].mapped(str, "", object)
-    alike = dict(zip(loaded.lines.tolist(), (right == found).tolist(), strict=True))
-    every = _said(answers, np.ones(len(answers), bool))
-    return {
-        line: said if alike[line] else frozenset() for line, said in zip(answers.lines.tolist(), every, strict=True)
-    }
+def _without_twins(said: Said) -> Said:
+    return frozenset(tuple(label.rstrip(_TWIN) for label in row) for row in said)
+
+
+def _right_by_itself(said: Said) -> bool | None:
+    """Return whether what was said of a question with one object twice is right; None if nothing is wrong to say.
+
+    Examples
+    --------
+    >>> near, far = (("a" + _TWIN, "a", "a", "b"), ("a", "b", "a", "a" + _TWIN))
+    >>> _right_by_itself(frozenset([near])), _right_by_itself(frozenset([far]))
+    (True, False)
+    >>> _right_by_itself(frozenset([("a", "b", "a", "c")]))
+    """
+    rows = _without_twins(said)
+    if any(row[2] == row[3] and row[0] != row[1] for row in rows):
+        return False
+    return True if any(row[0] == row[1] and row[2] != row[3] for row in rows) else None
+
+
+def twins_apart(loaded: Loaded, found: Found) -> Loaded:
+    """Return columns in which an object that is in a row twice has two labels."""
+    columns = list(objects_of(found, loaded.columns))
+    if found.layout.kind == "quadruplet":
+        beside = {1: [0], 3: [2]}
+    else:  # an anchor gives way to the options, and a later option to earlier ones
+        first = int("anchor" in found.layout.roles)
+        beside = {at: list(range(first, at)) for at in range(first + 1, len(columns))}
+        beside |= {0: list(range(1, len(columns)))} if first else {}
+    new = {}
+    for at, others in beside.items():
+        own = columns[at]
+        twice = np.any([is_beside(own, columns[other]) for other in others], axis=0)
+        if twice.any():
+            values = [*loaded.columns[own.name].values]
+            codes = np.where(twice, own.codes + len(values), own.codes).astype(np.int32)
+            new[own.name] = Column(codes, [*values, *(f"{value}{_TWIN * (at + 1)}" for value in values)])
+    if "items" in found.roles and len(found.roles["items"]) == 1:
+        name = found.roles["items"][0]
+        column = loaded.columns[name]
+        new[name] = merged(column.codes, [_list_apart(items) for items in split_column(column)])
+    return replace(loaded, columns=loaded.columns | new)
+
+
+def _list_apart(items: Sequence[str]) -> str:
+    """Write a list in which items that are there twice have two labels."""
+    return json.dumps([f"{item}{_TWIN * items[:at].count(item)}" for at, item in enumerate(items)])
 
 
 def _mixed(answer: Column, right: Column, wanted: NDArray[np.bool_]) -> Column:
@@ -201,35 +328,3 @@ def _question(said: Said, kind: str) -> Any:
         return frozenset(frozenset((frozenset(row[:2]), frozenset(row[-2:]))) for row in rows)
     shown = frozenset(label for row in rows for label in row)
     return shown if kind in ("odd-one-out", "most-central") else (rows[0][0], shown)
-
-
-def _counted(
-    name: str,
-    by: Literal["expected", "majority"],
-    lines: list[int],
-    right: list[bool],
-    answers: Answers,
-    table: Table,
-) -> Catches:
-    """Return how many catch questions each person answered, and how many rightly."""
-    who = dict.fromkeys(lines, "")
-    if "annotator" in answers.columns:
-        column = answers.columns["annotator"][0]
-        loaded = table.load([column])
-        cells = loaded.columns[column].mapped(str, "", object)
-        who = dict(zip(loaded.lines.tolist(), cells.tolist(), strict=True))
-    people = sorted({who[line] for line in lines})
-    n = Counter(who[line] for line in lines)
-    n_right = Counter(who[line] for line, is_right in zip(lines, right, strict=True) if is_right)
-    return Catches(
-        name, by, tuple(people), tuple(n[person] for person in people), tuple(n_right[person] for person in people)
-    )
-
-
-def _rest(answers: Answers, kept: NDArray[np.bool_]) -> Answers:
-    """Return some answers, without objects that only the others are about."""
-    rest = answers[kept]
-    unneeded = seen_objects(answers.comparisons) & ~seen_objects(rest.comparisons)
-    if not unneeded.any():
-        return rest
-    return replace(rest, comparisons=rest.comparisons.over(rest.comparisons.objects[~unneeded]))

@@ -186,7 +186,18 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         columns, lines, bad_rows, n_bad = loaded
         return Loaded(dict(zip(wanted, columns, strict=True)), lines, bad_rows, n_bad)
 
-    return Table(source, tuple(names), load, delimited=True)
+    def ragged(wanted: Sequence[str]) -> Loaded:
+        rows = [
+            (line, row) for line, row in islice(_rows(data, delimiter, source), 1, None) if _misfits(row, len(names))
+        ]
+        columns = {}
+        for name in wanted:
+            encoder, position = Encoder(), names.index(name)
+            encoder.add([row[position] if position < len(row) else "" for _, row in rows])
+            columns[name] = encoder.column(strip=not keep_spaces)
+        return Loaded(columns, np.array([line for line, _ in rows], np.int64))
+
+    return Table(source, tuple(names), load, delimited=True, ragged=ragged)
 
 
 def without_preamble(data: bytes, source: str, notes: list[str]) -> bytes:
@@ -282,6 +293,11 @@ def _header(data: bytes, delimiter: str, source: str) -> tuple[list[str], int]:
     return names, after if line == 1 else 0
 
 
+def _misfits(row: Sequence[str], width: int) -> bool:
+    """Whether a row has too few cells, or too many that are not empty."""
+    return len(row) < width or any(row[width:])
+
+
 def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool) -> Read:
     encoders = {position: Encoder() for position in positions}
     lines: list[Any] = []
@@ -292,7 +308,7 @@ def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], so
     with progress_bar("read", unit="row", unit_scale=True) as bar:
         while block := list(islice(rows, _BLOCK_ROWS)):
             bar.update(len(block))
-            wrong = [len(row) != width and (len(row) < width or any(row[width:])) for _, row in block]
+            wrong = [_misfits(row, width) for _, row in block]
             if any(wrong):
                 for (line, row), is_wrong in zip(block, wrong, strict=True):
                     if is_wrong:

@@ -20,7 +20,7 @@ _INSIDE = ("trials", "data", "responses", "answers")  # where an array of object
 
 
 def json_table(data: bytes, source: str) -> Table:
-    """Return the table in JSON text: rows of an array are numbered from 1, others by their line."""
+    """Return the table in JSON text: rows are numbered from 1 where one is in an array, and else by their lines."""
     text = data.decode("utf-8", "replace")
     whole = _parsed(text)
     listed = _array_in(whole)
@@ -35,6 +35,8 @@ def json_table(data: bytes, source: str) -> Table:
             value = _parsed(line)
             inside = _array_in(value)
             entries += [(number, item) for item in ([value] if inside is None else inside)]
+        if len({number for number, _ in entries}) < len(entries):
+            entries = [(at, item) for at, (_, item) in enumerate(entries, 1)]
     records = [(number, _flat(entry)) for number, entry in entries if isinstance(entry, dict)]
     odd = [number for number, entry in entries if not isinstance(entry, dict)]
     if not records:

@@ -34,6 +34,7 @@ from nearer.formats.finding_columns import find_columns
 from nearer.formats.layouts import EXTRAS, Found, listing
 from nearer.formats.opening import Opened, open_table
 from nearer.formats.presets import detected, reading_of
+from nearer.formats.selecting import Rule, keeps_person, rows_kept
 from nearer.formats.skipped_rows import without_headers
 from nearer.formats.table import Column, Loaded, Table
 
@@ -51,6 +52,7 @@ class Asked:
     columns: Mapping[str, Any] | None
     preset: str | None
     skip_bad: bool
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,13 +68,16 @@ class _Part:
     def names(self) -> list[str]:
         return [self.renamed.get(name, name) for name in self.table.names]
 
-    def load(self, wanted: Sequence[str]) -> Loaded:
-        """Return the columns that are there, by their new names."""
+    def load(self, wanted: Sequence[str], ragged: bool = False) -> Loaded:
+        """Return the columns that are there, by their new names; of ``ragged`` rows, or of all others."""
         own = dict(zip(reversed(self.names), reversed(self.table.names), strict=True))
         there = [name for name in wanted if name in own]
         # At least one: where a program has written further lines of headers, any column tells.
-        loaded = self.table.load(list(dict.fromkeys([*(own[name] for name in there), self.table.names[0]])))
-        if self.table.delimited:
+        read = self.table.ragged if ragged else self.table.load
+        if read is None:
+            return Loaded({}, np.zeros(0, np.int64))
+        loaded = read(list(dict.fromkeys([*(own[name] for name in there), self.table.names[0]])))
+        if self.table.delimited and not ragged:
             loaded = without_headers(loaded, self.name, [])
         return replace(loaded, columns={name: loaded.columns[own[name]] for name in there})
 
@@ -162,30 +167,41 @@ def join_files(files: FileList, asked: Asked, notes: list[str]) -> Joined:
     notes : list of str
         Gets what a reader of the files should know.
     """
-    opened, unread = _opened(files, asked, notes)
-    usual = _usual([table.table.names for table in opened.values()], asked)
-    parts, first = [], next(iter(opened.values()))
     people = dict(zip(files.names, files.people, strict=True))
+    opened, unread = _opened(files, asked, notes)
+    out = {
+        name
+        for name, each in opened.items()
+        if asked.rules and not rows_kept(asked.rules, each.table, asked.columns, people[name])
+    }
+    counting = [each for name, each in opened.items() if name not in out] or [*opened.values()]
+    usual = _usual([each.table.names for each in counting], asked)
+    parts, first = [], counting[0]
     for name, each in opened.items():
         renamed, misfit = _fitted(each.table, usual, asked)
         if (each.names, each.kind) != (first.names, first.kind):
             misfit = "numbers its objects otherwise, or asks otherwise, than the first file; join the arrays first"
         if misfit:
-            unread.append(f"{name} {misfit}")
+            unread[name] = f"{name} {misfit}"
         else:
             parts.append(_Part(name, people[name], each.table, renamed))
-    _tell_unread(unread, files.source, asked.skip_bad, notes)
+    out |= {name for name in unread if name not in opened and not keeps_person(asked.rules, people[name])}
+    if left_out := [name for name in unread if name in out]:
+        notes.append(
+            f"{files.source}: {counted(len(left_out), 'file')} left out with all rows: {listed(left_out, _TOLD)}"
+        )
+    _tell_unread([why for name, why in unread.items() if name not in out], files.source, asked.skip_bad, notes)
     if not parts:
         raise ValueError(f"{files.source}: none can be read")
     table = _table(parts, files.source, _person_column(parts, usual, asked), notes)
     return Joined(Opened(table, first.names, first.kind), tuple(part.name for part in parts))
 
 
-def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, Opened], list[str]]:
+def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, Opened], dict[str, str]]:
     """Return the tables of files by their names, and why others have none."""
     found: dict[str, Opened] = {}
     told: list[tuple[str, str]] = []
-    unread, without_rows = [], []
+    unread, without_rows = dict[str, str](), []
     bar = progress_bar("open", len(files.paths), files.paths, unit="file")
     for path, name in zip(bar, files.names, strict=True):
         said: list[str] = []
@@ -195,7 +211,7 @@ def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, 
             without_rows.append(name)
             continue
         except ValueError as error:
-            unread.append(str(error))
+            unread[name] = str(error)
             continue
         found[name] = opened._replace(table=replace(opened.table, source=name))
         told += [(name, note.removeprefix(printable(path.name))) for note in said]
@@ -206,7 +222,7 @@ def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, 
         more = f" and {counted(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         notes.append(f"{names[0]}{more}{rest}" if rest.startswith(":") or not more else f"{names[0]}{more}:{rest}")
     if not found:
-        raise ValueError("; ".join(unread[:_TOLD]) or f"{files.source}: none holds an answer")
+        raise ValueError("; ".join([*unread.values()][:_TOLD]) or f"{files.source}: none holds an answer")
     return found, unread
 
 
@@ -291,8 +307,8 @@ def _table(parts: list[_Part], source: str, person: str | None, notes: list[str]
     if person is not None and person not in names:
         names.append(person)
 
-    def load(wanted: Sequence[str]) -> Loaded:
-        loaded = [part.load(wanted) for part in parts]
+    def load(wanted: Sequence[str], ragged: bool = False) -> Loaded:
+        loaded = [part.load(wanted, ragged) for part in parts]
         columns = {name: _column(name, parts, loaded, name == person) for name in wanted}
         shifts = [(at + 1) << _SHIFT for at in range(len(parts))]
         lines = [each.lines + shift for each, shift in zip(loaded, shifts, strict=True)]
@@ -311,6 +327,7 @@ def _table(parts: list[_Part], source: str, person: str | None, notes: list[str]
         delimited=any(part.table.delimited for part in parts),
         positional=all(part.table.positional for part in parts),
         indices=all(part.table.indices for part in parts),
+        ragged=lambda wanted: load(wanted, True),
     )
 
 

@@ -51,7 +51,7 @@ Labels: TypeAlias = frozenset[str]
 
 
 @dataclass(frozen=True)
-class _Cells:
+class ObjectColumn:
     """A column of objects: the labels in each distinct cell, and the cell of every row that counts, -1 for none."""
 
     role: str
@@ -107,7 +107,7 @@ class Unmatched:
 
 def unmatched(found: Found, columns: Mapping[str, Column], rows: NDArray[np.bool_]) -> Iterator[Unmatched]:
     """Return the columns of objects with labels that no other column of the question has, in the rows that count."""
-    cells = [replace(column, codes=np.where(rows, column.codes, -1)) for column in _cells(found, columns)]
+    cells = [replace(column, codes=np.where(rows, column.codes, -1)) for column in objects_of(found, columns)]
     labels = [column.labels for column in cells]
     for at, own in enumerate(cells):
         rest = [column for column in cells if column is not own]
@@ -122,7 +122,7 @@ def unmatched(found: Found, columns: Mapping[str, Column], rows: NDArray[np.bool
         yield Unmatched(own.role, own.name, labels[at], others, tuple(column.name for column in rest), chance)
 
 
-def _cells(found: Found, columns: Mapping[str, Column]) -> Iterator[_Cells]:
+def objects_of(found: Found, columns: Mapping[str, Column]) -> Iterator[ObjectColumn]:
     """Return every column of objects, with all its rows."""
     for role in found.layout.roles:
         names = found.roles[role]
@@ -131,12 +131,12 @@ def _cells(found: Found, columns: Mapping[str, Column]) -> Iterator[_Cells]:
         for name in names:
             if role in LISTS and len(names) == 1:
                 codes, lists = read_lists([columns[name]])
-                yield _Cells(role, name, lists, codes.astype(np.int32))
+                yield ObjectColumn(role, name, lists, codes.astype(np.int32))
             else:
-                yield _Cells(role, name, [(str(value),) for value in columns[name].values], columns[name].codes)
+                yield ObjectColumn(role, name, [(str(value),) for value in columns[name].values], columns[name].codes)
 
 
-def _pairs(own: _Cells, rest: Iterable[_Cells]) -> Iterator[tuple[str, str]]:
+def _pairs(own: ObjectColumn, rest: Iterable[ObjectColumn]) -> Iterator[tuple[str, str]]:
     """Return each label of a column with each label that was beside it."""
     for other in rest:
         both = (own.codes >= 0) & (other.codes >= 0)
@@ -179,20 +179,24 @@ def shares_labels(found: Found, columns: Mapping[str, Column], role: str, least:
 
     More than the ``least`` share of its labels must be among theirs.
     """
-    cells = list(_cells(found, columns))
+    cells = list(objects_of(found, columns))
     own = next(column for column in cells if column.role == role)
     rest = [column for column in cells if column is not own]
     mine, others = own.labels, frozenset[str]().union(*(column.labels for column in rest))
-    inside = np.zeros(len(own.codes), bool)
-    for other in rest:
-        both = np.flatnonzero((own.codes >= 0) & (other.codes >= 0))
-        distinct, of = np.unique(
-            own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both], return_inverse=True
-        )
-        pairs = zip(*(each.tolist() for each in np.divmod(distinct, len(other.cells))), strict=True)
-        same = np.array([own.cells[mine][0] in other.cells[its] for mine, its in pairs], bool)
-        inside[both[same[of]]] = True
-    return len(mine & others) > least * len(mine) and inside.mean() <= _MISTAKES
+    beside = np.any([is_beside(own, other) for other in rest], axis=0)
+    return len(mine & others) > least * len(mine) and float(np.mean(beside)) <= _MISTAKES
+
+
+def is_beside(own: ObjectColumn, other: ObjectColumn) -> NDArray[np.bool_]:
+    """Return the rows in which the label in a column is in another, too."""
+    both = np.flatnonzero((own.codes >= 0) & (other.codes >= 0))
+    keys = own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both]
+    distinct, of = np.unique(keys, return_inverse=True)
+    pairs = zip(*(each.tolist() for each in np.divmod(distinct, len(other.cells))), strict=True)
+    same = np.array([own.cells[mine][0] in other.cells[its] for mine, its in pairs], bool)
+    beside = np.zeros(len(own.codes), bool)
+    beside[both[same[of]]] = True
+    return beside
 
 
 def refuse_two_schemes(

@@ -14,7 +14,7 @@ from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.catching import without_catches
+from nearer.formats.catching import catch_rows, twins_apart
 from nearer.formats.combining import with_combinations
 from nearer.formats.components import with_component
 from nearer.formats.faults import Faults, as_column, gather_bad
@@ -30,7 +30,7 @@ from nearer.formats.pictures import called_by_address, with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
 from nearer.formats.purposes import PURPOSE, chosen_ones, purposes_of, told_purposes
 from nearer.formats.questions import Asked, Question, read_question
-from nearer.formats.selecting import Rule, column_of, rules_from, selected
+from nearer.formats.selecting import Rule, column_of, rules_from, selected, with_rows
 from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import restored
@@ -149,18 +149,18 @@ def read_answers(
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     notes: list[str] = []
-    joined = None
+    joined, rules = None, rules_from(keep, exclude, where)
     if is_files(source):
         files = file_list(source)
         notes += files.notes
         source = files.paths[0]
         if len(files.paths) > 1:
-            joined = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad), notes)
+            joined = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad, rules), notes)
     opened = open_table(source, kind, notes) if joined is None else joined.opened
     split = undecided == "split"
     options = _Options(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
     try:
-        answers = _read_some(opened, options, rules_from(keep, exclude, where), also, catch, notes)
+        answers = _read_some(opened, options, rules, also, catch, notes)
     except ValueError as error:
         if joined is None:
             raise
@@ -186,24 +186,37 @@ def _read_some(
     if rules:
         table, out, noticed = selected(table, rules, options.columns)
         notes += noticed
-    if native.is_native(table) and options.columns is None and options.preset in (None, "cblearn"):
-        answers = native.read_native(table, names, own_kind, options.skip_bad, notes, options.weight_by_confidence)
-        if options.kind not in (None, answers.kind):
-            raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
-    else:
-        answers = _read(table, names, options, notes)
+    catches = None
+    if catch is not None:
+        quiet = replace(options, skip_bad=True, split=True, separate_labels=True, twins=True)
+        catches = catch_rows(table, catch, options.columns, lambda some: _read(some, names, quiet, []))
+        table = with_rows(table, ~catches.rows)
+    answers = _all_answers(table, names, own_kind, options, notes)
+    if catches is not None:
+        answers = catches.judged(answers)
     further = _also(table, also, options.columns, answers.lines)
     unused = tuple(name for name in answers.unused if name not in further)
-    answers = replace(answers, left_out=out, also=further, unused=unused)
+    answers = replace(answers, left_out=(*out, *answers.left_out), also=further, unused=unused)
     purposes = purposes_of(table, answers.lines)
     chosen = chosen_ones(purposes)
-    if purposes is not None and chosen is not None:
-        answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
-        if PURPOSE not in further:  # whoever asks for it knows what it says
-            answers = replace(answers, notes=(*answers.notes, told_purposes(purposes, table.source)))
-    if catch is None:
+    if purposes is None or chosen is None:
         return answers
-    return without_catches(answers, table, catch, options.columns, lambda other: _read(other, names, options, []))
+    answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
+    if PURPOSE in further:  # whoever asks for it knows what it says
+        return answers
+    return replace(answers, notes=(*answers.notes, told_purposes(purposes, table.source)))
+
+
+def _all_answers(
+    table: Table, names: list[Any] | None, own_kind: str | None, options: _Options, notes: list[str]
+) -> Answers:
+    """Return the answers in all rows of a table."""
+    if not native.is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
+        return _read(table, names, options, notes)
+    answers = native.read_native(table, names, own_kind, options.skip_bad, notes, options.weight_by_confidence)
+    if options.kind not in (None, answers.kind):
+        raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
+    return answers
 
 
 def _also(
@@ -230,6 +243,7 @@ class _Options:
     weight_by_confidence: bool
     first_is: Any
     separate_labels: bool
+    twins: bool = False  # whether an object may be in a row twice, as in catch questions
 
 
 def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
@@ -261,6 +275,8 @@ def _read_once(
     if preset == "psychopy":
         reading = with_component(reading, table)
     found, loaded, own, others = _loaded(table, reading, in_doubt, notes)
+    if options.twins and names is None:
+        loaded = twins_apart(loaded, found)
     answer = answer_column(found)
     if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
         types, given = present(loaded.columns[_TRIAL_TYPE]), present(loaded.columns[answer])

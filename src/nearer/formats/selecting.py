@@ -1,15 +1,15 @@
 """Rows of a table that are left out before it is read: of other conditions, of test runs, too fast to be true.
 
 A rule is a column, a sign and one or several values: ``condition == A``, ``person != TEST``, ``rt > 0.2``. Rows are
-kept where all rules hold. Values are compared as they are written in the table, as numbers where both are numbers. What
-each rule leaves out is counted, and told with the answers.
+kept where all rules hold; the others are never looked at, whatever is wrong with them. Values are compared as they are
+written in the table, as numbers where both are numbers. What each rule leaves out is counted and reported.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -163,25 +163,41 @@ def selected(
     """
     named = [column_of(rule.column, table, columns) for rule in rules]
     loaded = table.load(list(dict.fromkeys(named)))
+    ragged = None if table.ragged is None or not loaded.n_bad else table.ragged(list(loaded.columns))
     kept = np.ones(len(loaded.lines), dtype=bool)
+    kept_ragged = np.ones(0 if ragged is None else len(ragged.lines), dtype=bool)
     out, notes = [], []
     for rule, name in zip(rules, named, strict=True):
-        column = loaded.columns[name]
-        notes += _absent(rule, column, table.source)
-        holds = rule.holds(column)
-        out.append(LeftOut(int((kept & ~holds).sum()), replace(rule, column=name).left_out))
+        values = [*loaded.columns[name].values, *(() if ragged is None else ragged.columns[name].values)]
+        notes += _absent(rule, values, table.source)
+        holds = rule.holds(loaded.columns[name])
+        n_out = int((kept & ~holds).sum())
         kept &= holds
+        if ragged is not None:
+            holds = rule.holds(ragged.columns[name])
+            n_out += int((kept_ragged & ~holds).sum())
+            kept_ragged &= holds
+        out.append(LeftOut(n_out, replace(rule, column=name).left_out))
     if not kept.any():
         said = "; ".join(map(str, out))
         raise ValueError(". ".join([f"{table.source}: no row is left: {said}", *notes]))
+    left_out = set() if ragged is None else set(ragged.lines[~kept_ragged].tolist())
+    return with_rows(table, kept, left_out), tuple(out), notes
+
+
+def with_rows(table: Table, kept: NDArray[np.bool_], left_out: Collection[int] = ()) -> Table:
+    """Return a table of some rows; ``left_out`` are lines of others that have too few or too many cells."""
+    rows = np.flatnonzero(kept)
 
     def load(wanted: Sequence[str]) -> Loaded:
         whole = table.load(wanted)
-        rows = np.flatnonzero(kept)
-        cut = {name: Column(column.codes[rows], column.values) for name, column in whole.columns.items()}
-        return replace(whole, columns=cut, lines=whole.lines[rows])
+        cut = {name: column.taken(rows) for name, column in whole.columns.items()}
+        bad_rows = [row for row in whole.bad_rows if row.line not in left_out]
+        return replace(
+            whole, columns=cut, lines=whole.lines[rows], bad_rows=bad_rows, n_bad=whole.n_bad - len(left_out)
+        )
 
-    return replace(table, load=load, peek=None), tuple(out), notes
+    return replace(table, load=load, peek=None, ragged=None)
 
 
 def answers_where(answers: Answers, text: str) -> Answers:
@@ -201,6 +217,29 @@ def answers_where(answers: Answers, text: str) -> Answers:
     kept, out, _ = selected(table, rules_of(text), None)
     chosen = answers[kept.load([]).lines]
     return replace(chosen, left_out=(*answers.left_out, *out))
+
+
+def rows_kept(rules: Sequence[Rule], table: Table, columns: Mapping[str, Any] | None, person: str) -> bool:
+    """Return whether rules keep a row of one of several files; ``person`` is who answered if no column says so.
+
+    A rule about a column that the file does not have keeps its rows.
+    """
+    kept: NDArray[np.bool_] = np.ones(len(table.load([table.names[0]]).lines), bool)
+    for rule in rules:
+        try:
+            name = column_of(rule.column, table, columns)
+        except ValueError:
+            kept &= keeps_person([rule], person)
+        else:
+            kept &= rule.holds(table.load([name]).columns[name])
+    return bool(kept.any())
+
+
+def keeps_person(rules: Sequence[Rule], person: str) -> bool:
+    """Return whether rules keep the file of a person, by those about who answered."""
+    who = Column(np.zeros(1, np.int32), [person])
+    names = {"annotator", *SYNONYMS["annotator"]}
+    return all(rule.holds(who)[0] for rule in rules if plain(rule.column) in names)
 
 
 def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
@@ -224,15 +263,15 @@ def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str
     raise ValueError(f"{table.source}: there is no column {said[:60]!r}{perhaps}; there are {listed(table.names, 12)}")
 
 
-def _absent(rule: Rule, column: Column, source: str) -> list[str]:
+def _absent(rule: Rule, cells: list[Any], source: str) -> list[str]:
     """Return a note about values that no row has: perhaps they are spelled otherwise."""
     if rule.sign in _ORDER:
-        distinct = Column(np.arange(len(column.values), dtype=np.int32), column.values)
+        distinct = Column(np.arange(len(cells), dtype=np.int32), cells)
         unread = int(np.isinf(plain_numbers(distinct)).sum())
         what = counted(unread, "value that is no number", "values that are no numbers")
         return [f"{source}: column {rule.column!r} holds {what}; rows with them are left out"] if unread else []
-    values = [str(value) for value in column.values]
-    missing = [said for said in rule.values if not any(_same(value, said) for value in column.values)]
+    values = list(dict.fromkeys(map(str, cells)))
+    missing = [said for said in rule.values if not any(_same(value, said) for value in cells)]
     notes = []
     for said in missing[:5]:
         alike = get_close_matches(said, values, n=1)

@@ -38,6 +38,15 @@ class Column:
         table[-1] = missing  # where a code of -1 points
         return table[self.codes]
 
+    def taken(self, rows: NDArray[Any]) -> Column:
+        """Return some rows, with the values that these have."""
+        codes = self.codes[rows]
+        there = np.bincount(codes[codes >= 0], minlength=len(self.values)) > 0
+        if there.all():
+            return Column(codes, self.values)
+        new = np.append(np.where(there, np.cumsum(there) - 1, -1), -1).astype(np.int32)
+        return Column(new[codes], [value for value, kept in zip(self.values, there.tolist(), strict=True) if kept])
+
     def text(self, row: int) -> str:
         """Return a cell as it is written in messages."""
         code = self.codes[row]
@@ -74,6 +83,8 @@ class Table:
         Whether the columns were a matrix and have their names from their places.
     indices : bool
         Whether integers are indices of objects, and not labels that may be any number.
+    ragged : callable, optional
+        Takes names and returns their columns in the rows that have too few or too many cells, which `load` leaves out.
     """
 
     source: str
@@ -83,6 +94,7 @@ class Table:
     peek: Callable[[Sequence[str]], Loaded] | None = None
     positional: bool = False
     indices: bool = False
+    ragged: Callable[[Sequence[str]], Loaded] | None = None
 
 
 class Encoder:
