@@ -1,15 +1,16 @@
 import numpy as np
 import pytest
 from joblib import parallel_config
+from scipy.special import stdtrit
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 
 from nearer import Comparisons
 from nearer.data.units import deal_out
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import STE
+from nearer.embedding import STE, TSTE
 from nearer.evaluation import dimension
-from nearer.evaluation.intervals import clustered_variance, error_interval, wilson
+from nearer.evaluation.intervals import clustered_variance, error_interval, overlap_factor, wilson
 from nearer.evaluation.reproducibility import SplitHalf
 from nearer.metrics import accuracy_scorer, comparison_error, margins, neg_log_loss_scorer
 from nearer.model_selection import WholeKFold, choose_dimension, held_out_error, learning_curve
@@ -202,12 +203,27 @@ def test_intervals_hold_the_error_as_often_as_they_say_when_trials_err_as_one():
     held, naive, repeats = 0, 0, 250
     for seed in range(repeats):
         comparisons = study(seed, n_people=1, n_trials=80, per_trial=6)
-        found = held_out_error(Knows(POINTS), comparisons, n_splits=2, random_state=seed)
+        wrong = (comparisons.answers < 0).astype(float)
+        found = error_interval(wrong, np.ones(len(wrong)), comparisons.trials, 0.95)
         held += found.low <= 0.2 <= found.high
         low, high = wilson(found.error, len(comparisons), 1.96)
         naive += low <= 0.2 <= high
     assert 0.92 <= held / repeats < 1
     assert naive / repeats < 0.75
+
+
+def test_held_out_intervals_hold_the_expected_error_of_maps_that_vary_with_their_answers():
+    """With the variance between answers alone, those of so few noisy answers hold it in 80 to 85%."""
+    method, asked = TSTE(2, trace=0.02, n_objects=12), []
+    for seed in range(70):
+        asked.append(sample_triplets(POINTS, 160, flipped=0.2, random_state=1000 + seed))
+    tested = sample_triplets(POINTS)
+    wrong = [comparison_error(tested, method.fit(each[:128]).embedding_) for each in asked[:30]]
+    expected = 0.2 + 0.6 * np.mean(wrong)
+    found = [held_out_error(method, each, random_state=0) for each in asked[30:]]
+    assert sum(each.low <= expected <= each.high for each in found) >= 37
+    alone, (low, high) = found[0], wilson(found[0].error, 160 / overlap_factor(5), stdtrit(159, 0.975))
+    assert (alone.low, alone.high) == pytest.approx((low, high), abs=0.004)
 
 
 def test_clustered_variance_of_independent_rows_is_that_of_a_mean():

@@ -88,7 +88,7 @@ class HeldOutError:
     Attributes
     ----------
     error, low, high : float
-        Of what `predict` uses, with its confidence interval.
+        Of what `predict` uses, with the confidence interval of its expectation.
     map_error, map_low, map_high : float
         Of the p-dimensional map, `embedding_`.
     n_splits : int
@@ -135,9 +135,12 @@ def held_out_error(
     """Return the error on answers that a map was fitted without, by cross-validation.
 
     The weighted share of wrong predictions, ties half. An estimator that tunes itself does so within each training
-    part. The interval is for the error of such maps on further answers. It treats trials (or what ``by`` keeps whole)
-    as independent, and not rows. So by="trials" speaks of new answers of the same people, by="annotators" of new
-    people.
+    part. The interval is for the expected error, on further answers, of maps that the estimator learns from as many
+    answers about these objects as the folds are trained on, ``1 - 1 / n_splits`` of all. It counts both the answers
+    judged by and those learned from as drawn at random: the variance between trials (or what ``by`` keeps whole; rows
+    of one trial are not independent) times ``1 + n_splits / (n_splits - 1)`` for training parts that overlap, the
+    correction of Nadeau and Bengio (2003). The map of all answers errs a little less in expectation. by="trials" speaks
+    of new answers of the same people, by="annotators" of new people.
 
     Parameters
     ----------
@@ -172,7 +175,9 @@ def held_out_error(
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     found = judge_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "held-out error")
     wrong = in_order(found, [test for _, test in folds])
-    of_predictions, of_map = (error_interval(each, judged.sample_weight, units, level) for each in wrong)
+    of_predictions, of_map = (
+        error_interval(each, judged.sample_weight, units, level, n_folds=len(folds)) for each in wrong
+    )
     return HeldOutError(*of_predictions, *of_map, len(folds), kept_whole(judged, by), level)
 
 

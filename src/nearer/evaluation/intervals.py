@@ -8,6 +8,17 @@ less the error) and C clusters, the variance of the error is that of a ratio,
 
 The error is then as well known as a share among e (1 - e) / V independent answers, and Wilson's interval for such a
 share stays inside [0, 1] and is not empty at an error of 0.
+
+V is about *these* maps: how their error on further answers differs from that on the answers at hand. The K maps of
+cross-validation are learned from largely the same answers, and have in common what these answers happen to be. What
+other answers would have made of the maps adds a variance that no function of one set of folds estimates without bias
+(Bengio and Grandvalet, 2004). Nadeau and Bengio (2003) put the correlation between folds at the share of answers that
+are tested, 1 / K, which gives
+
+    (1 / K + 1 / (K - 1)) / (1 / K) = 1 + K / (K - 1)
+
+times the variance. It is meant to be too large rather than too small; with V times that, the interval is for the
+expected error of the method with so many answers about these objects.
 """
 
 from __future__ import annotations
@@ -79,12 +90,24 @@ def clustered_variance(wrong: FloatArray, weights: FloatArray, clusters: NDArray
     return float(n_clusters / (n_clusters - 1) * np.square(sums).sum() / weights.sum() ** 2)
 
 
+def overlap_factor(n_folds: int) -> float:
+    """Return by what the variance between answers is multiplied for maps of overlapping training parts.
+
+    Examples
+    --------
+    >>> overlap_factor(5)
+    2.25
+    """
+    return 1 + n_folds / (n_folds - 1)
+
+
 def error_interval(
     wrong: FloatArray,
     weights: FloatArray,
     clusters: NDArray[np.intp],
     level: float,
     repeats: NDArray[np.intp] | None = None,
+    n_folds: int | None = None,
 ) -> Interval:
     """Return the weighted mean of ``wrong`` with its interval, for clusters of rows that hang together.
 
@@ -96,6 +119,8 @@ def error_interval(
     level : float
     repeats : ndarray of int >= 0, shape (m,), optional
         Which map judged each row, where maps are themselves drawn at random: the variance between them is added.
+    n_folds : int, optional
+        Of the cross-validation, where the interval is to hold the expected error of the method, not of these maps.
 
     Examples
     --------
@@ -105,7 +130,8 @@ def error_interval(
     (0.25, True)
     """
     error = float(np.average(wrong, weights=weights))
-    variance = clustered_variance(wrong, weights, clusters)
+    factor = 1.0 if n_folds is None else overlap_factor(n_folds)
+    variance = factor * clustered_variance(wrong, weights, clusters)
     n_clusters = len(np.unique(clusters))
     freedom = float(max(n_clusters - 1, 1))
     if repeats is not None and (n_repeats := int(repeats.max()) + 1) > 1:
@@ -116,9 +142,9 @@ def error_interval(
             freedom = (variance + between) ** 2 / (variance**2 / freedom + between**2 / (n_repeats - 1))
             variance += between
     if variance > 0:
-        n = min(error * (1 - error) / variance, effective_number(weights))
+        n = min(error * (1 - error) / variance, effective_number(weights) / factor)
     else:
-        n = effective_number(np.bincount(clusters, weights).astype(np.float64))
+        n = effective_number(np.bincount(clusters, weights).astype(np.float64)) / factor
     if n == 0:
         return Interval(error, 0.0, 1.0)
     return Interval(error, *wilson(error, n, float(stdtrit(freedom, 0.5 + level / 2))))
