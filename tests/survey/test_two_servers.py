@@ -1,4 +1,4 @@
-"""Two servers of one study in PostgreSQL, asked at the same moment."""
+"""Two servers of one study, asked at the same moment."""
 
 import functools
 import shutil
@@ -6,10 +6,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from sqlalchemy import func, select
 
 from nearer.survey.exporting import columns_of
+from nearer.survey.people import forget, leave_out
 from nearer.survey.server import Serving, build, secret_of
 from nearer.survey.store import Busy
 from nearer.survey.store import database as databases
@@ -96,6 +98,58 @@ def test_no_more_people_agree_than_there_are_places(two_servers):
     assert (phases.count("asking"), phases.count("closed")) == (10, 10)
     with servers[0].writer.database.engine.connect() as connection:
         assert connection.execute(select(func.count()).where(people.c.consented.is_not(None))).scalar() == 10
+
+
+def take_part_twice(person, servers, rng):
+    """Answer and take back the same questions at two servers; return what both confirmed, by question."""
+    pair = [person.at(served) for served in servers]
+    confirmed = {}
+    for each in pair:
+        each.post("/api/consent", {})
+    for _ in range(100):
+        told = pair[rng.integers(2)].client.get("/api/state")
+        if told.status_code == 401 or told.json()["phase"] != "asking":  # forgotten, done, or came too late
+            return confirmed
+        number = told.json()["next"][0]["id"]
+        here, there = (pair[at] for at in rng.permutation(2))
+        works = {
+            "answer": functools.partial(here.answer, number),
+            "take back": functools.partial(there.post, "/api/unseen", {"question": number, "objects": []}),
+            "again": functools.partial(there.answer, number, (1,)),
+        }
+        names = list(rng.permutation(list(works)[: 2 + rng.integers(2)]))
+        statuses = [each.status_code for each in at_once(*(works[name] for name in names))]
+        assert set(statuses) <= {200, 401, 403}
+        confirmed[number] = {name for name, status in zip(names, statuses, strict=True) if status == 200}
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_that_was_confirmed_is_lost(two_servers, seed):
+    """While people are left out, and one is forgotten."""
+    servers = two_servers(people={"most": 8}, questions={"per_person": 8, "practice": 1})
+    waiting = [servers[at % 2].person(consent=False) for at in range(10)]
+    names = [row.name for row in servers[0].people()]
+    *rngs, rng = np.random.default_rng(seed).spawn(11)
+    with ThreadPoolExecutor(10) as pool:
+        running = [pool.submit(take_part_twice, waiting[at], servers, rngs[at]) for at in range(10)]
+        for at in rng.permutation(10):
+            name, writer = names[at], servers[at % 2].writer
+            writer.submit(functools.partial(leave_out, name=name, left_out=True), name).result(WAIT_SECONDS)
+        with servers[0].writer.database.engine.begin() as connection:
+            forget(connection, names[0])
+        confirmed = [each.result(WAIT_SECONDS) for each in running]
+    by_question = {number: names for each in confirmed[1:] for number, names in each.items()}
+    with servers[0].writer.database.engine.connect() as connection:
+        kept = set(connection.execute(select(answers.c.question)).scalars())
+        unseen = set(connection.execute(select(questions.c.id).where(questions.c.purpose == UNSEEN)).scalars())
+        n_people = connection.execute(select(func.count()).where(people.c.consented.is_not(None))).scalar()
+    assert kept == {number for number, names in by_question.items() if names & {"answer", "again"}}
+    assert unseen == {number for number, names in by_question.items() if names == {"take back"}}
+    assert not kept & unseen
+    assert set(by_question) == kept | unseen
+    assert n_people in (7, 8)  # somebody may have come in the place of whoever is forgotten
 
 
 def test_the_first_start_of_two_servers_makes_one_secret_and_one_key(postgresql, make_study):
