@@ -200,6 +200,15 @@ def test_an_object_twice_is_the_obvious_catch_question(names, question, right, w
     assert not any("could not be judged" in note for note in answers.notes)
 
 
+def test_an_object_twice_in_an_array_of_indices(tmp_path):
+    rows = np.array([[0, 1, 2], [0, 0, 1], [1, 2, 0], [0, 2, 0]])
+    names = np.array(["ant", "bee", "cow"])
+    np.savez(tmp_path / "a.npz", triplets=rows, names=names, person=np.array(list("xxyy")), catch=[0, 1, 0, 1])
+    answers = quietly(tmp_path / "a.npz", catch="catch")
+    assert answers.catches == Catches("catch", "majority", ("x", "y"), (1, 1), (1, 0))
+    assert answers.comparisons.objects[answers.comparisons.rows].tolist() == names[rows[[0, 2]]].tolist()
+
+
 def test_two_equal_options_alone_cannot_be_judged():
     names = "person anchor left right answer catch"
     rows = [

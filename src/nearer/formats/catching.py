@@ -269,6 +269,19 @@ def _right_by_itself(said: Said) -> bool | None:
     return True if any(row[0] == row[1] and row[2] != row[3] for row in rows) else None
 
 
+def labeled(loaded: Loaded, found: Found, names: Sequence[Any]) -> Loaded:
+    """Return columns in which objects have labels in place of their numbers."""
+    new = {}
+    for column in objects_of(found, loaded.columns):
+        cells = loaded.columns[column.name]
+        new[column.name] = merged(cells.codes, [names[v] if _counts(v, len(names)) else str(v) for v in cells.values])
+    return replace(loaded, columns=loaded.columns | new)
+
+
+def _counts(value: Any, n_names: int) -> bool:
+    return isinstance(value, int) and 0 <= value < n_names
+
+
 def twins_apart(loaded: Loaded, found: Found) -> Loaded:
     """Return columns in which an object that is in a row twice has two labels."""
     columns = list(objects_of(found, loaded.columns))

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from nearer.data.units import distinct
 from nearer.formats.faults import as_column, one_of
 from nearer.formats.finding_columns import find_columns
 from nearer.formats.layouts import ANSWERS, LISTS, Found, listing
@@ -140,7 +141,7 @@ def _pairs(own: ObjectColumn, rest: Iterable[ObjectColumn]) -> Iterator[tuple[st
     """Return each label of a column with each label that was beside it."""
     for other in rest:
         both = (own.codes >= 0) & (other.codes >= 0)
-        keys = np.unique(own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both])
+        keys = distinct(own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both])
         for mine, its in zip(*(each.tolist() for each in np.divmod(keys, len(other.cells))), strict=True):
             yield from ((own.cells[mine][0], label) for label in other.cells[its])
 
@@ -191,8 +192,8 @@ def is_beside(own: ObjectColumn, other: ObjectColumn) -> NDArray[np.bool_]:
     """Return the rows in which the label in a column is in another, too."""
     both = np.flatnonzero((own.codes >= 0) & (other.codes >= 0))
     keys = own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both]
-    distinct, of = np.unique(keys, return_inverse=True)
-    pairs = zip(*(each.tolist() for each in np.divmod(distinct, len(other.cells))), strict=True)
+    pair_keys, of = np.unique(keys, return_inverse=True)
+    pairs = zip(*(each.tolist() for each in np.divmod(pair_keys, len(other.cells))), strict=True)
     same = np.array([own.cells[mine][0] in other.cells[its] for mine, its in pairs], bool)
     beside = np.zeros(len(own.codes), bool)
     beside[both[same[of]]] = True

@@ -14,7 +14,7 @@ from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
 from nearer.formats.answers import Answers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
-from nearer.formats.catching import catch_rows, twins_apart
+from nearer.formats.catching import catch_rows, labeled, twins_apart
 from nearer.formats.combining import with_combinations
 from nearer.formats.components import with_component
 from nearer.formats.faults import Faults, as_column, gather_bad
@@ -275,8 +275,9 @@ def _read_once(
     if preset == "psychopy":
         reading = with_component(reading, table)
     found, loaded, own, others = _loaded(table, reading, in_doubt, notes)
-    if options.twins and names is None:
-        loaded = twins_apart(loaded, found)
+    if options.twins:
+        loaded = twins_apart(loaded if names is None else labeled(loaded, found, names), found)
+        names = None
     answer = answer_column(found)
     if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
         types, given = present(loaded.columns[_TRIAL_TYPE]), present(loaded.columns[answer])

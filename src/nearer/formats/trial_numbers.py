@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.units import numbered, pair_codes
+from nearer.data.units import distinct, numbered, pair_codes
 from nearer.formats.answers import Kind, TrialNumbers
 from nearer.formats.faults import without
 from nearer.formats.objects import spread
@@ -167,7 +167,7 @@ def _all_equal(values: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArra
 def _n_objects(rows: NDArray[np.int64], of: IntArray, n_groups: int) -> IntArray:
     """Return how many objects the comparisons of each group name."""
     n = int(rows.max()) + 1
-    named = np.unique((of[:, None] * n + rows).ravel())
+    named = distinct((of[:, None] * n + rows).ravel())
     return np.bincount(named // n, minlength=n_groups)
 
 
