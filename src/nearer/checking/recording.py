@@ -28,11 +28,11 @@ def check_trials(case: Case) -> CheckResult:
     found = case.answers.trial_numbers
     if found is None:
         return CheckResult()
-    text = (
-        f"Rows of one trial are about one question; {found.remedy}. If the numbers begin again with every person or "
-        f"block, name the column that tells these apart: {as_column('annotator', 'NAME')}; or leave the numbers out: "
-        f"{without('trial')}."
-    )
+    text = f"Rows of one trial are about one question; {found.remedy}."
+    if case.people is None:
+        named = as_column("annotator", "NAME")
+        text += f" If the numbers begin again with every person, name the column of people: {named}."
+    text += f" To do without the numbers, say {without('trial')}; or number the trials of a person throughout."
     return CheckResult((Finding("warning", "trial-numbers", f"C{found.title[1:]}", text, found.examples),))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.common.words import counted, listed, name
+from nearer.data.units import distinct
 from nearer.formats.naming_schemes import ALIKE, chance_of
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
@@ -143,13 +144,14 @@ def check_anchors(case: Case) -> CheckResult:
     rows = case.comparisons.rows
     if case.answers.kind not in ("triplet", "grid", "ranking", "ranked-grid") or rows.shape[1] != 3:
         return CheckResult()
-    anchors, options = (set(np.unique(rows[:, at]).tolist()) for at in (0, slice(1, 3)))
+    anchors, options = (set(np.flatnonzero(np.bincount(rows[:, at].ravel())).tolist()) for at in (0, slice(1, 3)))
     never_options, never_anchors = sorted(anchors - options), sorted(options - anchors)
     counts = {"n_only_anchors": len(never_options)}
     if len(never_options) < 2 or not never_anchors or not anchors & options:
         return CheckResult(counts=counts)
-    pairs = np.unique(rows[:, [0, 1, 0, 2]].reshape(-1, 2), axis=0)
-    if chance_of(pairs.tolist(), len(never_options)) >= ALIKE:
+    codes = (rows[:, :1].astype(np.int64) * case.n_objects + rows[:, 1:]).ravel()
+    pairs = zip(*(each.tolist() for each in np.divmod(distinct(codes), case.n_objects)), strict=True)
+    if chance_of(pairs, len(never_options)) >= ALIKE:
         return CheckResult(counts=counts)
     title = f"{len(never_options)} of {counted(len(anchors), 'anchor')} are never among the options"
     text = (

@@ -168,7 +168,8 @@ class TrialNumbers(NamedTuple):
         """What was made of it."""
         if self.n_trials == self.n_answers:
             return "each row is read as a trial of its own"
-        return f"rows next to each other are read as one trial if they are about one question: {digits(self.n_trials)}"
+        trials = counted(self.n_trials, "trial")
+        return f"rows next to each other are read as one trial if they are about one question ({trials})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
