@@ -298,3 +298,8 @@ def test_a_study_stays_of_its_kind_once_people_were_asked(serve, make_study):
     settings.write_text(settings.read_text().replace("most-central", "odd-one-out"))
     with pytest.raises(ValueError, match="make another study"):
         open_study(folder)
+
+
+def test_no_break_is_offered_shortly_before_the_end(serve):
+    served = serve(questions={"per_person": 30, "practice": 0, "catch": 2, "break_every": 10})
+    assert served.person().state()["breaks"] == [10, 20]  # not at 30 of 32

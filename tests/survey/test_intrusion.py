@@ -52,7 +52,8 @@ CHANGES = [
     {"question": None}, {"question": "1"}, {"question": -1}, {"question": 1.5}, {"question": True}, {"question": 2**63},
     {"chosen": None}, {"chosen": 0}, {"chosen": "0"}, {"chosen": []}, {"chosen": [0, 1]}, {"chosen": [0, 0]},
     {"chosen": [2]}, {"chosen": [-1]}, {"chosen": [True]}, {"chosen": ["0"]}, {"chosen": [0.0]}, {"chosen": [None]},
-    {"id": None}, {"id": ""}, {"id": "x" * 41}, {"id": 5}, {"id": ["a"]},
+    {"id": None}, {"id": ""}, {"id": "x" * 41}, {"id": 5}, {"id": ["a"]}, {"id": "a\0b"},
+    {"id": "a\n"}, {"id": "\u00e9"},
 ]  # fmt: skip
 
 

@@ -36,6 +36,25 @@ def live(served):
         return live_state(connection, served.study, "http://testserver/")
 
 
+def test_who_is_done_is_not_here_now_and_a_map_without_the_latest_answers_is_not_up_to_date(serve):
+    served = serve()
+    served.person().finish()
+    person = served.person()
+    person.answer(person.state()["next"][1])
+
+    found = live(served)
+    assert (found["n_people"], found["n_done"], found["n_now"]) == (2, 1, 1)
+    assert found["n_now"] == sum(row["here"] for row in found["people"])
+    for n_known, name in ((found["n_answers"], "ready"), (found["n_answers"] - 1, "behind")):
+        facts = {KNOWN: {"n_known": n_known}, ENGINE: {"state": "ready", "message": "", "n_told": n_known}}
+        for fact, value in facts.items():
+            served.writer.run(
+                lambda connection, fact=fact, value=value: write_fact(connection, fact, json.dumps(value))
+            )
+        engine = live(served)["engine"]
+        assert (engine["state"], engine["n_since"]) == (name, found["n_answers"] - n_known)
+
+
 def test_the_page_tells_what_happens(researcher):
     researcher.person().finish(lambda question: [0])
     second = researcher.person()
@@ -44,7 +63,7 @@ def test_the_page_tells_what_happens(researcher):
     researcher.person()  # who has answered nothing yet
     state = researcher.researcher.get("/researcher/api/state").json()
     assert (state["n_answers"], state["n_people"], state["n_objects"], state["status"]) == (14, 2, 8, "open")
-    assert (state["n_done"], state["n_now"]) == (1, 2)
+    assert (state["n_done"], state["n_now"]) == (1, 1)  # who is done is no longer here
     assert state["median_seconds"] == 2.5  # of 1.5 and 3.5
     assert state["per_minute"] == pytest.approx((14 + 2 + 1) / 10)
     assert state["over_time"][-1][1:] == [14, 2]
@@ -124,7 +143,8 @@ def test_what_the_engine_knows_is_shown_with_what_it_costs(serve):
     assert {key: state[key] for key in shown} == {key: known[key] for key in shown}
     assert next((each["id"], each["flags"]) for each in state["people"]) == (name, ["too fast"])  # to be looked at
     assert state["cost"] == {"so_far": "6.00", "more": "10.00", "each": "3.00"}
-    assert state["engine"] == {"state": "ready", "message": "", "n_told": 12, "n_known": 12, "proposes": False}
+    counts = {"n_told": 12, "n_known": 12, "n_since": 0}
+    assert state["engine"] == {"state": "ready", "message": "", "proposes": False, **counts}
 
 
 def test_pictures_are_on_the_map_if_all_objects_have_one(serve, make_study, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import webbrowser
@@ -165,6 +166,8 @@ def _serving(options: argparse.Namespace) -> Serving:
 
     if (options.certificate is None) != (options.key is None):
         raise ValueError("TLS needs both --certificate and --key")
+    if options.key is not None and os.name == "posix" and options.key.stat().st_mode & 0o007:
+        raise ValueError(f"{options.key}: every user of this computer can read this key; chmod 600 {options.key}")
     return Serving(
         options.host, options.port, options.address or "", options.certificate, options.key, bool(options.address),
         options.newcomers,

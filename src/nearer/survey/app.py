@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import jinja2
 import numpy as np
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -24,12 +24,13 @@ from starlette.routing import Route
 
 from nearer.survey.asking import Asker
 from nearer.survey.security import Guarded, Limit, TooLarge, from_own_page, network_of
-from nearer.survey.store.database import claim_fact, reason
-from nearer.survey.store.writer import Busy, Writer
+from nearer.survey.store.database import Damaged, claim_fact, reason
+from nearer.survey.store.writer import Busy, Writer, in_time
 from nearer.survey.study import Study
 from nearer.survey.visiting import Desk, NotYours
 
 Result = TypeVar("Result")
+WRITE_SECONDS = 10.0  # less than the 15 after which the page gives a request up
 NEWCOMERS_PER_MINUTE = 20  # of one network address, which all computers of a laboratory may share
 NEWCOMERS_MINUTES_AT_ONCE = 15  # the newcomers of so many minutes may come at once
 _KEY = "key"
@@ -63,8 +64,9 @@ class Survey:
     guesses: Limit = field(default_factory=lambda: Limit(10, 0.1))
 
     async def run(self, work: Callable[[Connection], Result], whom: str = "", *, places: bool = False) -> Result:
-        """Let the writer work, and wait without holding up others."""
-        return await asyncio.wrap_future(self.writer.submit(work, whom, places=places))
+        """Let the writer work, and wait without holding up others, but not for ever: a page asks again by itself."""
+        future = asyncio.wrap_future(self.writer.submit(work, whom, places=places))
+        return await in_time(future, WRITE_SECONDS)
 
     def cookie(self, name: str) -> str:
         """Return the name of a cookie: browsers give those of a host to all its ports, where other studies may be."""
@@ -97,6 +99,8 @@ def application(routes: list[Route]) -> Guarded:
         TooLarge: lambda *_: error_of(413, "too large"),
         ClientDisconnect: lambda *_: Response(status_code=400),
         Busy: _busy,
+        Damaged: _busy,
+        DataError: lambda *_: error_of(400, "there is a character that no database takes"),
         SQLAlchemyError: _busy,
         NotYours: lambda _, error: error_of(403, str(error)),
         ValueError: lambda _, error: error_of(400, str(error)),

@@ -8,6 +8,7 @@ structure does is cut off. SVG is parsed as XML; a document type is refused, as 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -81,6 +82,7 @@ def check_study(folder: Path) -> list[Problem]:
     problems = [Problem("wrong", SETTINGS_FILE, said) for said in wrong_settings]
     problems += [Problem("wrong", where, what) for where, what in wrong_stimuli]
     problems += _of_settings(settings)
+    problems += _of_rights(folder, settings)
     problems += _of_counts(settings, len(stimuli))
     problems += _of_notes(stimuli)
     problems += _of_captions(stimuli)
@@ -88,6 +90,14 @@ def check_study(folder: Path) -> list[Problem]:
     problems += _of_duplicates(stimuli)
     problems += _of_database(folder, settings, stimuli)
     return sorted(problems, key=lambda problem: problem.level != "wrong")
+
+
+def _of_rights(folder: Path, settings: Settings) -> Iterator[Problem]:
+    """Yield what others on this computer may read and should not."""
+    has_password = bool(re.search(r"://[^/@]*:[^/@]+@", settings.database))
+    if has_password and os.name == "posix" and (folder / SETTINGS_FILE).stat().st_mode & 0o077:
+        what = "it has the password of the database, and other users of this computer can read it"
+        yield Problem("careful", SETTINGS_FILE, f"{what}; chmod 600 {SETTINGS_FILE}")
 
 
 def _of_settings(settings: Settings) -> Iterator[Problem]:

@@ -165,6 +165,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def _wait_for_request(self) -> None:
         self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing of who asks for a web socket: the study has none, whatever is installed."""
+
     def _do_not_wait(self) -> None:
         _cancel(self._deadline)
         self._deadline = None

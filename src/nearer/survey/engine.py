@@ -10,19 +10,21 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from nearer.active.record import OTHER, PURPOSES
 from nearer.common.words import counted
 from nearer.survey.asking import NOT_COUNTED, numbers_in
 from nearer.survey.exporting import answers_of
 from nearer.survey.known import judged, known_of
-from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
+from nearer.survey.store.database import Damaged, Database, one_at_a_time, read_fact, reason, write_fact
 from nearer.survey.store.tables import answers, people, proposals, questions
 from nearer.survey.study import Study, labels_in, open_study, text_of_labels
 from nearer.survey.supervising import KNOWN, write_state
@@ -211,9 +213,13 @@ def run_engine(folder: Path) -> None:
     """Learn and propose until the process is ended."""
     if hasattr(os, "nice"):  # Windows has none
         os.nice(_NICER)
-    study, database = open_study(folder)
-    engine = Engine(study, database)
-    while True:
-        looked, fitted = engine.look(), engine.fit_if_due()
-        if not looked and not fitted:
-            time.sleep(_WAIT)
+    try:
+        study, database = open_study(folder)
+        engine = Engine(study, database)
+        while True:
+            looked, fitted = engine.look(), engine.fit_if_due()
+            if not looked and not fitted:
+                time.sleep(_WAIT)
+    except (SQLAlchemyError, Damaged) as error:  # what it has learned may be half of what came: it begins anew
+        _LOG.error("the engine stops: %s", reason(error) if isinstance(error, SQLAlchemyError) else error)
+        sys.exit(1)

@@ -14,17 +14,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from anyio import to_thread
 from sqlalchemy import Connection, Integer, Row, case, cast, func, or_, select
-from starlette.concurrency import run_in_threadpool
 
 from nearer.common.words import money
 from nearer.survey.asking import NOT_COUNTED
 from nearer.survey.people import status_of
 from nearer.survey.store.database import Database, read_fact
 from nearer.survey.store.tables import answers, people, questions
+from nearer.survey.store.writer import in_time
 from nearer.survey.study import Study
 from nearer.survey.supervising import ENGINE, KNOWN
 
+READ_SECONDS, DOWNLOAD_SECONDS = 10.0, 60.0  # that a database is waited for
 _FRESH = 1.5  # seconds that a state is kept
 _SHARE = 0.1  # of a thread's time that is spent on states, at most
 _POINTS = 120  # of the curves over time
@@ -37,14 +39,14 @@ _COUNT = questions.c.purpose.not_in(NOT_COUNTED)
 Result = TypeVar("Result")
 
 
-async def read(database: Database, work: Callable[[Connection], Result]) -> Result:
+async def read(database: Database, work: Callable[[Connection], Result], seconds: float = READ_SECONDS) -> Result:
     """Let a thread read, which waits for nobody who writes and keeps nobody waiting."""
 
     def reading() -> Result:
         with database.engine.connect().execution_options(reading=True) as connection:
             return work(connection)
 
-    return await run_in_threadpool(reading)
+    return await in_time(to_thread.run_sync(reading, abandon_on_cancel=True), seconds)
 
 
 class Live:
@@ -86,21 +88,26 @@ def live_state(connection: Connection, study: Study, link: str) -> dict[str, Any
     found = _people(connection)
     n_done = connection.execute(select(func.count()).where(people.c.completed.is_not(None))).scalar_one()
     medians = [row.median for row in found if row.median is not None]
+    n_answers, n_left_out = sum(row.n_answers for row in found), sum(row.n_answers for row in found if row.left_out)
+    n_known = known.get("n_known", 0)
+    n_since = max(n_answers - n_left_out - n_known, 0)
+    if engine["state"] == "ready" and n_since:
+        engine["state"] = "behind"
     return {
         "title": settings.title,
         "status": status_of(connection),
         "link": link,
         "one_code": settings.completion_code != "each",
-        "n_answers": sum(row.n_answers for row in found),
-        "n_left_out": sum(row.n_answers for row in found if row.left_out),
+        "n_answers": n_answers,
+        "n_left_out": n_left_out,
         "n_people": len(found),
         "n_done": n_done,
-        "n_now": sum(abs(now - row.last) < _NOW for row in found),
+        "n_now": sum(_is_here(row, now) for row in found),
         "n_objects": len(study.labels),
         "per_minute": _per_minute(connection, now),
         "median_seconds": float(np.median(medians)) if medians else None,
         "over_time": _over_time(connection, found, now),
-        "engine": {**engine, "n_known": known.get("n_known", 0), "proposes": settings.method == "active"},
+        "engine": {**engine, "n_known": n_known, "n_since": n_since, "proposes": settings.method == "active"},
         "cost": _cost(study, n_done, known.get("outlook")),
         "map": _map_of(study, known.get("map")),
         **{name: known.get(name) for name in ("error", "ceiling", "outlook")},
@@ -196,13 +203,18 @@ def _cost(study: Study, n_done: int, outlook: dict[str, Any] | None) -> dict[str
     return {"so_far": money(n_done * settings.pay), "more": more, "each": money(settings.pay)}
 
 
+def _is_here(row: Row[Any], now: float) -> bool:
+    """Say whether somebody is answering: has done so lately, and is not done."""
+    return row.completed is None and abs(now - row.last) < _NOW
+
+
 def _listed(found: list[Row[Any]], flags: dict[str, list[str]], now: float) -> list[dict[str, Any]]:
     """Return people as the page lists them: first those to be looked at, then all others, the latest first."""
     rows = [
         {
             "id": row.name, "n_answers": row.n_answers, "median_seconds": row.median,
             "flags": flags.get(row.name, []), "left_out": row.left_out, "done": row.completed is not None,
-            "here": row.completed is None and abs(now - row.last) < _NOW,
+            "here": _is_here(row, now),
         }
         for row in reversed(found)
     ]  # fmt: skip

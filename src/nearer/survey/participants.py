@@ -20,6 +20,7 @@ from starlette.routing import Route
 from nearer.survey import people
 from nearer.survey.app import Refused, Survey, address_of, body_of, error_of, folder_of, remember, trouble
 from nearer.survey.files import Files
+from nearer.survey.security import is_plain
 from nearer.survey.stimuli import slug_of
 from nearer.survey.visiting import Given, NotYours, Visit
 from nearer.survey.words import words_of
@@ -185,8 +186,8 @@ def _one_given(sent: dict[str, Any]) -> Given:
     question, chosen, sent_as, seconds = (sent.get(key) for key in ("question", "chosen", "id", "seconds"))
     if not _whole(question) or not isinstance(chosen, list) or not all(map(_whole, chosen)):
         raise ValueError("an answer names its question, and the places of what was chosen")
-    if not isinstance(sent_as, str) or not 0 < len(sent_as) <= _LONGEST_ID:
-        raise ValueError("an answer has an id of its own")
+    if not isinstance(sent_as, str) or not 0 < len(sent_as) <= _LONGEST_ID or not is_plain(sent_as):
+        raise ValueError("an answer has an id of its own, of letters, digits and signs")
     usable = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < _MOST_SECONDS
     took = float(seconds) if usable else None  # type: ignore[arg-type]
     return Given(int(question), tuple(chosen), took, sent_as)  # type: ignore[arg-type]

@@ -14,9 +14,9 @@ from nearer.survey import people as persons
 from nearer.survey.app import Refused, Survey, address_of, body_of, remember
 from nearer.survey.codes import look_up
 from nearer.survey.exporting import Columns, columns_of, csv_of
-from nearer.survey.live import Live, read
+from nearer.survey.live import DOWNLOAD_SECONDS, Live, read
 from nearer.survey.people import STATUS
-from nearer.survey.security import is_secret
+from nearer.survey.security import is_plain, is_secret
 from nearer.survey.store.database import write_fact
 
 RESEARCHER = "researcher"
@@ -83,7 +83,7 @@ class Researchers:
         """Leave a person out, or take them back."""
         fields = await _fields(request)
         name, left_out = fields.get("id"), fields.get("left_out")
-        if not isinstance(name, str) or not isinstance(left_out, bool):
+        if not isinstance(name, str) or not is_plain(name) or not isinstance(left_out, bool):
             raise ValueError("say who, and whether left out")
         await self.survey.run(lambda connection: persons.leave_out(connection, name, left_out), name)
         return _written(await self.live.state(anew=True))
@@ -99,12 +99,16 @@ class Researchers:
 
     async def as_csv(self, _: Request) -> Response:
         """Send all answers as CSV."""
-        text = await read(self.database, lambda connection: csv_of(columns_of(connection, self.survey.study)))
+        text = await read(
+            self.database, lambda connection: csv_of(columns_of(connection, self.survey.study)), DOWNLOAD_SECONDS
+        )
         return _download(text.encode(), "text/csv; charset=utf-8", "answers.csv")
 
     async def as_parquet(self, _: Request) -> Response:
         """Send all answers as Parquet."""
-        content = await read(self.database, lambda connection: _parquet(columns_of(connection, self.survey.study)))
+        content = await read(
+            self.database, lambda connection: _parquet(columns_of(connection, self.survey.study)), DOWNLOAD_SECONDS
+        )
         return _download(content, "application/vnd.apache.parquet", "answers.parquet")
 
     def _guarded(self, handler: Handler) -> Handler:

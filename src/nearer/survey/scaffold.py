@@ -112,7 +112,8 @@ def _made(folder: Path, settings: str, stimuli: dict[str, str]) -> Path:
         raise ValueError(f"{folder} is a file; give the name of a new folder")
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty; give the name of a new folder, so that nothing in it is overwritten")
-    (folder / STIMULI_FOLDER).mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # answers of people will be kept in it
+    (folder / STIMULI_FOLDER).mkdir()
     for called, text in stimuli.items():
         (folder / STIMULI_FOLDER / called).write_text(text, encoding="utf-8")
     (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")

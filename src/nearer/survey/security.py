@@ -101,6 +101,11 @@ def network_of(address: str) -> str:
     return str(found.ipv4_mapped or ipaddress.IPv6Address(int(found) >> 64 << 64))
 
 
+def is_plain(text: str) -> bool:
+    """Say whether text has visible ASCII characters alone, which every database takes."""
+    return text.isascii() and text.isprintable()
+
+
 class Limit:
     """So many at once, and so many a second afterwards, for each key.
 

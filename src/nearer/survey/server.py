@@ -17,6 +17,7 @@ from nearer.survey.app import NEWCOMERS_PER_MINUTE, application, survey_of
 from nearer.survey.participants import Participants
 from nearer.survey.researcher import Researchers
 from nearer.survey.security import Guarded, Limit, first_secret, new_secret
+from nearer.survey.store.database import Damaged
 from nearer.survey.store.writer import Writer
 from nearer.survey.study import Study, open_study
 from nearer.survey.supervising import Supervisor
@@ -74,6 +75,11 @@ class Serving:
 def build(folder: Path, serving: Serving, seed: int | None = None) -> tuple[Guarded, Writer, Study]:
     """Return the application of a study, its writer, which is to be closed, and the study."""
     study, database = open_study(folder)
+    try:
+        database.check()
+    except Damaged:
+        database.close()
+        raise
     writer = Writer(database)
     survey = survey_of(study, writer, seed, serving.is_secure, serving.newcomers_per_minute)
     routes = [*Participants(survey).routes(), *Researchers(survey, serving.link).routes()]

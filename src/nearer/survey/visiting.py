@@ -98,8 +98,8 @@ class Desk:
         self.page: dict[str, Any] = {
             "phase": "asking", "welcome": paragraphs(settings.welcome), "consent": paragraphs(settings.consent),
             "thanks": paragraphs(settings.thanks), "question": settings.question, "kind": settings.kind, "n_done": 0,
-            "n_all": asker.n_all, "break_every": settings.break_every, "completion_url": "", "completion_code": "",
-            "next": [],
+            "n_all": asker.n_all, "breaks": breaks(asker.n_all, settings.break_every),
+            "completion_url": "", "completion_code": "", "next": [],
         }  # fmt: skip
 
     def item(self, question: _Question) -> dict[str, Any]:
@@ -132,6 +132,17 @@ class Desk:
             )
         url = f"/stimuli/{slug}" if stimulus.kind != "text" else ""
         return {"object": slug, "caption": stimulus.caption, "kind": stimulus.kind, "url": url}
+
+
+def breaks(n_all: int, every: int) -> list[int]:
+    """Return after how many answers a break is offered; none shortly before the end, where it only keeps people.
+
+    Examples
+    --------
+    >>> breaks(90, 30), breaks(62, 30), breaks(75, 30), breaks(60, 0)
+    ([30, 60], [30], [30, 60], [])
+    """
+    return [at for at in range(every, n_all, every) if 2 * (n_all - at) >= every] if every else []
 
 
 class Visit:

@@ -23,6 +23,7 @@ let previous = null; // the question answered last
 let breakDue = false;
 let lookingBack = false; // the choice just made is seen for a moment, even when the server is faster
 let connected = true;
+let busy = false; // the server answers, but its database does not
 let refreshing = false;
 let noticeTimer = 0;
 
@@ -38,15 +39,16 @@ async function refresh() {
       update(body);
       return;
     }
-    if (isPassing(status)) lost();
+    if (isPassing(status)) lost(status);
     else notify(words.failed, true);
     await sleep(waitAfter(tries));
   }
 }
 
 function update(newer) {
-  if (!connected) notify(words.online);
+  if (!connected) notify(busy ? "" : words.online);
   connected = true;
+  busy = false;
   state = newer;
   dropForeign();
   loadAhead();
@@ -64,8 +66,11 @@ function contentOf(question) {
   return [question.head, ...question.options].map((item) => (item ? item.object : "")).join(" ");
 }
 
-function lost() {
+// No answer (status 0), or one that says that nothing can be kept just now.
+function lost(status) {
   connected = false;
+  busy = status > 0;
+  if (busy) return notify(words.busy, true);
   const more = state !== null && state.phase === "asking" && unanswered().length > 0;
   notify(more ? words.offline : words.offline_waiting, true);
 }
@@ -90,7 +95,7 @@ async function insist(path, sent) {
     if (status === 200) return update(body);
     if (status === 409) return refresh();
     if (!isPassing(status)) return notify(words.failed, true);
-    lost();
+    lost(status);
     await sleep(waitAfter(tries));
   }
 }
@@ -154,9 +159,9 @@ function answer(question, chosen, seconds) {
   answered.add(question.id);
   previous = question;
   const done = nDone();
-  breakDue = !question.practice && state.break_every > 0 && done % state.break_every === 0 && done < state.n_all;
+  breakDue = !question.practice && state.breaks.includes(done);
   lookingBack = true;
-  if (!connected) lost();
+  if (!connected) lost(busy ? 503 : 0);
   send();
 }
 

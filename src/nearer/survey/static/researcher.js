@@ -15,6 +15,7 @@ const ENGINE = {
   waiting: "The map waits for answers",
   learning: "A new map is being made",
   ready: "The map is up to date",
+  behind: "The map does not have the latest answers yet",
   failed: "The map could not be brought up to date; people go on meanwhile",
 };
 const LEVELS = { error: "Wrong", warning: "Look at this", note: "Good to know", good: "Good" };
@@ -135,8 +136,7 @@ function writeOutlook() {
 }
 
 function writeEngine() {
-  const { state: name, message, n_known: known, proposes } = state.engine;
-  const since = Math.max(state.n_answers - state.n_left_out - known, 0);
+  const { state: name, message, n_known: known, n_since: since, proposes } = state.engine;
   const parts = [ENGINE[name] || name];
   if (message) parts.push(message);
   if (known) parts.push(`it was made from ${counted(known, "answer")}${since ? `, and ${whole(since)} came since` : ""}`);

@@ -99,7 +99,7 @@ export function openQueue(study) {
 }
 
 // Sends what waits; `send` may be called at any time. What came of it goes to `on`: saved(state), refused(entry),
-// stopped() when the study takes no answers, lost() when there is no connection.
+// stopped() when the study takes no answers, lost(status) when they cannot be kept now.
 export function makeSender(queue, on) {
   let sending = false;
 
@@ -112,7 +112,7 @@ export function makeSender(queue, on) {
       on.saved(body);
       return saved.has(question);
     }
-    if (isPassing(status)) on.lost();
+    if (isPassing(status)) on.lost(status);
     else if (status === 409) on.stopped();
     else {
       queue.remove((entry) => entry.id === id);

@@ -7,14 +7,16 @@ wait for each other instead of failing halfway.
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import time
 from collections.abc import Callable, Collection
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, BindParameter, Connection, Table, bindparam, create_engine, event, inspect, or_, select
-from sqlalchemy.engine import Engine, make_url
+from sqlalchemy.engine import Engine, ExceptionContext, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -38,8 +40,19 @@ _LOCK_PEOPLE = (
     .order_by(people.c.id)
     .with_for_update()
 )
+# PostgreSQL that vanishes, such as with its machine, is noticed after seconds and not after the system's two hours.
+_CONNECT_ARGS = {
+    "connect_timeout": 5, "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # milliseconds; Linux alone knows it
+}  # fmt: skip
+_STATEMENT_SECONDS = 60  # after which PostgreSQL gives up a statement
+_DAMAGED = ("malformed", "not a database", "database corruption")  # SQLite's words
 #: What each version of the tables adds to the one before: the first makes them.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
+
+
+class Damaged(OSError):
+    """A file of SQLite of which parts cannot be read."""
 
 
 class Database:
@@ -75,6 +88,10 @@ class Database:
             # Whatever the server's default: what is read after a lock must be what others committed before it.
             settings["isolation_level"] = "READ COMMITTED"
             settings["execution_options"] = {"postgresql_readonly": True} if reading else {}
+            if parsed.get_driver_name().startswith("psycopg"):
+                settings["connect_args"] = {
+                    name: value for name, value in _CONNECT_ARGS.items() if name not in parsed.query
+                }
         else:
             settings["connect_args"] = {"timeout": _PATIENCE, "check_same_thread": False}
             if not parsed.database:  # in memory: there is one connection, or each thread would have its own
@@ -86,7 +103,12 @@ class Database:
         except ModuleNotFoundError as error:
             raise ValueError(f"database {self.name} needs {error.name}: pip install '{error.name}[binary]'") from error
         if self.is_sqlite:
+            if parsed.database and not reading:
+                _make_private(Path(parsed.database))
             _own_transactions(self.engine, reading)
+            event.listen(self.engine, "handle_error", self._say_damaged)
+        else:
+            _bounded_statements(self.engine)
         try:
             with self.engine.begin() as connection:
                 self.version = version_of(connection) if reading else migrate(connection)
@@ -117,6 +139,31 @@ class Database:
                         return
                     time.sleep(0.1)  # somebody reads
             raise ValueError("what was deleted is still in the database's log, which others use; try again")
+
+    def check(self) -> None:
+        """Look at all pages of a file of SQLite.
+
+        Raises
+        ------
+        Damaged
+        """
+        if self.is_sqlite:
+            with self.engine.connect().execution_options(reading=True) as connection:
+                found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+            if found != "ok":
+                raise Damaged(self._damage(found))
+
+    def _say_damaged(self, context: ExceptionContext) -> None:
+        error = context.original_exception
+        if isinstance(error, sqlite3.DatabaseError) and any(each in str(error) for each in _DAMAGED):
+            raise Damaged(self._damage(str(error))) from None
+
+    def _damage(self, found: str) -> str:
+        return (
+            f"{self.engine.url.database} is damaged ({' '.join(found.split())}): stop the server, keep a copy of the "
+            "file and of those beside it, and put a backup in its place; without one, sqlite3's command .recover saves "
+            "what can be read"
+        )
 
     def close(self) -> None:
         """Close all connections."""
@@ -214,6 +261,24 @@ def reason(error: SQLAlchemyError) -> str:
     """Return what a driver said first, without the statement and its values, which further lines may have."""
     inner = getattr(error, "orig", None)
     return next(iter(str(inner if inner is not None else error).strip().splitlines()), "")
+
+
+def _make_private(file: Path) -> None:
+    """Let nobody but its owner read a file of SQLite, made if it is not there; its log gets the rights of the file."""
+    with suppress(OSError):  # of another owner, or where there are no such rights; SQLite says what cannot be opened
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        for each in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm"))):
+            if each.exists():
+                each.chmod(0o600)
+
+
+def _bounded_statements(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _: Any) -> None:
+        before, connection.autocommit = connection.autocommit, True  # or it would end with the first rollback
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
+        connection.autocommit = before
 
 
 def _own_transactions(engine: Engine, reading: bool) -> None:

@@ -7,9 +7,10 @@ after the commit. Each piece of work has a savepoint, and one that fails takes n
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,11 +22,20 @@ from nearer.survey.store.database import Database, lock, reason
 Result = TypeVar("Result")
 Work = Callable[[Connection], Result]
 _TOGETHER = 200  # pieces of work in a transaction at most
+_END_SECONDS = 20.0  # longer than a locked SQLite file is waited for
 _WAITING = 5000  # beyond so many, more would only wait in vain
 
 
 class Busy(Exception):
     """The database cannot take anything now; whoever asked may try again."""
+
+
+async def in_time(work: Awaitable[Result], seconds: float) -> Result:
+    """Wait for a database, but not for ever: one that is frozen keeps its connections open and says nothing."""
+    try:
+        return await asyncio.wait_for(work, seconds)
+    except TimeoutError:
+        raise Busy(f"the database has not answered for {seconds:.0f} s") from None
 
 
 class _Piece(NamedTuple):
@@ -85,9 +95,9 @@ class Writer:
         return self.submit(work).result()
 
     def close(self) -> None:
-        """Do what waits, and end."""
+        """Do what waits, and end; a database that does not answer is not waited for."""
         self._queue.put(None)
-        self._thread.join()
+        self._thread.join(_END_SECONDS)
         self.database.close()
 
     def _write(self) -> None:
