@@ -46,7 +46,7 @@ class Settings:
         How many questions each person gets, how many for practice come before, and how many with an obvious answer
         are put between.
     break_every : int
-        After how many questions a break is offered, but for the last half of that; 0 for none.
+        After how many questions a break is offered, unless fewer than half as many are left; 0 for none.
     dimensions : int
         Of the map that chooses the next question.
     method : {"active", "random"}

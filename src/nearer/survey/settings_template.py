@@ -73,7 +73,7 @@ practice = $practice
 # Catch questions for each person, beside the others: their answer is obvious to whoever looks. Use 2 or more, or none.
 catch = $catch
 
-# A break is offered after so many questions; 0 for none.
+# A break is offered after so many questions, unless fewer than half as many are left; 0 for none.
 break_every = $break_every
 
 # How many dimensions the map has from which the next question is chosen. 2 is good for most studies.
