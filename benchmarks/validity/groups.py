@@ -1,0 +1,83 @@
+"""Groups of people: displacements of objects, of `nearer.comparing.compare_groups`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from benchmarks.validity.rates import Outcome, Rate
+from nearer.comparing.groups.answering import Said
+from nearer.comparing.groups.comparison import _LOOSE, common_map
+from nearer.comparing.groups.crossing import group_maps
+from nearer.comparing.groups.moved import displacements
+from nearer.comparing.groups.permuting import Blocks, permutation_test, scored
+from nearer.geometry import align
+from nearer.lab.benchmarks.groups import TwoGroups
+
+TITLE = "Groups of people"
+ABOUT = """
+`compare_groups` and `nearer compare --by` test whether groups of people differ, at 5%, and give each object a
+displacement from one group to the other, with p-values and 95% intervals for all objects together: coverage is of all
+intervals of a study at once. Worlds: 12 objects in two dimensions, 80 triplets from each person, lapse rates of
+0 to 30%. *Own maps*: each person sees every object about half of the spread from where the group does, so that people
+are no mere copies of their group. *Moved*: four objects lie half of the spread elsewhere in the second group.
+"""
+
+_N_PERMUTATIONS = 199
+_WORLDS = {
+    "no difference, 10 and 10 people": TwoGroups(12, sizes=(10, 10), n_answers=80),
+    "no difference, own maps, 10 and 10 people": TwoGroups(12, sizes=(10, 10), n_answers=80, own=0.5),
+    "moved, own maps, 10 and 10 people": TwoGroups(12, sizes=(10, 10), n_answers=80, moved_by=0.5, own=0.5),
+    "moved, own maps, 5 and 25 people": TwoGroups(12, sizes=(5, 25), n_answers=80, moved_by=0.5, own=0.5),
+    "moved, 20 and 20 people": TwoGroups(12, sizes=(20, 20), n_answers=80, moved_by=0.5),
+}
+
+
+def differ(rng: np.random.Generator, study: TwoGroups) -> Outcome:
+    """Return whether the test of groups rejects."""
+    comparisons, groups, _, _ = study.draw(rng)
+    blocks = Blocks.of(np.asarray(comparisons.annotators, dtype=np.intp), groups, 2)
+    found = scored(Said.of(comparisons), common_map(comparisons, 2), blocks)
+    return Outcome(int(permutation_test(found, blocks, _N_PERMUTATIONS, rng).p <= 0.05))
+
+
+def of_objects(rng: np.random.Generator, study: TwoGroups, count: str) -> Outcome:
+    """Return whether all intervals hold the truth, or whether an object is called displaced."""
+    comparisons, groups, maps, _ = study.draw(rng)
+    said, common = Said.of(comparisons), common_map(comparisons, 2)
+    blocks = Blocks.of(np.asarray(comparisons.annotators, dtype=np.intp), groups, 2)
+    found = scored(said, common, blocks)
+    test = permutation_test(found, blocks, _N_PERMUTATIONS, rng)
+    if count == "displaced":
+        return Outcome(int((test.p_of_objects <= 0.05).any()))
+    fitted = [align(each.points, common.points) for each in group_maps(said, common, groups, [common] * 2, _LOOSE)]
+    seen = np.ones(study.n_objects, dtype=bool)
+    moves = displacements(found, blocks, test, fitted[1] - fitted[0], 1.0, 0.95, seen)
+    true = np.linalg.norm(align(maps[1], common.points) - align(maps[0], common.points), axis=1)
+    return Outcome(int(((moves.lows <= true) & (true <= moves.highs)).all()))
+
+
+def _rates() -> list[Rate]:
+    """Return all rates."""
+    found = []
+    for name, study in _WORLDS.items():
+        if study.moved_by == 0:
+            found += [
+                Rate("groups differ", name, "size", partial(differ, study=study), 400, 0.0, 0.07),
+                Rate(
+                    "any object is displaced",
+                    name,
+                    "size",
+                    partial(of_objects, study=study, count="displaced"),
+                    400,
+                    0.0,
+                    0.07,
+                ),
+            ]
+        held = partial(of_objects, study=study, count="held")
+        found.append(Rate("all intervals of displacements", name, "coverage", held, 200, 0.92))
+    return found
+
+
+RATES = _rates()
