@@ -274,6 +274,28 @@ def test_plan_predicts_the_error_of_a_study_like_a_pilot(fitted, capsys):
     assert figures["error"] == pytest.approx(reached, abs=0.08)
 
 
+def test_plan_needs_no_target_whatever_the_noise(capsys):
+    status, out, _ = run(["plan", "--objects", "10", "--noise", "0.2", "--studies", "2", "--json"], capsys)
+    assert status == 0
+    assert json.loads(out)["target_error"] == pytest.approx(0.25)
+
+
+def test_plan_of_guesses_asks_for_more(capsys):
+    arguments = ["plan", "--objects", "12", "--noise", "0.2", "--at", "150", "--studies", "6", "--json"]
+    close, guessed = (
+        json.loads(run([*arguments, "--noise-model", model], capsys)[1])["error"]
+        for model in ("close-calls", "guesses")
+    )
+    assert guessed > close
+
+
+def test_plan_takes_the_noise_from_the_file_alone(fitted, capsys):
+    for extra in (["--noise", "0.1"], ["--noise-model", "guesses"]):
+        status, _, err = run(["plan", "--like", fitted / "answers.csv", *extra], capsys)
+        assert status == 2
+        assert "leave out --noise and --noise-model" in err
+
+
 def test_plan_needs_to_know_how_many_objects(capsys):
     status, _, err = run(["plan"], capsys)
     assert status == 2

@@ -11,16 +11,15 @@ from nearer.cli.parsing import Commands, add_command, add_reading, add_seed, rea
 from nearer.cli.values import dimensions, error, noise, positive, price
 
 if TYPE_CHECKING:
-    from nearer.data.comparisons import Comparisons
     from nearer.planning import Design, NoiseEstimate
 
-_FEWEST_LEFT = 100
 _ABOUT = """\
 How many answers does a study need? Simulate studies of so many objects, with answers as noisy as expected, and find
 the number that brings the error of the map down to the target, with an interval, the curve and the cost.
 
-A file of first answers says more than a guess: with --like FILE the noise is estimated from it, and with --at M the
-error that M answers asked as in the file will reach is predicted from its questions and the map learned from it."""
+A file of first answers says more than a guess: with --like FILE the study goes on after them. What they leave possible,
+the map, how noisy answers are and how people differ, is drawn anew for each simulated study. With --at M the error that
+M answers will reach is predicted, those of the file among them."""
 
 
 def add(commands: Commands) -> None:
@@ -30,10 +29,15 @@ def add(commands: Commands) -> None:
         "--objects", type=positive, default=None, metavar="N", help="objects to compare (those of FILE)"
     )
     parser.add_argument("--dimensions", type=dimensions, default=2, metavar="P", help="of their map (2)")
+    parser.add_argument("--noise", type=noise, default=None, metavar="E", help="expected share of wrong answers (0.1)")
     parser.add_argument(
-        "--noise", type=noise, default=None, metavar="E", help="expected share of wrong answers (0.1; that of FILE)"
-    )
-    parser.add_argument("--target", type=error, default=0.15, metavar="E", help="error to reach (0.15)")
+        "--noise-model", choices=("close-calls", "guesses"), default=None,
+        help="whether errors are close calls, or guesses whatever the distances (close-calls)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--target", type=error, default=None, metavar="E",
+        help="error to reach (0.05 above the noise; with --against truth 0.15)",
+    )  # fmt: skip
     parser.add_argument("--at", type=positive, default=None, metavar="M", help="predict the error at M answers instead")
     parser.add_argument(
         "--against", choices=("answers", "truth"), default="answers",
@@ -41,7 +45,9 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument("--annotators", type=positive, default=None, metavar="N", help="people who will answer")
     parser.add_argument("--price", type=price, default=None, metavar="X", help="of one answer")
-    parser.add_argument("--studies", type=positive, default=8, metavar="N", help="studies to simulate (8)")
+    parser.add_argument(
+        "--studies", type=positive, default=None, metavar="N", help="studies to simulate (20; with --at 40)"
+    )
     add_seed(parser, "the simulated studies")
     parser.add_argument("-o", "--out", type=Path, default=None, metavar="FILE", help="picture of the curve (none)")
     parser.add_argument(
@@ -59,35 +65,43 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
     if options.file is None and options.objects is None:
         raise ValueError("say how many objects there are with --objects, or give first answers with --like FILE")
-    pilot = estimate = None
+    if options.file is not None and (options.noise is not None or options.noise_model is not None):
+        raise ValueError(
+            "--like takes the noise and what it is like from the answers in FILE; leave out --noise and --noise-model, "
+            "or leave out --like to plan without first answers"
+        )
+    pilot = None
     lines, figures = [], {}
     if options.file is not None:
         answers = read_file(options)
-        pilot, options.kind = answers.comparisons, options.kind or answers.kind
+        options.kind = options.kind or answers.kind
         tell(f"noise of the answers in {options.file.name}")
-        estimate = estimate_noise(pilot, options.dimensions, random_state=options.seed)
-        options.objects = options.objects or pilot.n_objects
-        options.noise = estimate.noise if options.noise is None else options.noise
+        pilot = estimate_noise(answers.comparisons, options.dimensions, random_state=options.seed)
+        options.objects = options.objects or answers.comparisons.n_objects
+        options.noise = pilot.noise
         lines.append(
-            f"{percent(estimate.noise)} of the answers in {options.file.name} are wrong ({percent(estimate.low)} to "
-            f"{percent(estimate.high)}), judging by maps of {counted(options.dimensions, 'dimension')}."
+            f"{percent(pilot.noise)} of the answers in {options.file.name} are wrong (90% interval "
+            f"{percent(pilot.low)} to {percent(pilot.high)}), judging by maps of "
+            f"{counted(options.dimensions, 'dimension')}."
         )
-        figures["estimated_noise"] = {"noise": estimate.noise, "low": estimate.low, "high": estimate.high}
+        figures["estimated_noise"] = {"noise": pilot.noise, "low": pilot.low, "high": pilot.high}
+    options.studies = options.studies or (20 if options.at is None else 40)
     tell(f"{counted(options.studies, 'simulated study', 'simulated studies')} of {counted(options.objects, 'object')}")
-    text, found = _number_of_answers(options) if options.at is None else _error_at(options, pilot, estimate)
+    text, found = _number_of_answers(options, pilot) if options.at is None else _error_at(options, pilot)
     say(options, "\n".join([*lines, text]), figures | found)
     return 0
 
 
-def _number_of_answers(options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return how many answers reach the target, in words and in figures."""
     from nearer.planning import plan, plot_plan
     from nearer.plotting import save_figure
 
     found = plan(
-        _design(options, options.annotators),
+        _design(options),
         options.target,
         against=options.against,
+        pilot=pilot,
         price=options.price,
         n_replications=options.studies,
         random_state=options.seed,
@@ -97,42 +111,41 @@ def _number_of_answers(options: argparse.Namespace) -> tuple[str, dict[str, Any]
     return str(found), found.as_dict()
 
 
-def _error_at(
-    options: argparse.Namespace, pilot: Comparisons | None, estimate: NoiseEstimate | None
-) -> tuple[str, dict[str, Any]]:
+def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return the error that a number of answers will reach, in words and in figures."""
-    import numpy as np
-
     from nearer.common.words import counted, figure, interval, level_of, money
     from nearer.planning import predict_error
     from nearer.planning.plans import floor_of, measured_on
 
-    alike: dict[str, Any] = {}
-    if pilot is not None and estimate is not None and options.objects == pilot.n_objects:
-        alike["points"] = estimate.points
-        # Those beyond M judge the map; with too few of them, questions are drawn at random.
-        if len(np.unique(pilot.trials) if pilot.trials is not None else pilot) >= options.at + _FEWEST_LEFT:
-            alike["questions"] = pilot
     found = predict_error(
-        _design(options, None if "questions" in alike else options.annotators),
+        _design(options),
         options.at,
         against=options.against,
+        pilot=pilot,
         n_replications=options.studies,
         random_state=options.seed,
-        **alike,
     )
     lines = [
         f"With {counted(options.at, 'answer')} the error {measured_on(options.against)} will be about "
         f"{figure(found.error)}; {level_of(found.level)} of simulated studies reach {interval(found.low, found.high)}.",
         *floor_of(found.floor),
     ]
+    if pilot is not None:
+        there = counted(min(pilot.n_answers, options.at), "answer")
+        lines.append(f"{there} of {options.file.name} count among them; further questions are drawn at random.")
     cost = {} if options.price is None else {"cost": options.price * options.at}
     lines += [f"The answers cost {money(cost['cost'])}."] if cost else []
     return "\n".join(lines), asdict(found) | cost
 
 
-def _design(options: argparse.Namespace, n_annotators: int | None) -> Design:
+def _design(options: argparse.Namespace) -> Design:
     from nearer.planning import Design
 
-    noise = 0.1 if options.noise is None else float(options.noise)
-    return Design(options.objects, options.dimensions, noise, kind=options.kind or "triplet", n_annotators=n_annotators)
+    return Design(
+        options.objects,
+        options.dimensions,
+        0.1 if options.noise is None else float(options.noise),
+        kind=options.kind or "triplet",
+        noise_model=options.noise_model or "close-calls",
+        n_annotators=options.annotators,
+    )

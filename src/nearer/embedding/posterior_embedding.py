@@ -28,7 +28,7 @@ from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apa
 from nearer.posterior.microcanonical import Microcanonical
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
-from nearer.posterior.people import each_as_someone, reliability_of
+from nearer.posterior.people import Population, each_as_someone, population_of, reliability_of
 from nearer.posterior.settling import sample_until_settled
 from nearer.posterior.variational import Variational, approximate
 from nearer.solvers import Progress
@@ -183,6 +183,14 @@ class PosteriorEmbedding(OrdinalEmbedding):
         """Return maps drawn from the posterior in all their dimensions, (k, n_objects_, q), no draw twice."""
         check_is_fitted(self)
         return self.sample(min(n_draws, len(self.draws_)), random_state)
+
+    def population(self, k: int, n_objects: int | None = None, random_state: RandomState = None) -> Population:
+        """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
+        check_is_fitted(self)
+        n, rng = self.n_objects_, stream(random_state, "start")
+        chosen = self._unknowns[rng.choice(len(self._unknowns), size=k, replace=k > len(self._unknowns))]
+        larger, unknowns = extended(self._larger, chosen, np.arange(n), max(n_objects or n, n), rng)
+        return population_of(larger, unknowns, people=self.reliability_ is not None)
 
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return CKL, whose model of answers is of the same kind, with seconds in place of minutes for a fit."""

@@ -111,10 +111,12 @@ class Design:
         model = "most of them close calls" if self.noise_model == "close-calls" else "guessed whatever the distances"
         shape = "all axes alike" if self.decay == 0 else f"the k-th axis has a variance of k^-{self.decay:g}"
         wrong = f"{percent(self.noise)} of them wrong, {model}" if self.noise else "none of them wrong"
-        return (
-            f"of {counted(self.n_objects, 'object')} in {counted(self.n_components, 'dimension')} ({shape}), with "
-            f"{self.kind} answers, {wrong}"
-        )
+        return f"{self.of_objects} ({shape}), with {self.kind} answers, {wrong}"
+
+    @property
+    def of_objects(self) -> str:
+        """Objects and dimensions in words."""
+        return f"of {counted(self.n_objects, 'object')} in {counted(self.n_components, 'dimension')}"
 
     @property
     def shown_and_chosen(self) -> tuple[int, int]:

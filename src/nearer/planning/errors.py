@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer.common.arrays import FloatArray, checked_points
+from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_integer, check_level
 from nearer.common.randomness import RandomState, stream
 from nearer.common.telling import progress_bar
@@ -20,6 +20,7 @@ from nearer.data.units import trials_of
 from nearer.embedding import DMOE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import Against, Design
+from nearer.planning.noise import NoiseEstimate
 from nearer.planning.simulation import Asked, World, joined, make_world
 from nearer.problems.margins import error_from_margins
 
@@ -37,7 +38,7 @@ class PredictedError:
     error, low, high : float
         Median over simulated studies, and between which values the error of ``level`` of them lies.
     floor : float
-        The error of the true map: the noise, or 0 against the truth.
+        The error of the true map: the noise (of the median study), or 0 against the truth.
     n_answers : int
     against : {"answers", "truth"}
     level : float
@@ -64,6 +65,7 @@ class Replication:
     world: World
     rng: np.random.Generator
     asked: Asked
+    first: Asked | None = None  # answers that are there, from which is learned before any of those asked
     fixed: bool = False  # the questions are given, and what is not learned from is left to judge by
     _errors: dict[int, tuple[float, float]] = field(default_factory=dict)
 
@@ -73,13 +75,18 @@ class Replication:
         design: Design,
         rng: np.random.Generator,
         questions: Comparisons | None = None,
-        points: FloatArray | None = None,
+        pilot: NoiseEstimate | None = None,
     ) -> Self:
         """Draw a world and ask the first questions."""
-        world = make_world(design, rng, questions, points)
-        if questions is None:
-            return cls(world, rng, world.ask(_TESTED, rng))
-        return cls(world, rng, world.ask_again(questions, rng), fixed=True)
+        world = make_world(design, rng, questions) if pilot is None else pilot.world(design, rng)
+        first = None if pilot is None else world.answered(pilot.comparisons, rng)
+        asked = world.ask(_TESTED, rng) if questions is None else world.ask_again(questions, rng)
+        return cls(world, rng, asked, first, questions is not None)
+
+    @property
+    def noise(self) -> float:
+        """The share of wrong comparisons among the answers that are simulated."""
+        return float(np.average(~self.asked.right, weights=self.asked.weights))
 
     def errors(self, n_answers: int, estimator: OrdinalEmbedding) -> tuple[float, float]:
         """Return the error of a map of so many answers on others: against these answers, and against the truth."""
@@ -93,13 +100,16 @@ class Replication:
         return self._errors[n_answers]
 
     def _split(self, n_answers: int) -> tuple[Asked, Asked]:
-        if self.fixed:
-            return self.asked.part(0, n_answers), self.asked.part(n_answers)
-        missing = _TESTED + n_answers - self.asked.n_answers
+        """Return the answers to learn from, those that are there first, and others to judge by."""
+        there = 0 if self.first is None else min(n_answers, self.first.n_answers)
+        further = n_answers - there
+        start, test = (0, self.asked.part(further)) if self.fixed else (_TESTED, self.asked.part(0, _TESTED))
+        missing = start + further - self.asked.n_answers
         if missing > 0:  # blocks of one size, so that the first answers do not depend on how many follow
             blocks = [self.world.ask(_TESTED, self.rng) for _ in range(-(-missing // _TESTED))]
             self.asked = joined([self.asked, *blocks])
-        return self.asked.part(_TESTED, _TESTED + n_answers), self.asked.part(0, _TESTED)
+        parts = [] if self.first is None else [self.first.part(0, there)]
+        return joined([*parts, *([self.asked.part(start, start + further)] if further else [])]), test
 
 
 def predict_error(
@@ -108,9 +118,9 @@ def predict_error(
     *,
     against: Against = "answers",
     questions: Comparisons | None = None,
-    points: ArrayLike | None = None,
+    pilot: NoiseEstimate | None = None,
     estimator: OrdinalEmbedding | None = None,
-    n_replications: int = 8,
+    n_replications: int = 40,
     level: float = 0.9,
     random_state: RandomState = None,
 ) -> PredictedError:
@@ -119,20 +129,21 @@ def predict_error(
     Parameters
     ----------
     design : Design
-        What the study is like; `estimate_noise` finds the noise of answers that are there already.
+        What the study is like.
     n_answers : int
-        How many answers there are to learn from.
+        How many answers there are to learn from, those of the pilot among them.
     against : {"answers", "truth"}
         What the error is measured against: new answers of people, which are themselves wrong at times, or the order of
         the true distances.
     questions : Comparisons, optional
         The questions to ask, in random order, in place of uniformly drawn ones; their answers are not looked at. The
         error is that on the questions left over. Their trials stay whole, and each counts as one answer.
-    points : array of shape (n, any), optional
-        The true map, such as ``estimate_noise(...).points``, in place of a Gaussian one: where people were asked about
-        objects that seemed alike, a map that knows it is learned sooner.
+    pilot : NoiseEstimate, optional
+        First answers of the study, from `estimate_noise`. Maps are then learned from them and simulated further ones,
+        and each simulated study has a map, noise and people drawn from their posterior, in place of the noise and the
+        decay of the design.
     estimator, n_replications, level, random_state
-        As in `plan`.
+        As in `plan`. With fewer than ``2 / (1 - level) - 1`` replications the interval is all of them, and holds less.
 
     Returns
     -------
@@ -146,17 +157,18 @@ def predict_error(
     >>> 0.1 < many.error < few.error < 0.5
     True
     """
-    check_run(design, against, level, n_replications)
-    _check_questions(questions, design, n_answers)
-    truth = None if points is None else _checked_truth(points, design)
+    check_run(design, against, level, n_replications, pilot)
+    _check_questions(questions, design, n_answers, pilot)
     estimator = default_estimator(design, estimator)
-    errors = []
+    errors, noises = [], []
     with progress_bar("simulating", n_replications) as bar:
         for rng in generators(random_state, n_replications):
-            errors.append(Replication.start(design, rng, questions, truth).errors(n_answers, estimator))
+            study = Replication.start(design, rng, questions, pilot)
+            errors.append(study.errors(n_answers, estimator))
+            noises.append(study.noise)
             bar.update()
     low, error, high = quantiles(np.array(errors)[:, int(against == "truth")], level)
-    floor = design.noise if against == "answers" else 0.0
+    floor = floor_of_studies(design, against, None if pilot is None else noises)
     return PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
 
 
@@ -177,12 +189,25 @@ def generators(random_state: RandomState, how_many: int) -> list[np.random.Gener
 
 
 def quantiles(errors: FloatArray, level: float) -> FloatArray:
-    """Return the low end, the median and the high end of values over replications, the first axis."""
-    ends: FloatArray = np.quantile(errors, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
+    """Return the low end, the median and the high end of values over replications, the first axis.
+
+    A further value lies between the k-th and the l-th of r with probability (l - k) / (r + 1), Weibull's rule.
+    """
+    shares = [(1 - level) / 2, 0.5, (1 + level) / 2]
+    ends: FloatArray = np.quantile(errors, shares, axis=0, method="weibull")
     return ends
 
 
-def check_run(design: Design, against: Against, level: float, n_replications: int) -> None:
+def floor_of_studies(design: Design, against: Against, noises: Sequence[float] | None) -> float:
+    """Return the error of the true map: the noise of the design, or in the median of studies after a pilot."""
+    if against == "truth":
+        return 0.0
+    return design.noise if noises is None else float(np.median(noises))
+
+
+def check_run(
+    design: Design, against: Against, level: float, n_replications: int, pilot: NoiseEstimate | None = None
+) -> None:
     """Refuse settings of a simulation that make no sense."""
     if not isinstance(design, Design):
         raise ValueError(f"design must be a Design, such as Design(n_objects=20, n_components=2), got {design!r}")
@@ -190,6 +215,15 @@ def check_run(design: Design, against: Against, level: float, n_replications: in
         raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
     check_level(level)
     check_integer("n_replications", n_replications, 1, _MOST_REPLICATIONS)
+    if pilot is None:
+        return
+    if not isinstance(pilot, NoiseEstimate):
+        raise ValueError(f"pilot must come from estimate_noise, got {type(pilot).__name__}")
+    if pilot.comparisons.n_objects > design.n_objects:
+        raise ValueError(
+            f"the pilot is about {pilot.comparisons.n_objects} objects, but n_objects={design.n_objects} (--objects); "
+            "a study goes on with the objects of its pilot, and may add others"
+        )
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
@@ -201,22 +235,16 @@ def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Compa
     return margins
 
 
-def _checked_truth(points: ArrayLike, design: Design) -> FloatArray:
-    truth = checked_points(points, "points")
-    if len(truth) != design.n_objects:
-        raise ValueError(
-            f"points has {len(truth)} rows, but n_objects={design.n_objects}; give one row for each object"
-        )
-    return truth
-
-
-def _check_questions(questions: Comparisons | None, design: Design, n_answers: int) -> None:
+def _check_questions(
+    questions: Comparisons | None, design: Design, n_answers: int, pilot: NoiseEstimate | None
+) -> None:
     design.check_answers(n_answers)
     if questions is None:
         return
     if questions.n_objects != design.n_objects:
         raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={design.n_objects}")
     there = int(trials_of(questions).max()) + 1
+    there += 0 if pilot is None else pilot.n_answers
     if there < n_answers + _FEWEST_TESTED:
         raise ValueError(
             f"n_answers={n_answers}, and {_FEWEST_TESTED} more to judge by, but there are only {there} questions; give "

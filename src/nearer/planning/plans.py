@@ -14,7 +14,15 @@ from nearer.common.randomness import RandomState
 from nearer.common.words import counted, digits, figure, interval, level_of, money, percent
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import MOST_COMPARISONS, Against, Design
-from nearer.planning.errors import Replication, check_run, default_estimator, generators, quantiles
+from nearer.planning.errors import (
+    Replication,
+    check_run,
+    default_estimator,
+    floor_of_studies,
+    generators,
+    quantiles,
+)
+from nearer.planning.noise import NoiseEstimate
 from nearer.planning.search import SizeSearch
 from nearer.planning.theorem import theorem_bound, theorem_excess
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
@@ -22,8 +30,11 @@ from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_AFTER_PILOT = "with map, noise and people drawn from what the first answers leave possible"
+_EXCESS = 0.05  # of the target over the noise, if none is given; against the truth three times as much
 _CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
 _CHANCE = 0.5
+_ENDLESS = 1e15  # answers, in place of infinity, between which and a number no quantile can be taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +44,10 @@ class Plan:
     Attributes
     ----------
     n_answers, low, high : int
-        Median over simulated studies, and how many answers ``level`` of them need.
+        Median over simulated studies, and how many answers ``level`` of them need. ``high`` is None where more of them
+        than an interval leaves out do not get there with any size that was tried: their answers are too noisy.
+    n_pilot : int, or None
+        First answers that are there, and count.
     n_comparisons : int
         That follow from so many answers.
     target_error : float
@@ -67,7 +81,8 @@ class Plan:
 
     n_answers: int
     low: int
-    high: int
+    high: int | None
+    n_pilot: int | None
     n_comparisons: int
     target_error: float
     against: Against
@@ -98,23 +113,31 @@ class Plan:
 
     def _summary(self) -> list[str]:
         design = self.design
+        need = f"{level_of(self.level)} of simulated studies need {digits(self.low)} to "
+        if self.high is None:
+            need = f"simulated studies need {digits(self.low)} or more, and some are too noisy to get there: more than "
+        need += digits(int(self.sizes[-1]) if self.high is None else self.high)
         lines = [
             f"About {counted(self.n_answers, 'answer')} bring the error {measured_on(self.against)} down to "
-            f"{figure(self.target_error)}; {level_of(self.level)} of simulated studies need {digits(self.low)} to "
-            f"{digits(self.high)}.",
+            f"{figure(self.target_error)}; {need}.",
         ]
+        if self.n_pilot is not None:
+            lines.append(
+                f"The {counted(self.n_pilot, 'answer')} that are there count among them; further questions are drawn "
+                "at random."
+            )
         if self.n_comparisons > self.n_answers:
             each, everything = design.comparisons_per_answer, counted(self.n_comparisons, "comparison")
             lines.append(f"Each answer tells {each} comparisons: {everything} in all.")
         if self.answers_per_annotator is not None:
             people = counted(design.n_annotators or 0, "person", "people")
             lines.append(f"With {people}, each gives {counted(self.answers_per_annotator, 'answer')}.")
-        if self.cost is not None and self.cost_low is not None and self.cost_high is not None:
-            lines.append(f"They cost {money(self.cost)} ({money(self.cost_low)} to {money(self.cost_high)}).")
-        return [
-            *lines,
-            f"Simulated: {counted(self.n_replications, 'study', 'studies')} {design}; maps by {self.estimator}.",
-        ]
+        if self.cost is not None and self.cost_low is not None:
+            highest = "more" if self.cost_high is None else money(self.cost_high)
+            lines.append(f"They cost {money(self.cost)} ({money(self.cost_low)} to {highest}).")
+        studies = counted(self.n_replications, "study", "studies")
+        simulated = f"{studies} {design}" if self.n_pilot is None else f"{studies} {design.of_objects}, {_AFTER_PILOT}"
+        return [*lines, f"Simulated: {simulated}; maps by {self.estimator}."]
 
     def _curve(self) -> list[str]:
         rows = zip(self.sizes.tolist(), self.errors, self.lows, self.highs, strict=True)
@@ -134,13 +157,14 @@ class Plan:
 
 def plan(
     design: Design,
-    target_error: float = 0.15,
+    target_error: float | None = None,
     *,
     against: Against = "answers",
+    pilot: NoiseEstimate | None = None,
     price: float | None = None,
     most_answers: int | None = None,
     estimator: OrdinalEmbedding | None = None,
-    n_replications: int = 8,
+    n_replications: int = 20,
     level: float = 0.9,
     random_state: RandomState = None,
 ) -> Plan:
@@ -150,11 +174,14 @@ def plan(
     ----------
     design : Design
         What the study is like: objects, dimensions, noise, how people are asked.
-    target_error : float
-        Error on new questions to aim at; above the floor, see ``against``, and below one half.
+    target_error : float, optional
+        Error on new questions to aim at; above the floor, see ``against``, and below one half. Left out, it is 0.05
+        above the noise, or 0.15 against the truth.
     against : {"answers", "truth"}
         What the error is measured against: new answers of people, where the floor is the noise, as for held-out answers
         of real studies; or the order of the true distances, where it is 0.
+    pilot : NoiseEstimate, optional
+        First answers of the study, from `estimate_noise`; as in `predict_error`.
     price : float, optional
         Of one answer.
     most_answers : int, optional
@@ -185,24 +212,27 @@ def plan(
     >>> print(str(answer).split(" answers")[0])  # doctest: +ELLIPSIS
     About ...
     """
-    check_run(design, against, level, n_replications)
-    floor = design.noise if against == "answers" else 0.0
-    _check_target(target_error, floor, design)
+    check_run(design, against, level, n_replications, pilot)
     check_price(price)
+    studies = [Replication.start(design, rng, pilot=pilot) for rng in generators(random_state, n_replications)]
+    floor = floor_of_studies(design, against, None if pilot is None else [study.noise for study in studies])
+    target_error = _default_target(floor, against) if target_error is None else target_error
+    _check_target(target_error, floor)
     most = min(400 * design.n_objects, MOST_COMPARISONS // design.comparisons_per_answer)
     if most_answers is not None:
         design.check_answers(most_answers, "most_answers")
         most = most_answers
     estimator = default_estimator(design, estimator)
-    studies = [Replication.start(design, rng) for rng in generators(random_state, n_replications)]
-    found = SizeSearch(studies, estimator, against, target_error, most).run()
-    low, n_answers, high = (math.ceil(value) for value in quantiles(found.answers, level))
+    found = SizeSearch(studies, estimator, against, target_error, most, level).run()
+    low, n_answers, high = _counts(found.answers, level)
     lows, errors, highs = quantiles(found.errors, level)
-    cost_low, cost, cost_high = (None if price is None else price * count for count in (low, n_answers, high))
+    costs = (None if price is None or count is None else price * count for count in (low, n_answers, high))
+    cost_low, cost, cost_high = costs
     return Plan(
         n_answers=n_answers,
         low=low,
         high=high,
+        n_pilot=None if pilot is None else pilot.n_answers,
         n_comparisons=n_answers * design.comparisons_per_answer,
         target_error=target_error,
         against=against,
@@ -246,13 +276,26 @@ def _least(floor: float) -> float:
     return math.ceil((floor + _CLOSE) * 1000 - 1e-9) / 1000
 
 
-def _check_target(target_error: float, floor: float, design: Design) -> None:
+def _default_target(floor: float, against: Against) -> float:
+    """Return an error to aim at that is in reach: a little above the noise, rounded, and below chance."""
+    if against == "truth":
+        return 3 * _EXCESS
+    return round(min(floor + _EXCESS, (floor + _CHANCE) / 2), 3)
+
+
+def _counts(answers: FloatArray, level: float) -> tuple[int, int, int | None]:
+    """Return the low end, the median and the high end of numbers of answers, of which some may be infinite."""
+    low, middle, high = quantiles(np.minimum(answers, _ENDLESS), level)
+    return math.ceil(low), math.ceil(middle), None if high > MOST_COMPARISONS else math.ceil(high)
+
+
+def _check_target(target_error: float, floor: float) -> None:
     if not target_error < _CHANCE:
         raise ValueError(f"target_error={target_error}: a map that says nothing has an error of 0.5; aim below it")
     if target_error >= floor + _CLOSE:
         return
     why = (
-        f"of the new answers {percent(design.noise)} are wrong, and the true map itself errs there"
+        f"of the new answers {percent(floor)} are wrong, and the true map itself errs there"
         if floor
         else "errors stay above 0"
     )
@@ -289,7 +332,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     line, band = PALETTE["DMOE"], PALETTE["GNMDS"]
     ax.fill_between(plan.sizes, plan.lows, plan.highs, color=line, alpha=0.15, linewidth=0)
     ax.plot(plan.sizes, plan.errors, color=line, marker="o", markersize=4, linewidth=1.6)
-    ax.axvspan(plan.low, plan.high, color=band, alpha=0.12, linewidth=0)
+    ax.axvspan(plan.low, plan.sizes[-1] if plan.high is None else plan.high, color=band, alpha=0.12, linewidth=0)
     ax.axvline(plan.n_answers, color=band, linewidth=1.2)
     ax.axhline(plan.target_error, color=band, linewidth=1.2, linestyle="--")
     ax.set_xscale("log")
@@ -304,6 +347,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
         ax.annotate(f"floor {figure(plan.floor)}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
     ax.set_xlabel("answers", color=INK)
     ax.set_ylabel("error on new answers" if plan.against == "answers" else "error against the true order", color=INK)
-    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} to {digits(plan.high)})"
+    highest = "more" if plan.high is None else digits(plan.high)
+    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} to {highest})"
     ax.set_title(title, color=INK, fontsize=11, loc="left")
     return plain(ax)

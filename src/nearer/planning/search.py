@@ -2,7 +2,9 @@
 
 A few studies double their size until the target is met; all of them then look at sizes about there. The answers of a
 small size are the first of those of a larger one, and errors are made monotone in the size (isotonic regression), so
-that each study crosses the target once, at a place that is interpolated in log m.
+that each study crosses the target once, at a place that is interpolated in log m. Where studies differ in their noise,
+some may never get there: sizes grow until all but the share that an interval leaves out have met the target, but not
+beyond eight times the first guess.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ from nearer.planning.errors import Replication
 _FIRST_LOOKS = 3  # replications that tell where the crossing is, before all of them look there
 _AROUND = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # powers of two, about the first guess
 _FEWEST = 10  # answers
+_MOST_TIMES = 8  # the first guess
 
 
 class Crossing(NamedTuple):
-    """Errors of r studies at s sizes, monotone, and where each meets the target."""
+    """Errors of r studies at s sizes, monotone, and where each meets the target; infinite where it does not."""
 
     sizes: NDArray[np.int64]
     errors: FloatArray
@@ -46,6 +49,8 @@ class SizeSearch:
     against : {"answers", "truth"}
     target : float
     most_answers : int
+    level : float
+        Of the interval of sizes that is looked for.
     """
 
     replications: list[Replication]
@@ -53,6 +58,7 @@ class SizeSearch:
     against: Against
     target: float
     most_answers: int
+    level: float
 
     def run(self) -> Crossing:
         """Return the errors about the target, and where each study meets it."""
@@ -61,13 +67,17 @@ class SizeSearch:
             sizes = np.unique(np.maximum(np.round(guess * 2.0 ** np.array(_AROUND)), _FEWEST).astype(np.int64))
             bar.total = bar.n + len(sizes) * len(self.replications)
             errors = self._errors(self.replications, sizes, bar)
-            while (errors[:, -1] > self.target).any():
+            most = min(_MOST_TIMES * guess, self.most_answers)
+            while (errors[:, -1] > self.target).mean() > (1 - self.level) / 2:
                 larger = round(sizes[-1] * 2**0.5)
-                self._check_size(larger, sizes[-1], errors[:, -1].max())
+                if larger > most:
+                    break
                 bar.total += len(self.replications)
                 errors = np.column_stack([errors, self._errors(self.replications, [larger], bar)])
                 sizes = np.append(sizes, larger)
         smooth = np.array([falling(sizes, each) for each in errors])
+        if np.median(smooth[:, -1]) > self.target:
+            self._check_size(self.most_answers + 1, sizes[-1], float(np.median(smooth[:, -1])))
         return Crossing(sizes, smooth, np.array([crossing(sizes, each, self.target) for each in smooth]))
 
     def _first_guess(self, bar: tqdm[Any]) -> float:
@@ -118,13 +128,15 @@ def falling(sizes: NDArray[np.int64], errors: FloatArray) -> FloatArray:
 def crossing(sizes: NDArray[np.int64], errors: FloatArray, target: float) -> float:
     """Return the size at which falling errors first meet a target, interpolated in the logarithm of the size.
 
-    Errors that lie below the target all along meet it at the smallest size.
+    Errors that lie below the target all along meet it at the smallest size, and those above it never.
 
     Examples
     --------
     >>> round(crossing(np.array([100, 400]), np.array([0.3, 0.1]), 0.2))
     200
     """
+    if errors[-1] > target:
+        return float("inf")
     after = int(np.argmax(errors <= target))
     if after == 0:
         return float(sizes[0])

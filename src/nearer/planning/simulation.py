@@ -6,7 +6,10 @@ each pair and answer. The difference of two such errors is logistic, so that for
     P(right) = 1 / (1 + (d2(near) / d2(far))^s),
 
 and the nearest of many pairs is chosen with probability in proportion to d2^-s (Luce's rule). Only ratios of distances
-count: the map has no scale. The sharpness s is set so that the share of wrong comparisons is the noise of the study.
+count: the map has no scale. The slope s is set so that the share of wrong comparisons is the noise of the study.
+
+A person may also lapse, and then answers at random, whatever is shown. With an offset, d2 + alpha in place of d2, that
+is the model of `PosteriorEmbedding`, from which a study that goes on after a pilot draws its map and its people.
 """
 
 from __future__ import annotations
@@ -20,16 +23,16 @@ from scipy.special import expit
 
 from nearer.common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import trials_of
+from nearer.data.units import near_and_far, trials_of
 from nearer.datasets.synthetic import distinct_rows
 from nearer.planning.design import Design
 from nearer.problems.margins import pair_distances
 
 Bools = NDArray[np.bool_]
 
-_SPREAD = 0.5  # of the logarithm of sharpness, or of the rate of guessing, between people
-_TRIED = 20_000  # answers by which the sharpness is set
-_LEAST, _MOST = -8.0, 12.0  # logarithms of the sharpness
+_SPREAD = 0.5  # of the logarithm of the slope, or of the rate of guessing, between people
+_TRIED = 20_000  # answers by which slopes are set
+_LEAST, _MOST = -8.0, 12.0  # logarithms of the slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +47,14 @@ class Asked:
         Whether a comparison is true of the map.
     answer_of : ndarray of int, shape (m,)
         Number of the answer that a comparison follows from, ascending from 0.
+    weights : ndarray, shape (m,)
     n_objects : int
     """
 
     rows: NDArray[np.integer]
     right: Bools
     answer_of: NDArray[np.intp]
+    weights: FloatArray
     n_objects: int
 
     @property
@@ -59,14 +64,13 @@ class Asked:
 
     @property
     def comparisons(self) -> Comparisons:
-        """The comparisons; those of one answer share a trial and have a total weight of 1."""
-        per_answer = np.bincount(self.answer_of)
-        several = bool(per_answer.max() > 1)
+        """The comparisons; those of one answer share a trial."""
+        several = len(self.rows) > self.n_answers
         one_anchor = bool((self.rows[:, 0] == self.rows[:, 2]).all())
         make = Comparisons.from_triplets if one_anchor else Comparisons.from_quadruplets
         return make(
             self.rows[:, [0, 1, 3]] if one_anchor else self.rows,
-            weights=1 / per_answer[self.answer_of] if several else None,
+            weights=None if (self.weights == 1).all() else self.weights,
             trials=self.answer_of if several else None,
             n_objects=self.n_objects,
         )
@@ -75,7 +79,9 @@ class Asked:
         """Return the answers from one number up to another."""
         low, high = np.searchsorted(self.answer_of, [start, self.n_answers if stop is None else stop])
         rows = slice(int(low), int(high))
-        return Asked(self.rows[rows], self.right[rows], self.answer_of[rows] - start, self.n_objects)
+        return Asked(
+            self.rows[rows], self.right[rows], self.answer_of[rows] - start, self.weights[rows], self.n_objects
+        )
 
 
 def joined(parts: Sequence[Asked]) -> Asked:
@@ -85,8 +91,15 @@ def joined(parts: Sequence[Asked]) -> Asked:
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.right for part in parts]),
         np.concatenate([part.answer_of + first for part, first in zip(parts, before[:-1], strict=True)]),
+        np.concatenate([part.weights for part in parts]),
         parts[0].n_objects,
     )
+
+
+def shared_weights(answer_of: NDArray[np.intp]) -> FloatArray:
+    """Return the weight of each row, (m,): all rows of one answer share a weight of 1."""
+    weights: FloatArray = 1 / np.bincount(answer_of)[answer_of]
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,21 +110,24 @@ class World:
     ----------
     design : Design
     points : ndarray, shape (n, p)
-    skills : ndarray, shape (annotators,)
-        Multiplies the sharpness of each person, or divides how often each guesses.
-    sharpness : float
-        s in the module's formula; infinite for people who err only by guessing.
+    slopes : ndarray, shape (annotators,)
+        s in the module's formula, of each person; infinite for people who err only by guessing.
+    lapses : ndarray, shape (annotators,)
+        How often each answers at random.
+    offset : float
+        alpha in the module's formula.
     """
 
     design: Design
     points: FloatArray
-    skills: FloatArray
-    sharpness: float = np.inf
+    slopes: FloatArray
+    lapses: FloatArray
+    offset: float = 0.0
 
     def log_distances(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> FloatArray:
-        """Return logarithms of squared distances of pairs, of the shape of the indices."""
+        """Return logarithms of squared distances of pairs plus the offset, of the shape of the indices."""
         tiny = np.finfo(np.float64).tiny
-        distances = pair_distances(self.points, first.ravel(), second.ravel())
+        distances = pair_distances(self.points, first.ravel(), second.ravel()) + self.offset
         return np.log(np.maximum(distances, tiny)).reshape(first.shape)
 
     def felt(self, distances: FloatArray, answer_of: NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
@@ -120,22 +136,21 @@ class World:
         Rows of one answer have one person, who guesses all of them or none.
         """
         n_answers = int(answer_of.max()) + 1
-        person = rng.integers(len(self.skills), size=n_answers)
-        if self.design.noise_model == "close-calls":
-            if np.isinf(self.sharpness):
-                return distances
-            sharpness = self.sharpness * self.skills[person][answer_of]
-            return sharpness[:, None] * distances - rng.gumbel(size=distances.shape)
-        # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
-        rates = capped_rates(1 / self.skills, 2 * self.design.noise)
-        guessed = rng.random(n_answers) < rates[person]
-        return np.where(guessed[answer_of][:, None], rng.random(distances.shape), distances)
+        person = rng.integers(len(self.slopes), size=n_answers)
+        felt = distances
+        if np.isfinite(self.slopes).all():
+            felt = self.slopes[person][answer_of][:, None] * distances - rng.gumbel(size=distances.shape)
+        if not self.lapses.any():
+            return felt
+        guessed = rng.random(n_answers) < self.lapses[person]
+        return np.where(guessed[answer_of][:, None], rng.random(distances.shape), felt)
 
     def share_wrong(self, distances: FloatArray, rng: np.random.Generator) -> float:
         """Return the share of wrong comparisons in answers about true distances, shape (answers, pairs)."""
         if distances.shape[1] == 2:
-            skills = rng.choice(self.skills, size=len(distances))
-            return float(np.mean(expit(-self.sharpness * skills * np.abs(distances[:, 0] - distances[:, 1]))))
+            person = rng.integers(len(self.slopes), size=len(distances))
+            close = expit(-self.slopes[person] * np.abs(distances[:, 0] - distances[:, 1]))
+            return float(np.mean(self.lapses[person] / 2 + (1 - self.lapses[person]) * close))
         order = np.argsort(self.felt(distances, np.arange(len(distances)), rng), axis=1)
         near, far = (np.take_along_axis(distances, order[:, ranks], 1) for ranks in self.design.ranks.T)
         return float(np.mean(near > far))
@@ -161,14 +176,29 @@ class World:
         columns = [np.take_along_axis(side, rank, 1).ravel() for rank in (near, far) for side in (first, second)]
         right = np.take_along_axis(distances, near, 1) <= np.take_along_axis(distances, far, 1)
         answer_of = np.repeat(np.arange(n_answers), near.shape[1])
-        return Asked(np.column_stack(columns), right.ravel(), answer_of, self.design.n_objects)
+        weights = shared_weights(answer_of)
+        return Asked(np.column_stack(columns), right.ravel(), answer_of, weights, self.design.n_objects)
+
+    def answered(self, answers: Comparisons, rng: np.random.Generator) -> Asked:
+        """Return answers that are there, in random order, and which of their comparisons are true of this map."""
+        answer_of = trials_of(answers)
+        answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
+        weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight
+        order = np.argsort(answer_of, kind="stable")
+        i, j, l, k = rows = answers.oriented[order].T  # noqa: E741
+        right = self.log_distances(i, j) <= self.log_distances(l, k)
+        return Asked(rows.T, right, answer_of[order], weights[order], self.design.n_objects)
 
     def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> Asked:
         """Ask the questions of given comparisons, in random order; a trial is one answer."""
         answer_of = trials_of(questions)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         order = np.argsort(answer_of, kind="stable")
-        answer_of, rows, distances = answer_of[order], questions.quadruplets[order], self.pairs_of(questions)[order]
+        answer_of, rows = answer_of[order], questions.quadruplets[order]
+        # One pair first, whichever was written first: errors are drawn in that order.
+        first, second = near_and_far(rows, questions.n_objects)
+        rows = np.where((first > second)[:, None], rows[:, [2, 3, 0, 1]], rows)
+        distances = self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
         felt = self.felt(distances, answer_of, rng)
         if questions.trials is not None:
             # Within an answer a pair is felt once, in whatever rows it comes.
@@ -178,16 +208,11 @@ class World:
         turned = felt[:, 0] > felt[:, 1]
         rows = np.where(turned[:, None], rows[:, [2, 3, 0, 1]], rows)
         right = turned == (distances[:, 0] > distances[:, 1])
-        return Asked(rows, right, answer_of, self.design.n_objects)
+        return Asked(rows, right, answer_of, shared_weights(answer_of), self.design.n_objects)
 
 
-def make_world(
-    design: Design,
-    rng: np.random.Generator,
-    questions: Comparisons | None = None,
-    points: FloatArray | None = None,
-) -> World:
-    """Draw a true map, unless it is given, and people; set their sharpness by random questions, or those given.
+def make_world(design: Design, rng: np.random.Generator, questions: Comparisons | None = None) -> World:
+    """Draw a true map and people; set their slopes by random questions, or those given.
 
     Examples
     --------
@@ -196,21 +221,24 @@ def make_world(
     True
     """
     scales = np.arange(1, design.n_components + 1) ** (-design.decay / 2)
-    drawn = rng.normal(size=(design.n_objects, design.n_components)) * scales
+    points = rng.normal(size=(design.n_objects, design.n_components)) * scales
     skills = np.exp(_SPREAD * rng.normal(size=1 if design.n_annotators is None else design.n_annotators))
-    world = World(design, drawn if points is None else points, np.ones(1) if design.n_annotators is None else skills)
+    skills = np.ones(1) if design.n_annotators is None else skills
+    never = np.zeros(len(skills))
     if design.noise == 0 or design.noise_model == "guesses":
-        return world
+        # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
+        return World(design, points, np.full(len(skills), np.inf), capped_rates(1 / skills, 2 * design.noise))
+    world = World(design, points, skills, never)
     distances = world.pairs_of(questions) if questions is not None else world.draw_pairs(_TRIED, rng)[2]
     seed = int(rng.integers(2**62))
     low, high = _LEAST, _MOST
     for _ in range(24):
         middle = (low + high) / 2
-        tried = replace(world, sharpness=float(np.exp(middle)))
+        tried = replace(world, slopes=skills * np.exp(middle))
         # The same errors at any sharpness make the share of wrong answers monotone.
         wrong = tried.share_wrong(distances, np.random.default_rng(seed))
         low, high = (middle, high) if wrong > design.noise else (low, middle)
-    return replace(world, sharpness=float(np.exp((low + high) / 2)))
+    return replace(world, slopes=skills * np.exp((low + high) / 2))
 
 
 def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:

@@ -66,6 +66,35 @@ def each_as_someone(model: Model, unknowns: FloatArray, draws: Draws, rng: np.ra
     return Draws(draws.points, slopes[someone], draws.offsets, lapses[someone])
 
 
+class Population(NamedTuple):
+    """Maps drawn from the posterior, and how the people who look at them differ.
+
+    Attributes
+    ----------
+    points : ndarray, shape (k, n, p)
+    offsets : ndarray, shape (k,)
+    slopes, lapses : ndarray, shape (k,)
+        Of the median person.
+    slope_spreads, lapse_spreads : ndarray, shape (k,)
+        Standard deviations over people of the logarithm of the slope and of the logit of the lapse rate; 0 where
+        people are not told apart.
+    """
+
+    points: FloatArray
+    offsets: FloatArray
+    slopes: FloatArray
+    lapses: FloatArray
+    slope_spreads: FloatArray
+    lapse_spreads: FloatArray
+
+
+def population_of(model: Model, unknowns: FloatArray, *, people: bool) -> Population:
+    """Return the maps of unknowns, (k, size), and how people differ, where the answers tell them apart."""
+    draws = draws_of(model, unknowns)
+    spreads = np.exp(unknowns[:, -len(NUMBERS) :].T[7:9]) * people
+    return Population(draws.points, draws.offsets, draws.slopes, draws.lapses, *spreads)
+
+
 def people_of(model: Model, unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return slope and lapse rate of each person in each draw, (k, people) each."""
     n, p, n_people = model.n_objects, model.n_components, model.answers.n_people
