@@ -1,0 +1,202 @@
+"""An answer may be written as a row that is true, or as the reversed row with y = -1: nothing may tell them apart.
+
+Every public function and class that takes comparisons or answers is found by the names of its parameters, and has a
+case here or a reason why it needs none.
+"""
+
+import importlib
+import inspect
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons
+from nearer.active import outlook
+from nearer.annotators import annotator_reliability, reliability_weights
+from nearer.ceiling import noise_ceiling
+from nearer.checking import check, check_errors
+from nearer.clustering import ComparisonHC
+from nearer.comparing import compare_groups, compare_methods, compare_people
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import STE, TSTE, PosteriorEmbedding
+from nearer.formats import read_answers, write_answers
+from nearer.metrics import accuracy_scorer, comparison_error, margin_statistics, margins, neg_log_loss_scorer
+from nearer.model_selection import WholeKFold, choose_dimension, held_out_error, learning_curve
+from nearer.planning import Design, estimate_noise, predict_error
+from nearer.plotting import agreement, plot_shepard
+from nearer.posterior import Microcanonical
+from nearer.reproducibility import split_half
+from nearer.runs import RunSettings, fit_study
+from nearer.uncertainty import bootstrap
+
+pytestmark = [
+    pytest.mark.usefixtures("one_start"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+API = Path(__file__).parents[1] / "docs" / "api"
+PARAMETERS = {"comparisons", "X", "answers", "questions"}
+POINTS = make_gaussian(10, 2, random_state=0)
+N = 300
+
+
+@cache
+def judgments():
+    """The same answers, true rows and reversed ones: people, noise, and some questions that are repeated."""
+    rng = np.random.default_rng(0)
+    rows = sample_triplets(POINTS, N, flipped=0.15, random_state=1).rows[rng.integers(N, size=N)]
+    turn = rng.random(N) < 0.1
+    rows = np.where(turn[:, None], rows[:, [0, 2, 1]], rows)
+    known = {"annotators": np.arange(N) % 6, "trials": np.arange(N), "n_objects": 10}
+    true, back = np.ones(N, dtype=int), -np.ones(N, dtype=int)
+    return Comparisons.from_triplets(rows, true, **known), Comparisons.from_triplets(rows[:, [0, 2, 1]], back, **known)
+
+
+def answers_of(comparisons):
+    """Answers as they are read, with these comparisons."""
+    rows = judgments()[0].rows
+    people = (np.arange(N) % 6).astype(str)
+    table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
+    read = read_answers({name: values.tolist() for name, values in table.items()})
+    return replace(read, comparisons=replace(comparisons, objects=read.comparisons.objects))
+
+
+def quick():
+    return STE(2, trace=0.02, random_state=0)
+
+
+@cache
+def fitted():
+    return quick().fit(judgments()[0])
+
+
+@cache
+def posterior():
+    return PosteriorEmbedding(2, solver=Microcanonical.for_judging(), random_state=0).fit(judgments()[0])
+
+
+def written(comparisons, folder):
+    return read_answers(write_answers(comparisons, folder / "answers.csv")).comparisons.oriented
+
+
+CASES = {
+    "active.outlook": lambda c, _: outlook(posterior(), c, 50, random_state=0),
+    "annotators.annotator_reliability": lambda c, _: annotator_reliability(quick(), c, random_state=0),
+    "annotators.reliability_weights": lambda c, _: reliability_weights(
+        annotator_reliability(quick(), judgments()[0], random_state=0), c
+    ),
+    "ceiling.noise_ceiling": lambda c, _: noise_ceiling(c),
+    "checking.check": lambda c, _: check(answers_of(c), random_state=0),
+    "checking.check_errors": lambda c, _: check_errors(answers_of(c)),
+    "clustering.ComparisonHC": lambda c, _: ComparisonHC(3, random_state=0).fit(c).labels_,
+    "comparing.compare_groups": lambda c, _: compare_groups(
+        c, np.where(c.annotators < 3, "a", "b"), n_components=2, n_permutations=19, random_state=0
+    ),
+    "comparing.compare_methods": lambda c, _: compare_methods(c, {"STE": quick(), "TSTE": TSTE(2)}, random_state=0),
+    "comparing.compare_people": lambda c, _: compare_people(c, random_state=0),
+    "formats.write_answers": written,
+    "metrics.accuracy_scorer": lambda c, _: accuracy_scorer(fitted(), c),
+    "metrics.comparison_error": lambda c, _: comparison_error(c, POINTS),
+    "metrics.margin_statistics": lambda c, _: margin_statistics(c, POINTS),
+    "metrics.margins": lambda c, _: margins(c, POINTS),
+    "metrics.neg_log_loss_scorer": lambda c, _: neg_log_loss_scorer(fitted(), c),
+    "model_selection.WholeKFold": lambda c, _: [test for _, test in WholeKFold(3, random_state=0).split(c)],
+    "model_selection.choose_dimension": lambda c, _: choose_dimension(quick(), c, (1, 2), random_state=0),
+    "model_selection.held_out_error": lambda c, _: held_out_error(quick(), c, random_state=0),
+    "model_selection.learning_curve": lambda c, _: learning_curve(quick(), c, n_repeats=1, random_state=0),
+    "planning.estimate_noise": lambda c, _: estimate_noise(c, 2, random_state=0),
+    "planning.predict_error": lambda c, _: predict_error(
+        Design(10, 2), 150, questions=c, estimator=quick(), n_replications=2, random_state=0
+    ),
+    "plotting.agreement": lambda c, _: agreement(fitted(), c),
+    "plotting.plot_shepard": lambda c, _: [
+        collection.get_offsets() for collection in plot_shepard(fitted(), c).collections
+    ],
+    "reproducibility.split_half": lambda c, _: split_half(quick(), c, n_splits=2, random_state=0),
+    "runs.fit_study": lambda c, _: (
+        fit_study(answers_of(c), RunSettings("STE", 2, {"trace": 0.02}, n_resamples=0)).model.embedding_
+    ),
+    "uncertainty.bootstrap": lambda c, _: bootstrap(quick(), c, n_resamples=10, n_simulations=4, random_state=0),
+}
+NEED_NONE = {
+    "active.Questions": "is told which object was chosen",
+    "datasets.simulate_answers": "asks questions, whose answers it draws",
+}
+
+
+def public():
+    """Yield names and objects of the public modules."""
+    for page in API.glob("*.md"):
+        if page.stem not in ("index", "nearer"):
+            module = importlib.import_module(f"nearer.{page.stem}")
+            yield from ((f"{page.stem}.{name}", getattr(module, name)) for name in module.__all__)
+
+
+def takes_comparisons(thing):
+    methods = [thing]
+    if inspect.isclass(thing):
+        methods = [method for name, method in inspect.getmembers(thing, inspect.isfunction) if name[0] != "_"]
+    return any(PARAMETERS & inspect.signature(method).parameters.keys() for method in methods if callable(method))
+
+
+ESTIMATORS = {
+    name: thing
+    for name, thing in public()
+    if name.startswith("embedding.") and inspect.isclass(thing) and hasattr(thing, "fit")
+}
+
+
+def test_every_public_function_that_takes_comparisons_has_a_case():
+    found = {name for name, thing in public() if takes_comparisons(thing)} - ESTIMATORS.keys()
+    assert found - CASES.keys() - NEED_NONE.keys() == set()
+    assert {*CASES, *NEED_NONE} - {name for name, _ in public()} == set()
+    assert len(ESTIMATORS) > 10
+
+
+def assert_alike(first, second, where=""):
+    """Compare results part by part, numbers to rounding."""
+    assert type(first) is type(second), where
+    if is_dataclass(first):
+        for field in fields(first):
+            if field.name not in ("comparisons", "posterior", "seconds"):
+                assert_alike(getattr(first, field.name), getattr(second, field.name), f"{where}.{field.name}")
+    elif isinstance(first, dict):
+        assert first.keys() == second.keys(), where
+        for key in first:
+            assert_alike(first[key], second[key], f"{where}[{key!r}]")
+    elif isinstance(first, list | tuple):
+        assert len(first) == len(second), where
+        for number, pair in enumerate(zip(first, second, strict=True)):
+            assert_alike(*pair, f"{where}[{number}]")
+    elif isinstance(first, float | np.ndarray) and np.asarray(first).dtype.kind == "f":
+        np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-9, err_msg=where)
+    elif isinstance(first, np.ndarray):
+        assert first.tolist() == second.tolist(), where
+    elif hasattr(first, "embedding_"):
+        assert_alike(first.embedding_, second.embedding_, f"{where}.embedding_")
+    elif not callable(first):
+        assert first == second, where
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_reversed_rows_give_the_same(name, tmp_path):
+    true, back = (CASES[name](each, tmp_path) for each in judgments())
+    assert_alike(true, back, name)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_learns_the_same_from_reversed_rows(name):
+    """And predicts the rows as they are written."""
+    estimator, found = ESTIMATORS[name], []
+    settings = {"n_components": 1} if name == "embedding.MLDS" else {}
+    if name == "embedding.PosteriorEmbedding":
+        settings = {"n_components": 2, "solver": Microcanonical.for_judging()}
+    for comparisons in judgments():
+        model = estimator(random_state=0, **settings).fit(comparisons)
+        of_rows = model.decision_function(comparisons) * comparisons.answers
+        found.append(
+            [model.embedding_, of_rows, model.predict(comparisons) * comparisons.answers, model.score(comparisons)]
+        )
+    assert_alike(*found, name)
