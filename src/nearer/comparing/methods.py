@@ -197,7 +197,7 @@ def _score(
     n_done: int,
 ) -> dict[str, Any]:
     """Return the figures of one method."""
-    found = error_interval(tally.wrong[rows], weights, clusters, level)
+    found = error_interval(tally.wrong[rows], weights, clusters, level, n_folds=n_done)
     score: dict[str, Any] = {"name": name, "error": found.error, "low": found.low, "high": found.high}
     score["map_error"] = float(np.average(tally.map_wrong[rows], weights=weights))
     score["log_loss"] = float(np.average(tally.loss[rows], weights=weights))

@@ -143,7 +143,12 @@ def _summary(
     for g in range(n_groups):
         inside = groups == g
         clusters = np.unique(units[inside], return_inverse=True)[1]
-        cells.append([error_interval(wrong[inside, k], weights[inside], clusters, level) for k in range(n_groups + 1)])
+        cells.append(
+            [
+                error_interval(wrong[inside, k], weights[inside], clusters, level, n_folds=n_folds)
+                for k in range(n_groups + 1)
+            ]
+        )
         if not clusters.any():
             gains[g], lows[g], highs[g] = np.nan, np.nan, np.nan
             continue
