@@ -204,7 +204,7 @@ def test_odd_one_out_is_what_its_definition_says():
 
 def test_three_objects_and_an_answer_need_a_kind():
     table = {"a": ["x"], "b": ["y"], "c": ["z"], "answer": ["z"]}
-    with pytest.raises(ValueError, match=r"--kind odd-one-out .*or --kind most-central"):
+    with pytest.raises(ValueError, match=r"--kind odd-one-out .*\n or: --kind most-central"):
         read_answers(table)
     assert read_answers(table, "odd-one-out").kind == "odd-one-out"
     assert said(read_answers(table, "most-central"))[0] == ("x", "z", "x", "y")

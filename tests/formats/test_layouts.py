@@ -1,7 +1,5 @@
 """Every layout is read as its definition says, in any order of rows, columns and options, or refused in a sentence."""
 
-import csv
-import json
 import re
 import warnings
 from collections import Counter
@@ -35,28 +33,6 @@ def shuffled(layout, rng):
             return turned
 
 
-def table(layout, trials, folder, rng=None):
-    """Return a file, or a dict of columns, with rows and columns in the order written or in another."""
-    rows = layout.write(trials)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if rng is not None:
-        names = [names[at] for at in rng.permutation(len(names))]
-        if not layout.fixed:
-            rows = [rows[at] for at in rng.permutation(len(rows))]
-    if layout.form == "frame":
-        return {name: [row.get(name) for row in rows] for name in names}
-    path = folder / f"answers.{layout.form}"
-    if layout.form in ("json", "jsonl"):
-        rows = [{name: row[name] for name in names if name in row} for row in rows]
-        path.write_text(json.dumps(rows) if layout.form == "json" else "\n".join(map(json.dumps, rows)))
-        return path
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, delimiter="\t" if layout.form == "tsv" else ",", restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
 def by_answer(answers):
     """Return what every answer says, as a set of comparisons, and check that it counts once."""
     comparisons = answers.comparisons
@@ -87,7 +63,7 @@ def test_layout(layout, tmp_path):
         rng = np.random.default_rng(seed)
         orders.append((shuffled(layout, rng), rng))
     for trials, rng in orders:
-        source = table(layout, trials, tmp_path, rng)
+        source = layouts.table(layout, trials, tmp_path, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             if layout.refused is not None:

@@ -60,5 +60,6 @@ def test_buttons_of_jspsych_that_are_all_html_are_called_by_their_addresses():
         "rt": [900, 800, 700], "response": [0, 1, 2], "choices": choices,
     }  # fmt: skip
     answers = read_answers(table, kind="odd-one-out")
-    assert answers.comparisons.objects.tolist() == [f"img/{each}.jpg" for each in "abcd"]
+    assert answers.comparisons.objects.tolist() == list("abcd")
+    assert list(answers.paths.values()) == [f"img/{each}.jpg" for each in "abcd"]
     assert answers.places.tolist() == [0, 1, 2]

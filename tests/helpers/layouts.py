@@ -4,6 +4,7 @@ A layout is a function from trials to the rows of a table, so that the same tria
 columns and options in another order.
 """
 
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -246,12 +247,34 @@ def fewer(trials):
     return [numbered("item", (*t.shown, "", "")[:5]) | {"odd": t.chosen, "who": t.person} for t in trials]
 
 
+def table(layout, trials, folder, rng=None):
+    """Return a file, or a dict of columns, with rows and columns in the order written or in another."""
+    rows = layout.write(trials)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if rng is not None:
+        names = [names[at] for at in rng.permutation(len(names))]
+        if not layout.fixed:
+            rows = [rows[at] for at in rng.permutation(len(rows))]
+    if layout.form == "frame":
+        return {name: [row.get(name) for row in rows] for name in names}
+    path = folder / f"answers.{layout.form}"
+    if layout.form in ("json", "jsonl"):
+        rows = [{name: row[name] for name in names if name in row} for row in rows]
+        path.write_text(json.dumps(rows) if layout.form == "json" else "\n".join(map(json.dumps, rows)))
+        return path
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names, delimiter="\t" if layout.form == "tsv" else ",", restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
 def html(label):
     return f'<img src="img/{label}.png" width="200">'
 
 
 BOTH = r"read as odd-one-out, '(\w+)' is the odd one of .*; read as most-central, '\1' is the most central of .*"
-KINDS = r"Say --kind odd-one-out .* or --kind most-central"
+KINDS = r"\nTry: --kind odd-one-out .*\n or: --kind most-central"
 ASKED = r"if (\w+|-1) means the first option, then .* chooses .* from .*; if .* Say --first-is"
 OOO, CENTRAL = {"kind": "odd-one-out"}, {"kind": "most-central"}
 CBLEARN = {"preset": "cblearn"}
@@ -347,7 +370,7 @@ LAYOUTS = [
            refused=f"{BOTH}{KINDS}"),
     Layout("jsPsych, pictures in HTML", "grid", with_anchor(3), jspsych(lambda t: {
         "stimulus": html(t.anchor), "choices": [html(each) for each in t.shown], "response": t.place}),
-        form="json", label="img/{}.png".format, notes=(SCREEN,)),
+        form="json", notes=(SCREEN, "'img/.*.png' is '")),
     Layout("jsPsych, an anchor in a sentence", "grid", with_anchor(3), jspsych(lambda t: {
         "stimulus": f"<p>Which is most like {t.anchor}?</p>", "choices": list(t.shown), "response": t.place}),
         form="json", refused=r"'stimulus' holds HTML beside plain names, as a prompt does.*--columns anchor=stimulus|"

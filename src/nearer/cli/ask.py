@@ -142,7 +142,7 @@ def _known(options: argparse.Namespace) -> Known:
     first = read_file(options, told=False)
     purpose = next((column for column in first.unused if column.lower() == "purpose"), None)
     trial = next(iter(first.columns.get("trial", ())), None)
-    answers = read_file(options, also=[column for column in (purpose, trial) if column])
+    answers = read_file(options, also=[column for column in (purpose, trial) if column]).with_paths()
     options.kind = kind
     return Known.read(answers, purpose, trial)
 
@@ -163,7 +163,7 @@ def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
     if isinstance(catches, Path):
         same = known is not None and known.answers.kind in ASKED
         kind = _kind_read(options.kind) or (known.answers.kind if known and same else None)
-        catches = read_answers(catches, kind, separate_labels=True)  # few, and made by hand
+        catches = read_answers(catches, kind, separate_labels=True).with_paths()  # few, and made by hand
     return Asking(
         options.questions,
         [] if options.objects is None else read_names(options.objects),

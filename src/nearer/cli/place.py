@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
     refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options, known_labels=True)
     results = results_for(model, options.folder)
-    if set(matched(answers.comparisons, model.objects_).objects.tolist()) <= set(model.objects_.tolist()):
+    asked = matched(answers.comparisons, model.objects_, answers.paths).objects
+    if set(asked.tolist()) <= set(model.objects_.tolist()):
         raise ValueError(
             f"{answers.source}: all objects of these answers are on the map of {options.folder} already, so that there "
             "is nothing to place. `nearer score` judges the map by them; `nearer fit` makes a map of all answers in "

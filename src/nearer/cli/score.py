@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.study.results import share_known
 
     model, answers = load_model(options.folder), read_file(options, known_labels=True)
-    comparisons = matched(answers.comparisons, model.objects_)
+    comparisons = matched(answers.comparisons, model.objects_, answers.paths)
     _refuse_new(answers, comparisons, model, options)
     judged = read_judged(comparisons.over(model.objects_))
     units = units_of(judged)

@@ -19,7 +19,7 @@ from nearer.data.frame_columns import plain
 from nearer.formats.answer_codes import UnclearCoding
 from nearer.formats.answers import Answers
 from nearer.formats.column_names import SYNONYMS, by_plain
-from nearer.formats.faults import Faults, as_column, one_of
+from nearer.formats.faults import Faults, Proposal, as_column, tries
 from nearer.formats.finding_columns import Unclear
 from nearer.formats.layouts import ANSWERS, Found, listing
 from nearer.formats.questions import Asked, Question, read_question
@@ -120,14 +120,18 @@ def settled(
     """
     found: dict[str, Answers] = {}
     counted: dict[str, ValueError] = {}
+    ways: list[Proposal] = []
     errors: list[ValueError] = []
     for kind in unclear.kinds:
         try:
             found[kind] = read(kind, None, True)
+            ways.append(Proposal({"kind": kind}))
         except UnclearCoding as error:  # it may well be of this kind
             counted[kind] = error
-            with suppress(ValueError):
-                found[kind] = read(kind, "1", True)
+            for first in ("0", "1"):
+                with suppress(ValueError):
+                    found[kind] = read(kind, first, True)
+                    ways.append(Proposal({"kind": kind, "first_is": first}))
         except ValueError as error:
             errors.append(error)
     kinds = [kind for kind in unclear.kinds if kind in found or kind in counted]
@@ -144,7 +148,7 @@ def settled(
     ]
     raise Unclear(
         f"{unclear.prompts}{source} has the columns {listing(names)}, which can be read in several ways. Its first "
-        f"answer: {'; '.join(readings)}. Say {one_of('kind', kinds)}",
+        f"answer: {'; '.join(readings)}.{tries(ways)}",
         kinds,
     )
 

@@ -7,7 +7,7 @@ as a trial.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -18,6 +18,7 @@ from nearer.common.words import counted, digits
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import trials_of
+from nearer.formats.paths import same_objects
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -217,6 +218,8 @@ class Answers:
         What is wrong with the column of trials, if its numbers do not stand for one question each.
     files : ndarray of str, shape (a,), or None
         Name of the file of each answer, where there were several; lines are those in it.
+    paths : dict from str to str
+        The paths of objects that go by shorter names: ``{"cat": "assets/stimuli/cat.png", ...}``.
 
     Examples
     --------
@@ -248,6 +251,14 @@ class Answers:
     catches: Catches | None = None
     trial_numbers: TrialNumbers | None = None
     files: NDArray[np.str_] | None = None
+    paths: dict[str, str] = field(default_factory=dict)
+
+    def with_paths(self) -> Answers:
+        """Return answers whose objects are called by their paths, as in the file."""
+        if not self.paths:
+            return self
+        objects = np.array([self.paths.get(label, label) for label in self.comparisons.objects.tolist()])
+        return replace(self, comparisons=replace(self.comparisons, objects=objects), paths={})
 
     def __getitem__(self, index: Any) -> Answers:
         """Return some of the answers, about the same objects.
@@ -330,8 +341,11 @@ class Answers:
         return f"Answers({self.kind}: {', '.join(parts)})"
 
 
-def matched(comparisons: Comparisons, objects: Any) -> Comparisons:
+def matched(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | None = None) -> Comparisons:
     """Return comparisons with labels as text or as integers, whichever ``objects`` are.
+
+    Where labels are short names of ``paths``, those of objects that are not among ``objects`` become the names that end
+    in the same parts of a path: what all paths of one file share is not what those of another do.
 
     Text files hold the label 1 as "1", Parquet and npz files as an integer. Labels change only if all on one side are
     on the other side, too, once both are text; else the comparisons come back as they are.
@@ -344,6 +358,9 @@ def matched(comparisons: Comparisons, objects: Any) -> Comparisons:
     """
     mine = comparisons.objects.tolist()
     theirs = objects.tolist() if isinstance(objects, np.ndarray) else list(objects)
+    if paths and not set(mine) <= set(theirs):
+        same = same_objects([paths.get(label, label) for label in mine], map(str, theirs))
+        return replace(comparisons, objects=np.array([same.get(paths.get(label, label), label) for label in mine]))
     types = [{type(label) for label in labels} for labels in (mine, theirs)]
     if types not in ([{str}, {int}], [{int}, {str}]):
         return comparisons

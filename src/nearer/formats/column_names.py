@@ -25,8 +25,10 @@ LEFT_CHOSEN, RIGHT_CHOSEN = (
 )
 _SYNONYMS: dict[str, str] = {
     "answer": " ".join([_ANSWER, *LEFT_CHOSEN, *RIGHT_CHOSEN]),
-    "odd": "odd oddone oddoneout oddoneoutobject ooo oddity outlier different mostdifferent odditem oddobject",
-    "central": "central mostcentral centre center middle centralobject centralitem",
+    "odd": "odd oddone oddoneout oddoneoutobject chosenodd ooo oddity outlier different mostdifferent odditem "
+    "oddobject",
+    "central": "central mostcentral centre center middle centralobject centralitem centerobject chosencenter "
+    "chosencentre chosencentral",
     "items": "items objects stimuli images pictures words options choices candidates alternatives shown displayed "
     "presented triad triplet itemlist stimuluslist",
     "shown": "shown options choices candidates alternatives displayed grid stimuli items images presented",
@@ -34,7 +36,8 @@ _SYNONYMS: dict[str, str] = {
     "clickedname",
     "ranking": "ranking ranked rankedlist nearestfirst sorted",
     "annotator": "annotator annotatorid worker workerid participant participantid participantprivateid "
-    "participantpublicid person personid subject subjectid user userid rater raterid judge judgeid respondent "
+    "participantpublicid participantnumber participantcode participation participationid "
+    "person personid subject subjectid user userid rater raterid judge judgeid respondent "
     "respondentid responseid observer observerid puid prolificpid prolificid participantprolificid subjectnr subjnr "
     "subj sub ppt pid psid sid mturkid runid sessionid session studentid vp vpn proband annotators workers",
     "trial": "trial trialid trialindex trialnumber trialno trialnr trialnum trialn trials",
@@ -52,6 +55,14 @@ _STEM = (
     "video name id o s x"
 )
 STEMS = tuple(_STEM.split())
+_LEADS = ("", "triplet", "triad", "trial", "test", "shown", "displayed", "presented", "target")
+_TAILS = ("", "name", "label", "object", "image", "img", "file", "filename", "path", "src", "url", "id")
+_STEM_ORDER = {
+    lead + stem: (n_lead, n_stem)
+    for n_lead, lead in reversed(list(enumerate(_LEADS)))
+    for n_stem, stem in enumerate(STEMS)
+    if not lead or len(stem) > 2
+}
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ROWS = (("left", "middle", "right"), ("left", "center", "right"), ("left", "centre", "right"))
 _LEAST = 3
@@ -94,10 +105,7 @@ def families(spelled: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str,
     [('Item 1', 'Item 2', 'Item 3', 'Item 4')]
     """
     free = {spelling: name for spelling, name in spelled.items() if name not in taken}
-    for stem in STEMS:
-        numbers = numbered({stem}, free, taken)
-        if len(numbers) >= _LEAST and min(numbers) <= 1:
-            yield tuple(numbers.values())
+    yield from _numbered_families(free)
     for stem in STEMS:
         yield from _series([stem + letter for letter in ascii_lowercase], free)
     for row in _ROWS:
@@ -107,6 +115,19 @@ def families(spelled: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str,
     yield from _series(ascii_lowercase, free)
     if all(name in free for name in "ijk"):
         yield free["i"], free["j"], free["k"]
+
+
+def _numbered_families(free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Return the columns stem_1, stem_2, ..., then those of stems with a word before them or behind the number."""
+    found: dict[tuple[int, int, int], dict[int, str]] = {}
+    for spelling, name in free.items():
+        match = re.fullmatch(r"(.*?)(\d{1,4})([^\W\d]*)", spelling)
+        if match and match[1] in _STEM_ORDER and match[3] in _TAILS:
+            lead, stem = _STEM_ORDER[match[1]]
+            found.setdefault((_TAILS.index(match[3]), lead, stem), {})[int(match[2])] = name
+    for _, numbers in sorted(found.items()):
+        if len(numbers) >= _LEAST and min(numbers) <= 1:
+            yield tuple(name for _, name in sorted(numbers.items()))
 
 
 def _series(spellings: Sequence[str], free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

@@ -19,6 +19,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, repeat
 from typing import Any, TypeAlias
 
@@ -36,6 +37,7 @@ _QUOTE, _NEWLINE = ord('"'), ord("\n")
 _DELIMITERS = (",", ";", "\t", "|")
 _END, _LONGEST_END = re.compile(rb'(?<=\n)"?END OF FILE"?[,;\t\s"]*\Z'), 2000
 _BLOCK_ROWS = 50_000
+_WHOLE, _FEWEST_NUMBERS = re.compile(r"[+-]?\d+(\.0+)?"), 3
 
 
 class NoRows(ValueError):
@@ -174,8 +176,13 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
     own : bool, optional
         Whether cells are to be kept to the last space; if left out, the header tells.
     """
+    data = _with_commas(data)
     delimiter = _sniffed(data)
     names, first_row = _header(data, delimiter, source)
+    n_added = int(_is_row(names))
+    if n_added:  # as np.savetxt writes it: columns go by their numbers
+        names, first_row = [str(at) for at in range(1, len(names) + 1)], 2
+        data = delimiter.join(names).encode() + b"\n" + data.lstrip(b"\r\n")
     keep_spaces = "nearer_kind" in names if own is None else own
 
     def load(wanted: Sequence[str]) -> Loaded:
@@ -184,6 +191,8 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         if loaded is None:
             loaded = _exact(data, delimiter, len(names), positions, source, keep_spaces)
         columns, lines, bad_rows, n_bad = loaded
+        if n_added:
+            lines, bad_rows = lines - n_added, [replace(row, line=row.line - n_added) for row in bad_rows]
         return Loaded(dict(zip(wanted, columns, strict=True)), lines, bad_rows, n_bad)
 
     def ragged(wanted: Sequence[str]) -> Loaded:
@@ -198,6 +207,23 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         return Loaded(columns, np.array([line for line, _ in rows], np.int64))
 
     return Table(source, tuple(names), load, delimited=True, ragged=ragged)
+
+
+def _is_row(names: Sequence[str]) -> bool:
+    """Whether what stands where columns are named is a row of numbers; 0, 1, 2, ... are what pandas calls columns."""
+    numbered = [[str(at + first) for at in range(len(names))] for first in (0, 1)]
+    return len(names) > 2 and all(map(_WHOLE.fullmatch, names)) and list(names) not in numbered
+
+
+def _with_commas(data: bytes) -> bytes:
+    """Return text in which numbers that only spaces separate, three or more in every line, are separated by commas."""
+    head = data[: 2**12].strip().splitlines()
+    head = head[:-1] if len(data) > 2**12 else head
+    if not head or len({len(line.split()) for line in head}) > 1 or len(head[0].split()) < _FEWEST_NUMBERS:
+        return data
+    if not all(map(_WHOLE.fullmatch, b" ".join(head).decode("utf-8", "replace").split())):
+        return data
+    return re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", data))
 
 
 def without_preamble(data: bytes, source: str, notes: list[str]) -> bytes:

@@ -5,7 +5,9 @@ Advice is given as it is typed on the command line and as it is written in Pytho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,37 @@ from nearer.formats.answers import BadAnswers, BadRow
 from nearer.formats.table import MOST_BAD_ROWS_KEPT, Loaded
 
 _SKIP = "--skip-bad (skip_bad=True) skips them"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Options that read a table, as they are typed and as they are written in Python, and what its first row then says.
+
+    Examples
+    --------
+    >>> print(Proposal({"first_is": "1"}, {"items": "a+b+c", "odd": "pick"}))
+    --columns items=a+b+c,odd=pick --first-is 1 (columns={'items': 'a+b+c', 'odd': 'pick'}, first_is='1')
+    """
+
+    settings: Mapping[str, str]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    words: str = ""
+
+    def __str__(self) -> str:
+        typed = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in self.settings.items()]
+        python = [f"{name}={value!r}" for name, value in self.settings.items()]
+        if self.columns:
+            typed.insert(0, f"--columns {shlex.quote(','.join(map('='.join, self.columns.items())))}")
+            python.insert(0, f"columns={dict(self.columns)}")
+        if "skip_bad" in self.settings:
+            typed[-1], python[-1] = "--skip-bad", "skip_bad=True"
+        return f"{' '.join(typed)} ({', '.join(python)}){f': {self.words}' if self.words else ''}"
+
+
+def tries(proposals: Sequence[Proposal]) -> str:
+    """Return proposals as the last lines of a message."""
+    ways = "\n or: ".join(map(str, proposals))
+    return f"\nTry: {ways}" if proposals else ""
 
 
 class Faults:

@@ -32,22 +32,27 @@ from nearer.formats.layouts import (
     described,
     listing,
 )
+from nearer.formats.wide import unknown_questions
 
 _OF_QUALTRICS = {"StartDate", "RecordedDate", "ResponseId"}
 _WIDE = (
-    'This is an export of Qualtrics with a column for each question; one row must be one answer: "From Qualtrics" in '
-    "the recipes of the manual brings it into that form"
+    ', and does not say what each of them showed; one row must be one answer: "From Qualtrics" in the recipes of the '
+    "manual brings it into that form"
 )
 _NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
 
 
 class Unclear(ValueError):
-    """Columns that make no kind of question, or several ``kinds``; ``prompts`` tells what was taken for a prompt."""
+    """Columns that make no kind of question, or several ``kinds``.
 
-    def __init__(self, sentence: str, kinds: Sequence[str] = (), prompts: str = "") -> None:
+    ``prompts`` tells what was taken for a prompt, and ``start`` is the sentence without what to do.
+    """
+
+    def __init__(self, sentence: str, kinds: Sequence[str] = (), prompts: str = "", start: str = "") -> None:
         super().__init__(sentence)
         self.kinds = tuple(dict.fromkeys(kinds))
         self.prompts = prompts
+        self.start = start or sentence
 
 
 def find_columns(
@@ -90,7 +95,9 @@ def find_columns(
         found += finder.in_doubt(found)
     kinds = [each.layout.kind for each in found]
     if len(set(kinds)) != 1:
-        raise Unclear(_sentence(names, kind, kinds, source, finder), kinds)
+        what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
+        start = f"{source} has the columns {listing(names)}, {what}"
+        raise Unclear(_sentence(names, kind, kinds, source, finder), kinds, start=start)
     return found[0]
 
 
@@ -260,8 +267,11 @@ def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], sour
         advice = " or ".join(map(with_columns, missing[:2]))
         said = f"{found}, {what}. Found: {described(understood)}; missing: {lacking}. If it is there, say {advice}"
         return said if len(missing[0]) == 1 else f"{said}. {_NO_HEADER}"
-    if set(names) >= _OF_QUALTRICS:
-        return f"{found}, {what}. {_WIDE}"
+    questions, of_qualtrics = unknown_questions(names), set(names) >= _OF_QUALTRICS
+    if questions or of_qualtrics:
+        program = "This is an export of Qualtrics" if of_qualtrics else "This looks like a table"
+        such = f", such as {listing(questions[:2])}" if questions else ""
+        return f"{found}, {what}. {program} with a column for each question{such}{_WIDE}"
     wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
     example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
     return (

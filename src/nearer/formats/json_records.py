@@ -1,7 +1,8 @@
 """JSON: an object a line, or arrays of objects.
 
-Servers of experiments write one array of objects a line for every person, or an object for every person with the array
-in it; those read like one long array, and what such an object says of the person goes with every row. An object in a
+Servers of experiments write one array of objects a line for every person, or for every part of an experiment, or an
+object for every person with the array in it; those read like one long array, and what such an object says of the person
+goes with every row. Where several lines are arrays, a column says which line a row is from. An object in a
 cell makes columns of its own, "question.anchor", beside the cell.
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 from nearer.formats.answers import BadRow
 from nearer.formats.table import MOST_BAD_ROWS_KEPT, Encoder, Loaded, Table, cell
 
+JSON_LINE = "json_line"  # the column of lines, where each may be a person's
 _INSIDE = ("trials", "data", "responses", "answers")  # where an array of objects hides in an object of its own
 
 
@@ -29,12 +31,14 @@ def json_table(data: bytes, source: str) -> Table:
         entries = list(enumerate(listed, 1))
     else:
         entries = []
+        n_arrays = 0
         for number, line in enumerate(text.split("\n"), 1):
-            if not line.strip():
-                continue
-            value = _parsed(line)
-            inside = _array_in(value)
-            entries += [(number, item) for item in ([value] if inside is None else inside)]
+            for value in _values(line) if line.strip() else ():
+                inside = _array_in(value)
+                n_arrays += inside is not None
+                entries += [(number, item) for item in ([value] if inside is None else inside)]
+        if n_arrays > 1:
+            entries = [(at, {JSON_LINE: at, **each} if isinstance(each, dict) else each) for at, each in entries]
         if len({number for number, _ in entries}) < len(entries):
             entries = [(at, item) for at, (_, item) in enumerate(entries, 1)]
     records = [(number, _flat(entry)) for number, entry in entries if isinstance(entry, dict)]
@@ -58,6 +62,24 @@ def json_table(data: bytes, source: str) -> Table:
         return Loaded(columns, lines, bad_rows, len(odd))
 
     return Table(source, names, load)
+
+
+def _values(line: str) -> list[Any]:
+    """Return the values in a line, where programs write several one behind the other; None for what is no JSON.
+
+    Examples
+    --------
+    >>> _values('[1, 2][3]'), _values('[1] and more')
+    ([[1, 2], [3]], [None])
+    """
+    values, at, decoder = [], 0, json.JSONDecoder()
+    while at < len(line.rstrip()):
+        try:
+            value, at = decoder.raw_decode(line, len(line) - len(line[at:].lstrip()))
+        except (ValueError, RecursionError):
+            return [None]
+        values.append(value)
+    return values
 
 
 def _parsed(text: str) -> Any:

@@ -17,7 +17,7 @@ from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.catching import catch_rows, labeled, twins_apart
 from nearer.formats.combining import with_combinations
 from nearer.formats.components import with_component
-from nearer.formats.faults import Faults, as_column, gather_bad
+from nearer.formats.faults import Faults, as_column, gather_bad, tries
 from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
 from nearer.formats.layouts import ANSWERS, TWO, Found
@@ -26,8 +26,11 @@ from nearer.formats.many import join_files, kept_apart
 from nearer.formats.naming_schemes import ASKED, refuse_two_schemes, shares_labels, unmatched
 from nearer.formats.numpy_files import without_impossible
 from nearer.formats.opening import Opened, open_table
+from nearer.formats.paths import short_names
+from nearer.formats.paths import told as paths_told
 from nearer.formats.pictures import called_by_address, with_addresses
 from nearer.formats.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
+from nearer.formats.proposing import proposals
 from nearer.formats.purposes import PURPOSE, chosen_ones, purposes_of, told_purposes
 from nearer.formats.questions import Asked, Question, read_question
 from nearer.formats.selecting import Rule, column_of, rules_from, selected, with_rows
@@ -36,6 +39,7 @@ from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import restored
 from nearer.formats.unused_columns import no_objects, told, with_columns
 from nearer.formats.whole_numbers import with_whole_numbers
+from nearer.formats.wide import with_rows_of_answers
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
@@ -193,18 +197,19 @@ def _read_some(
         table = with_rows(table, ~catches.rows)
     answers = _all_answers(table, names, own_kind, options, notes)
     if catches is not None:
+        if len(np.unique(answers.lines)) < len(answers):
+            raise ValueError(f"{table.source} has several answers in a row; catch questions need a row for each answer")
         answers = catches.judged(answers)
     further = _also(table, also, options.columns, answers.lines)
     unused = tuple(name for name in answers.unused if name not in further)
     answers = replace(answers, left_out=(*out, *answers.left_out), also=further, unused=unused)
     purposes = purposes_of(table, answers.lines)
     chosen = chosen_ones(purposes)
-    if purposes is None or chosen is None:
-        return answers
-    answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
-    if PURPOSE in further:  # whoever asks for it knows what it says
-        return answers
-    return replace(answers, notes=(*answers.notes, told_purposes(purposes, table.source)))
+    if purposes is not None and chosen is not None:
+        answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
+        if PURPOSE not in further:  # whoever asks for it knows what it says
+            answers = replace(answers, notes=(*answers.notes, told_purposes(purposes, table.source)))
+    return answers if "nearer_kind" in table.names else _with_short_names(answers)
 
 
 def _all_answers(
@@ -217,6 +222,20 @@ def _all_answers(
     if options.kind not in (None, answers.kind):
         raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
     return answers
+
+
+def _with_short_names(answers: Answers) -> Answers:
+    """Return answers about paths in which objects are called by what differs between them."""
+    names = short_names(answers.comparisons.objects.tolist())
+    if not names:
+        return answers
+    objects = np.array([names[label] for label in answers.comparisons.objects.tolist()])
+    return replace(
+        answers,
+        comparisons=replace(answers.comparisons, objects=objects),
+        notes=(*answers.notes, f"{answers.source}: {paths_told(names)}"),
+        paths={name: path for path, name in names.items()},
+    )
 
 
 def _also(
@@ -253,13 +272,48 @@ def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[
         return _read_once(table, names, options, notes)
     except Unclear as unclear:
         if not unclear.kinds:
-            raise
+            answers = _read_wide(table, options, notes) if names is None else None
+            if answers is None:
+                raise _with_proposals(unclear, table, names, options) from None
+            return answers
 
         def read(kind: str, first: str | None, skip: bool) -> Answers:
             said = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
             return _read_once(table, names, said, list(notes), in_doubt=True)
 
         return settled(unclear, table.names, table.source, read)
+
+
+def _read_wide(table: Table, options: _Options, notes: list[str]) -> Answers | None:
+    """Return the answers of a table with a row for each person; None if it is no such table."""
+    said = list(notes)
+    rows = with_rows_of_answers(table, said)
+    if rows is None:
+        return None
+    try:
+        return _read(rows, None, options, said)
+    except Unclear as unclear:
+        if unclear.kinds:
+            raise Unclear(f"{said[len(notes)]}. {unclear}", unclear.kinds) from None
+        return None
+
+
+def _with_proposals(unclear: Unclear, table: Table, names: list[Any] | None, options: _Options) -> Unclear:
+    """Return an error that says what to type, if anything works."""
+
+    def read(columns: Mapping[str, Any], settings: Mapping[str, str]) -> Answers:
+        said = replace(
+            options,
+            columns={**(options.columns or {}), **columns},
+            first_is=settings.get("first_is", options.first_is),
+            skip_bad="skip_bad" in settings or options.skip_bad,
+        )
+        return _read_once(table, names, said, [])
+
+    found = proposals(table, options.kind, options.columns or {}, read)
+    if not found:
+        return unclear
+    return Unclear(f"{unclear.start}{tries(found)}")
 
 
 def _read_once(
@@ -414,7 +468,9 @@ def _explained(unclear: Unclear, prompts: dict[str, tuple[str, str]], table: Tab
     )
     if unclear.kinds:
         return Unclear(f"{said}{unclear}", unclear.kinds, said)
-    return Unclear(f"{said}{'Without it there is no kind of question: ' if said else ''}{unclear}{twins(table.names)}")
+    said += "Without it there is no kind of question: " if said else ""
+    alike = twins(table.names)
+    return Unclear(f"{said}{unclear}{alike}", start=f"{said}{unclear.start}{alike.partition('; say')[0]}")
 
 
 def _refuse_twice(table: Table, found: Found) -> None:

@@ -22,6 +22,7 @@ from nearer.data.frame_columns import plain
 from nearer.formats.answers import Answers
 from nearer.formats.column_names import STEMS, SYNONYMS, by_plain, families
 from nearer.formats.faults import as_column, one_of
+from nearer.formats.json_records import JSON_LINE
 from nearer.formats.layouts import ANSWERS, LISTS, NEAR_FAR, Found, described, listing
 from nearer.formats.lists import readings
 from nearer.formats.table import Column, Loaded, Table, present, shortened
@@ -60,6 +61,9 @@ def told(table: Table, found: Found, objects: list[object], candidates: list[str
         peeked = table.load(unused).columns
     holding = [name for name in unused if _holds(peeked[name], labels, name in by_name)]
     notes = []
+    if JSON_LINE in unused and "annotator" not in found.roles:
+        advice = as_column("annotator", JSON_LINE)
+        notes.append(f"{table.source}: no column says who answered; if each line is of one person, say {advice}")
     if len(holding) == 1:
         notes.append(f"{table.source}: column {listing(holding)} holds objects and was not used")
     elif holding:

@@ -85,7 +85,7 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
     """
     if not isinstance(earlier.model.comparisons_, Comparisons):
         raise ValueError(f"the answers of {earlier.folder} are not stored with it; fit all files at once")
-    old, added = earlier.model.comparisons_, matched(new.comparisons, earlier.model.objects_)
+    old, added = earlier.model.comparisons_, matched(new.comparisons, earlier.model.objects_, new.paths)
     notes = []
     if old.annotators is not None and added.annotators is None:
         raise ValueError(
@@ -241,7 +241,7 @@ def _shared(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> tuple[NDArray
 
 def error_on_new(earlier: OrdinalEmbedding, new: Answers) -> float | None:
     """Return the error of the map before on new answers, as far as they are about its objects; None if none are."""
-    comparisons = matched(new.comparisons, earlier.objects_)
+    comparisons = matched(new.comparisons, earlier.objects_, new.paths)
     known = np.isin(comparisons.objects, earlier.objects_)
     rows = known[comparisons.rows].all(axis=1)
     if not rows.any():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nearer.common.words import counted, listed
 from nearer.formats.delimited import delimited_table
+from nearer.formats.paths import same_objects
 from nearer.formats.text import as_utf8, original, read_bytes
 
 _LABELS = ("object", "label", "name", "item", "stimulus", "id")
@@ -29,6 +30,9 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
     columns = [column.mapped(str, "", object).tolist() for column in loaded.columns.values()]
     key = next((k for k, name in enumerate(table.names) if name.strip().lower() in _LABELS), 0)
     labels = [original(label) for label in columns[key]]
+    on_map = set(objects)
+    same = same_objects([label for label in labels if label not in on_map], objects)
+    labels = [same.get(label, label) if same.get(label) not in labels else label for label in labels]
     row_of = {label: row for row, label in enumerate(labels)}
     if len(row_of) < len(labels):
         double = next(label for label in labels if labels.count(label) > 1)
@@ -38,7 +42,6 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
             f"{path}: no label of its column {table.names[key]!r} is an object of the map, such as {objects[0]!r}; "
             "call the column of labels 'object'"
         )
-    on_map = set(objects)
     strange, bare = [label for label in labels if label not in on_map], [each for each in objects if each not in row_of]
     said = []
     if strange:

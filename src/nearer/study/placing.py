@@ -91,7 +91,7 @@ def place_objects(
         For the weights.
     """
     before, untouched = model.n_objects_, copy.deepcopy(model)
-    comparisons = matched(answers.comparisons, model.objects_)
+    comparisons = matched(answers.comparisons, model.objects_, answers.paths)
     points = model.place(comparisons)
     labels = [str(label) for label in model.objects_[before:].tolist()]
     rows = comparisons.over(model.objects_).rows

@@ -1,0 +1,75 @@
+"""Objects that are written as paths of pictures, sounds or films, called by what differs between the paths.
+
+``assets/stimuli/cat.png`` and ``assets/stimuli/dog.png`` are ``cat`` and ``dog``. The folders that all paths share go,
+and the endings, unless two objects differ in nothing else. All objects must be such paths: ``red/dark`` may be an
+object that two columns make up, and the name of a file without a folder may be what other files call it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+
+_ENDINGS = (
+    "png jpg jpeg gif webp svg bmp tif tiff avif heic wav mp3 ogg oga opus m4a aac flac aif aiff mp4 m4v webm mov avi "
+    "mkv obj glb gltf stl ply html htm txt"
+)
+_ENDING = re.compile(rf"\.({'|'.join(_ENDINGS.split())})$", re.IGNORECASE)
+_SLASH = re.compile(r"[/\\]+")
+
+
+def short_names(labels: Sequence[object]) -> dict[str, str]:
+    """Return what paths are to be called; nothing if one of the labels is no path.
+
+    Examples
+    --------
+    >>> short_names(["stimuli/a.png", "stimuli/b.png"]), short_names(["stimuli/a.png", "stimuli/a.jpg"])
+    ({'stimuli/a.png': 'a', 'stimuli/b.png': 'b'}, {'stimuli/a.png': 'a.png', 'stimuli/a.jpg': 'a.jpg'})
+    >>> short_names(["x/a.png", "y/a.png"]), short_names(["red/dark", "blue/dark"]), short_names(["a.png", "b.png"])
+    ({'x/a.png': 'x/a', 'y/a.png': 'y/a'}, {}, {})
+    """
+    paths = [label for label in labels if isinstance(label, str)]
+    if len(paths) < max(len(labels), 2) or not all(_SLASH.search(path) and _ENDING.search(path) for path in paths):
+        return {}
+    parts = [_SLASH.split(path) for path in paths]
+    shared = takewhile(lambda folders: len(set(folders)) == 1, zip(*(each[:-1] for each in parts), strict=False))
+    n_shared = len(list(shared))
+    names = ["/".join(each[n_shared:]) for each in parts]
+    bare = [_ENDING.sub("", name) for name in names]
+    short = bare if len(set(bare)) == len(bare) and all(bare) else names
+    return dict(zip(paths, short, strict=True)) if len(set(short)) == len(short) else {}
+
+
+def same_objects(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Return which known object each label is, where both end in the same parts of a path, whatever the ending.
+
+    Examples
+    --------
+    >>> same_objects(["stimuli/cat.png", "dog", "owl.png"], ["cat", "tools/dog", "cow"])
+    {'stimuli/cat.png': 'cat', 'dog': 'tools/dog'}
+    """
+    known = list(known)
+    ends: dict[tuple[str, ...], list[str]] = {}
+    whole = {_parts(each): each for each in known}
+    for each in known:
+        parts = _parts(each)
+        for start in range(len(parts)):
+            ends.setdefault(parts[start:], []).append(each)
+    found: dict[str, str] = {}
+    for label in labels:
+        parts = _parts(label)
+        alike = ends.get(parts) or [whole[parts[at:]] for at in range(len(parts)) if parts[at:] in whole]
+        if len(alike) == 1:
+            found[label] = alike[0]
+    return found if len(set(found.values())) == len(found) else {}
+
+
+def told(names: Mapping[str, str]) -> str:
+    """Return a sentence on what paths are called."""
+    path, name = next(iter(names.items()))
+    return f"objects are paths, and called by what differs between them: {path!r} is {name!r}"
+
+
+def _parts(label: str) -> tuple[str, ...]:
+    return tuple(_SLASH.split(_ENDING.sub("", label)))

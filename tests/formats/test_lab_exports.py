@@ -1,0 +1,162 @@
+"""Raw files in the layouts of labs, through `nearer check` and `nearer fit`; and what their messages propose."""
+
+import argparse
+import json
+import re
+import shlex
+import warnings
+
+import pytest
+from helpers import lab_exports, layouts
+
+from nearer.cli.main import main
+from nearer.cli.parsing import add_reading
+from nearer.formats import read_answers
+
+pytestmark = pytest.mark.usefixtures("few_repeats")
+EXPORTS = lab_exports.EXPORTS
+QUICK = ("--quick", "--method", "STE", "--dimensions", "2")
+OPTION = r"(?:--(?:columns|kind|first-is|preset) (?:'[^']*'|\S+)|--skip-bad)"
+PROPOSAL = re.compile(rf"({OPTION}(?: {OPTION})*) \((?=(?:columns|kind|first_is|preset|skip_bad)=)")
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def proposals(message):
+    """Return the options that a message proposes; NAME stands for a name that only the reader knows."""
+    return [shlex.split(found) for found in PROPOSAL.findall(message) if "NAME" not in found]
+
+
+@pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.name)
+def test_check_and_fit(export, tmp_path, capsys):
+    file = export.write(tmp_path)
+    if export.options:
+        status, out, err = run(capsys, "check", file)
+        assert (status, out) == (2, "")
+        assert "\nTry: " in err
+        assert list(export.options) in proposals(err)
+    status, out, err = run(capsys, "check", file, *export.options)
+    people = "" if export.n_people is None else f" by {export.n_people} people"
+    assert status == 0, out
+    assert f"{export.n_answers} answers{people} about {len(lab_exports.THINGS)} objects" in out
+    assert f"Asked as {export.kind} questions" in out
+    for sentence in export.said:
+        assert sentence in " ".join((out + err).split()), err
+    status, out, err = run(capsys, "fit", file, *export.options, "-o", tmp_path / "map", *QUICK)
+    assert status == 0, err
+    results = json.loads((tmp_path / "map" / "results.json").read_text())
+    assert results["source"]["kind"] == export.kind
+    assert results["source"]["n_answers"] == export.n_answers
+    assert results["summary"]["n_annotators"] == export.n_people
+    assert results["error"]["held_out"] < 0.2
+    assert results["objects"] == sorted(export.objects)
+
+
+def test_there_are_enough_exports():
+    assert len({export.write for export in EXPORTS}) >= 8
+
+
+def refused():
+    """Return layouts that are refused, each with a message that may propose what to type."""
+    return [layout for layout in layouts.LAYOUTS if layout.refused is not None]
+
+
+def read_as_typed(source, options, said):
+    """Read a file with the options of a caller and those that were proposed."""
+    parser = argparse.ArgumentParser()
+    add_reading(parser)
+    parsed = parser.parse_args(said)
+    typed = {
+        name: value
+        for name in ("kind", "columns", "first_is", "preset", "skip_bad")
+        if (value := getattr(parsed, name)) not in (None, False)
+    }
+    both = options | typed
+    if "columns" in options and "columns" in typed:
+        both["columns"] = {**options["columns"], **typed["columns"]}
+    return read_answers(source, **both)
+
+
+@pytest.mark.parametrize("layout", refused(), ids=lambda layout: layout.name)
+def test_every_proposal_reads(layout, tmp_path):
+    source = layouts.table(layout, layout.trials, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with pytest.raises(ValueError, match=r"\S") as caught:
+            read_answers(source, **layout.options)
+        for said in proposals(str(caught.value)):
+            assert len(read_as_typed(source, layout.options, said)) > 0, said
+
+
+NAMELESS = [
+    {"Bild A": a, "Bild B": b, "Bild C": c, "Auswahl": pick, "subj_code": f"s{at % 4}"}
+    for at, (a, b, c, pick) in enumerate(
+        (*t.shown, t.chosen) for t in lab_exports.trials("odd")
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [(), ("--kind", "odd-one-out"), ("--kind", "most-central")])
+def test_columns_of_any_name_are_proposed(kind, tmp_path, capsys):
+    """Objects are found by what cells hold; the person by what the name of a column is about."""
+    file = lab_exports.table(tmp_path / "any.csv", NAMELESS)
+    status, _, err = run(capsys, "check", file, *kind)
+    found = proposals(err)
+    roles = {"odd": "odd-one-out", "central": "most-central"}
+    wanted = [role for role, of in roles.items() if not kind or kind[1] == of]
+    assert status == 2
+    assert found == [["--columns", f"items=Bild A+Bild B+Bild C,{role}=Auswahl,annotator=subj_code"] for role in wanted]
+    for options in found:
+        status, out, err = run(capsys, "check", file, *kind, *options)
+        assert status == 0, err
+        assert "240 answers by 4 people about 10 objects" in out
+
+
+def test_an_option_that_is_never_chosen_is_the_anchor(tmp_path, capsys):
+    rows = [
+        {"x1": t.shown[1], "x2": t.shown[0], "x3": t.shown[2], "resp_obj": t.chosen} for t in lab_exports.trials("near")
+    ]
+    _, _, err = run(capsys, "check", lab_exports.table(tmp_path / "any.csv", rows))
+    assert proposals(err) == [["--columns", "anchor=x2,left=x1,right=x3,answer=resp_obj"]]
+
+
+def test_a_file_without_a_line_of_names_loses_no_answer(tmp_path, capsys):
+    rows = [{"a": t.shown[0], "b": t.shown[1], "c": t.chosen} for t in lab_exports.trials("near")]
+    rows = [[str(lab_exports.THINGS.index(each)) for each in row.values()] for row in rows]
+    (tmp_path / "numbers.csv").write_text("\n".join(map(",".join, rows)) + "\n")
+    status, _, err = run(capsys, "check", tmp_path / "numbers.csv")
+    assert status == 2
+    assert "columns '1', '2', '3'" in err
+    words = [[lab_exports.THINGS[int(each)] for each in row] for row in rows]
+    (tmp_path / "words.csv").write_text("\n".join(map(",".join, words)) + "\n")
+    status, _, err = run(capsys, "check", tmp_path / "words.csv")
+    assert status == 2
+    assert proposals(err) == []
+    assert "If the file has no line of column names, put one at its top" in err
+    bad = [*rows[:3], ["1", "2"], *rows[3:]]
+    (tmp_path / "bad.csv").write_text("\n".join(map(",".join, bad)) + "\n")
+    _, _, err = run(capsys, "check", tmp_path / "bad.csv", "--columns", "anchor=1,near=2,far=3")
+    assert "bad.csv:4: has 2 cells" in err
+
+
+def test_questions_of_which_nothing_is_known_are_named(tmp_path, capsys):
+    rows = [{"person": k, **{f"Q{at}": lab_exports.THINGS[at % 3] for at in range(1, 9)}} for k in range(4)]
+    status, _, err = run(capsys, "check", lab_exports.table(tmp_path / "wide.csv", rows))
+    assert status == 2
+    assert "with a column for each question, such as 'Q1', 'Q2', and does not say what each of them showed" in err
+
+
+def test_lines_of_json_may_be_people(tmp_path, capsys):
+    file = lab_exports.jatos(tmp_path)
+    said = ("--kind", "odd-one-out", "--columns", "annotator=json_line")
+    status, out, err = run(capsys, "check", file, *said)
+    assert status == 0, err
+    assert "240 answers by 6 people about 10 objects" in out
+    together = tmp_path / "together.txt"
+    together.write_text(file.read_text().replace("\n", ""))  # as JATOS 2 wrote it
+    status, out, err = run(capsys, "check", together, "--kind", "odd-one-out")
+    assert status == 0, err
+    assert "240 answers about 10 objects" in out
