@@ -11,13 +11,14 @@ from helpers import lab_exports, layouts
 
 from nearer.cli.main import main
 from nearer.cli.parsing import add_reading
+from nearer.cli.values import pairs
 from nearer.formats import read_answers
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 EXPORTS = lab_exports.EXPORTS
 QUICK = ("--quick", "--method", "STE", "--dimensions", "2")
-OPTION = r"(?:--(?:columns|kind|first-is|preset) (?:'[^']*'|\S+)|--skip-bad)"
-PROPOSAL = re.compile(rf"({OPTION}(?: {OPTION})*) \((?=(?:columns|kind|first_is|preset|skip_bad)=)")
+OPTION = r"(?:--(?:columns|kind|first-is|preset) (?:'[^']*'|\S+)|--skip-bad|--separate-labels)"
+PROPOSAL = re.compile(rf"({OPTION}(?: {OPTION})*) \((?=(?:columns|kind|first_is|preset|skip_bad|separate_labels)=)")
 
 
 def run(capsys, *arguments):
@@ -71,7 +72,7 @@ def read_as_typed(source, options, said):
     parsed = parser.parse_args(said)
     typed = {
         name: value
-        for name in ("kind", "columns", "first_is", "preset", "skip_bad")
+        for name in ("kind", "columns", "first_is", "preset", "skip_bad", "separate_labels")
         if (value := getattr(parsed, name)) not in (None, False)
     }
     both = options | typed
@@ -123,6 +124,38 @@ def test_an_option_that_is_never_chosen_is_the_anchor(tmp_path, capsys):
     assert proposals(err) == [["--columns", "anchor=x2,left=x1,right=x3,answer=resp_obj"]]
 
 
+NEAR, ODD = lab_exports.trials("near"), lab_exports.trials("odd")
+SIDES = ("anchor", "left", "right")
+BOTH = [{"items": "x1+x2+x3", role: "sel"} for role in ("odd", "central")]
+
+
+@pytest.mark.parametrize(
+    ("made", "answer", "wanted"),
+    [
+        (NEAR, lambda t: ("left", "right")[t.place - 1], [dict(zip(SIDES, ("x1", "x2", "x3"), strict=True))]),
+        (NEAR, lambda t: t.place - 1, [dict(zip(SIDES, ("x1", "x2", "x3"), strict=True))] * 2),
+        (ODD, lambda t: t.place, BOTH),
+        (ODD, lambda t: t.place + 1, BOTH),
+        (ODD, lambda t: ("left", "middle", "right")[t.place], BOTH),
+        (ODD, lambda t: "???" if t.place else "!", []),
+    ],
+    ids=["sides", "0 and 1", "0 to 2", "1 to 3", "three sides", "nonsense"],
+)
+def test_places_are_proposed_as_what_they_can_be(made, answer, wanted, tmp_path, capsys):
+    """As many places as objects are those of items; one less are those of two options beside an anchor."""
+    rows = [dict(zip(("x1", "x2", "x3"), t.shown, strict=True)) | {"sel": answer(t)} for t in made]
+    file = lab_exports.table(tmp_path / "any.csv", rows)
+    status, _, err = run(capsys, "check", file)
+    found = proposals(err)
+    assert status == 2
+    assert [pairs(options[1]) for options in found] == [
+        columns | ({"answer": "sel"} if "anchor" in columns else {}) for columns in wanted
+    ]
+    assert len({tuple(options) for options in found}) == len(found)
+    for options in found:
+        assert run(capsys, "check", file, *options)[0] == 0
+
+
 def test_a_file_without_a_line_of_names_loses_no_answer(tmp_path, capsys):
     rows = [{"a": t.shown[0], "b": t.shown[1], "c": t.chosen} for t in lab_exports.trials("near")]
     rows = [[str(lab_exports.THINGS.index(each)) for each in row.values()] for row in rows]
@@ -160,3 +193,25 @@ def test_lines_of_json_may_be_people(tmp_path, capsys):
     status, out, err = run(capsys, "check", together, "--kind", "odd-one-out")
     assert status == 0, err
     assert "240 answers about 10 objects" in out
+
+
+def test_what_stands_beside_an_answer_stays_with_it(tmp_path):
+    """Where a line of JSON holds many answers, and where a row of a table does."""
+    lines = []
+    for of in lab_exports.of_each_person(lab_exports.trials("near")):
+        rows = [
+            {"anchor": t.shown[0], "left": t.shown[1], "right": t.shown[2], "answer": t.chosen, "who": f"p{t.person}"}
+            | {"condition": f"c{t.number % 3}"} for t in of
+        ]  # fmt: skip
+        lines.append(json.dumps(rows))
+    (tmp_path / "lines.txt").write_text("\n".join(lines))
+    answers = read_answers(tmp_path / "lines.txt", columns={"annotator": "who"}, also=["condition"])
+    made = lab_exports.trials("near")
+    assert answers.also["condition"].tolist() == [f"c{t.number % 3}" for t in made]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        file = lab_exports.numbered_fields(tmp_path)
+        answers = read_answers(file, also=["subject"])
+        assert answers.also["subject"].tolist() == [str(t.person) for t in made]
+        with pytest.raises(ValueError, match="catch questions need a row for each answer"):
+            read_answers(file, catch="age")

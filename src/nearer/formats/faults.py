@@ -16,6 +16,7 @@ from nearer.formats.answers import BadAnswers, BadRow
 from nearer.formats.table import MOST_BAD_ROWS_KEPT, Loaded
 
 _SKIP = "--skip-bad (skip_bad=True) skips them"
+_FLAGS = ("skip_bad", "separate_labels")  # settings that are said or not
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,14 @@ class Proposal:
     words: str = ""
 
     def __str__(self) -> str:
-        typed = [f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in self.settings.items()]
-        python = [f"{name}={value!r}" for name, value in self.settings.items()]
+        typed, python = [], []
+        for name, value in self.settings.items():
+            option = f"--{name.replace('_', '-')}"
+            typed.append(option if name in _FLAGS else f"{option} {shlex.quote(value)}")
+            python.append(f"{name}=True" if name in _FLAGS else f"{name}={value!r}")
         if self.columns:
             typed.insert(0, f"--columns {shlex.quote(','.join(map('='.join, self.columns.items())))}")
             python.insert(0, f"columns={dict(self.columns)}")
-        if "skip_bad" in self.settings:
-            typed[-1], python[-1] = "--skip-bad", "skip_bad=True"
         return f"{' '.join(typed)} ({', '.join(python)}){f': {self.words}' if self.words else ''}"
 
 

@@ -33,7 +33,7 @@ _SHARED = 0.5  # share of the values of a column that are values of another one 
 _NEARLY_ALL = 0.95  # share of rows that shows what a column is
 _FEW_BAD = 0.05  # share of rows that may be bad in a reading that is proposed
 _SPECIAL = re.compile(r"[,=+*]")  # which part names from each other on the command line
-_ANSWERS = re.compile(r"answer|respon|choice|chose|select|pick|click|key|button|odd|cent[er]|decision|judg|winner")
+_ANSWERS = re.compile(r"answer|resp|choice|chose|select|pick|click|key|button|odd|cent[er]|sel|decision|judg|winner")
 _PEOPLE = re.compile(r"particip|subject|subj|worker|user|person|rater|judge|observer|respondent|student|proband|annot")
 _CENTRAL, _ODD = re.compile(r"cent(er|re|ral)|middle"), re.compile(r"odd|different|outlier")
 
@@ -97,10 +97,11 @@ def _candidates(table: Table, kind: str | None) -> Iterator[Columns]:
         held = {cell for name in group for cell in cells[name].tolist()}
         if held >= set(group) and not all(name.isdecimal() for name in group):
             continue  # a file without a line of names: its first answer would be lost
-        answers += [name for name in cells if name not in group and _says_places(cells, name, objects)]
+        others = [name for name in cells if name not in group]
+        answers += [name for name in others if _among(cells, name, objects) or _says_places(cells, name, objects)]
         for answer in sorted(answers, key=lambda name: not _ANSWERS.search(plain(name))):
             yield from (each for each in _with_answer(cells, objects, answer) if _is_of(each, kind))
-        if not answers:
+        if not answers and not any(map(_may_answer, others)):
             yield from (each for each in _without_answer(objects) if _is_of(each, kind))
 
 
@@ -158,11 +159,16 @@ def _among(cells: Cells, name: str, others: list[str]) -> bool:
 def _says_places(cells: Cells, name: str, objects: list[str]) -> bool:
     """Whether a column that is named like an answer holds places, by number or by word."""
     values = set(cells[name].tolist()) - {""}
-    if not values or not _ANSWERS.search(plain(name)):
+    if not values or not _may_answer(name):
         return False
     numbers = [integer(value) for value in values]
     counted = all(number is not None and 0 <= number <= len(objects) for number in numbers)
-    return counted or all(place_of_word(value, objects, len(objects)) >= 0 for value in values)
+    n_options = len(objects) - (len(values) < len(objects))
+    return counted or all(place_of_word(value, objects, n_options) >= 0 for value in values)
+
+
+def _may_answer(name: str) -> bool:
+    return bool(_ANSWERS.search(plain(name)))
 
 
 def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Columns]:
@@ -172,7 +178,12 @@ def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Colu
     chosen = set(_places(cells, answer, objects).tolist()) - {-1}
     never = [name for place, name in enumerate(objects) if place not in chosen]
     named = next((name for name in objects if plain(name) in SYNONYMS["anchor"]), None)
-    anchor = never[0] if len(never) == 1 else (named if not chosen or named in never else None)
+    anchor = never[0] if len(never) == 1 else None
+    if not chosen:  # places: as many as there are objects, or one less beside an anchor
+        n_places = len(set(cells[answer].tolist()) - {""})
+        if n_places not in (len(objects), len(objects) - 1):
+            return
+        anchor = (named or objects[0]) if n_places < len(objects) else named
     if anchor is not None:
         rest = [name for name in objects if name != anchor]
         if len(rest) == 2:

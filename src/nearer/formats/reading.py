@@ -17,7 +17,7 @@ from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.catching import catch_rows, labeled, twins_apart
 from nearer.formats.combining import with_combinations
 from nearer.formats.components import with_component
-from nearer.formats.faults import Faults, as_column, gather_bad, tries
+from nearer.formats.faults import Faults, Proposal, gather_bad, tries
 from nearer.formats.file_lists import file_list, is_files
 from nearer.formats.finding_columns import Unclear, find_columns
 from nearer.formats.layouts import ANSWERS, TWO, Found
@@ -37,7 +37,7 @@ from nearer.formats.selecting import Rule, column_of, rules_from, selected, with
 from nearer.formats.skipped_rows import passed_over, without_headers
 from nearer.formats.table import Loaded, Table, present
 from nearer.formats.text import restored
-from nearer.formats.unused_columns import no_objects, told, with_columns
+from nearer.formats.unused_columns import HOLDS_HTML, no_objects, told, with_columns
 from nearer.formats.whole_numbers import with_whole_numbers
 from nearer.formats.wide import with_rows_of_answers
 
@@ -414,7 +414,7 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
             ]
             notes += told_now
             return found, loaded, own, others
-        prompts |= {name: (_as_given(found, name), why) for name, why in new.items()}
+        prompts |= {name: (_as_given(found, name, why), why) for name, why in new.items()}
 
 
 def _strange_anchors(asked: Asked, question: Question) -> list[str]:
@@ -454,10 +454,11 @@ def _named(columns: Any) -> list[str]:
     return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
 
 
-def _as_given(found: Found, name: str) -> str:
-    """Return how to say that a column has the role that it was found to have."""
+def _as_given(found: Found, name: str, why: str) -> str:
+    """Return how to say that a column has the role that it was found to have; HTML is written like no plain name."""
     role = next(role for role, names in found.roles.items() if name in names)
-    return as_column(role, "+".join(found.roles[role]))
+    settings = {"separate_labels": "yes"} if why.startswith(HOLDS_HTML) else {}
+    return str(Proposal(settings, {role: "+".join(found.roles[role])}))
 
 
 def _explained(unclear: Unclear, prompts: dict[str, tuple[str, str]], table: Table) -> Unclear:
@@ -470,7 +471,7 @@ def _explained(unclear: Unclear, prompts: dict[str, tuple[str, str]], table: Tab
         return Unclear(f"{said}{unclear}", unclear.kinds, said)
     said += "Without it there is no kind of question: " if said else ""
     alike = twins(table.names)
-    return Unclear(f"{said}{unclear}{alike}", start=f"{said}{unclear.start}{alike.partition('; say')[0]}")
+    return Unclear(f"{said}{unclear}{alike}", start=f"{said}{unclear.start}{alike}")
 
 
 def _refuse_twice(table: Table, found: Found) -> None:

@@ -27,6 +27,7 @@ from nearer.formats.layouts import ANSWERS, LISTS, NEAR_FAR, Found, described, l
 from nearer.formats.lists import readings
 from nearer.formats.table import Column, Loaded, Table, present, shortened
 
+HOLDS_HTML = "holds HTML beside"
 _MOSTLY = 0.5
 _ANCHORS = tuple(name for name in SYNONYMS["anchor"] if len(name) > 1)
 _RIGHT_WORDS = (
@@ -173,7 +174,7 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
         ):
             reasons[name] = f"holds the same text in every row ({shortened(constant, 40)})"
         elif name in html and name not in media and (html != names or media):
-            reasons[name] = "holds HTML beside plain names" if html != names else "holds HTML beside pictures or sounds"
+            reasons[name] = f"{HOLDS_HTML} {'plain names' if html != names else 'pictures or sounds'}"
     return reasons
 
 
