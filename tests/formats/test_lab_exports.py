@@ -173,6 +173,9 @@ def test_a_file_without_a_line_of_names_loses_no_answer(tmp_path, capsys):
     (tmp_path / "bad.csv").write_text("\n".join(map(",".join, bad)) + "\n")
     _, _, err = run(capsys, "check", tmp_path / "bad.csv", "--columns", "anchor=1,near=2,far=3")
     assert "bad.csv:4: has 2 cells" in err
+    (tmp_path / "bad.csv").write_text("# anchor near far\n# made up\n" + "\n".join(map(" ".join, bad)) + "\n")
+    _, _, err = run(capsys, "check", tmp_path / "bad.csv", "--columns", "anchor=1,near=2,far=3")
+    assert "bad.csv:6: has 2 cells" in err
 
 
 def test_questions_of_which_nothing_is_known_are_named(tmp_path, capsys):
@@ -214,4 +217,4 @@ def test_what_stands_beside_an_answer_stays_with_it(tmp_path):
         answers = read_answers(file, also=["subject"])
         assert answers.also["subject"].tolist() == [str(t.person) for t in made]
         with pytest.raises(ValueError, match="catch questions need a row for each answer"):
-            read_answers(file, catch="age")
+            read_answers(file, catch="tester")

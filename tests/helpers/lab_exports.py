@@ -205,7 +205,7 @@ def numbered_fields(folder):
     """A form with a row a person, in which every question has columns of its own with its number."""
     rows = []
     for of in of_each_person(trials("near")):
-        row = {"subject": of[0].person, "age": 25}
+        row = {"subject": of[0].person, "age": 25, "tester": "yes" if of[0].person == 5 else "no"}
         for t in of:
             row |= {
                 f"q{t.number}_anchor": t.shown[0],

@@ -38,6 +38,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _END, _LONGEST_END = re.compile(rb'(?<=\n)"?END OF FILE"?[,;\t\s"]*\Z'), 2000
 _BLOCK_ROWS = 50_000
 _WHOLE, _FEWEST_NUMBERS = re.compile(r"[+-]?\d+(\.0+)?"), 3
+_NEARLY_ALL = 0.9  # share of lines
 
 
 class NoRows(ValueError):
@@ -179,10 +180,12 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
     data = _with_commas(data)
     delimiter = _sniffed(data)
     names, first_row = _header(data, delimiter, source)
-    n_added = int(_is_row(names))
-    if n_added:  # as np.savetxt writes it: columns go by their numbers
+    shift = 0  # from lines of the text below to those of the file
+    if _is_row(names):  # as np.savetxt writes it: columns go by their numbers
+        rows = data.lstrip(b"\r\n")
+        shift = data[: len(data) - len(rows)].count(b"\n") - 1
         names, first_row = [str(at) for at in range(1, len(names) + 1)], 2
-        data = delimiter.join(names).encode() + b"\n" + data.lstrip(b"\r\n")
+        data = delimiter.join(names).encode() + b"\n" + rows
     keep_spaces = "nearer_kind" in names if own is None else own
 
     def load(wanted: Sequence[str]) -> Loaded:
@@ -191,9 +194,8 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         if loaded is None:
             loaded = _exact(data, delimiter, len(names), positions, source, keep_spaces)
         columns, lines, bad_rows, n_bad = loaded
-        if n_added:
-            lines, bad_rows = lines - n_added, [replace(row, line=row.line - n_added) for row in bad_rows]
-        return Loaded(dict(zip(wanted, columns, strict=True)), lines, bad_rows, n_bad)
+        bad_rows = [replace(row, line=row.line + shift) for row in bad_rows] if shift else bad_rows
+        return Loaded(dict(zip(wanted, columns, strict=True)), lines + shift, bad_rows, n_bad)
 
     def ragged(wanted: Sequence[str]) -> Loaded:
         rows = [
@@ -204,7 +206,7 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
             encoder, position = Encoder(), names.index(name)
             encoder.add([row[position] if position < len(row) else "" for _, row in rows])
             columns[name] = encoder.column(strip=not keep_spaces)
-        return Loaded(columns, np.array([line for line, _ in rows], np.int64))
+        return Loaded(columns, np.array([line + shift for line, _ in rows], np.int64))
 
     return Table(source, tuple(names), load, delimited=True, ragged=ragged)
 
@@ -216,12 +218,14 @@ def _is_row(names: Sequence[str]) -> bool:
 
 
 def _with_commas(data: bytes) -> bytes:
-    """Return text in which numbers that only spaces separate, three or more in every line, are separated by commas."""
+    """Return text in which numbers that only spaces separate, three or more in nearly every line, have commas there."""
     head = data[: 2**12].strip().splitlines()
     head = head[:-1] if len(data) > 2**12 else head
-    if not head or len({len(line.split()) for line in head}) > 1 or len(head[0].split()) < _FEWEST_NUMBERS:
+    cells = [line.split() for line in head]
+    usual = sum(len(row) == len(cells[0]) for row in cells)
+    if not cells or len(cells[0]) < _FEWEST_NUMBERS or usual < _NEARLY_ALL * len(cells):
         return data
-    if not all(map(_WHOLE.fullmatch, b" ".join(head).decode("utf-8", "replace").split())):
+    if not all(_WHOLE.fullmatch(cell.decode("utf-8", "replace")) for row in cells for cell in row):
         return data
     return re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", data))
 

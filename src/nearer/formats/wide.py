@@ -65,7 +65,7 @@ def with_rows_of_answers(table: Table, notes: list[str]) -> Table | None:
         loaded = without_headers(table.load([*wide.names, *others]), table.source, [])
         return _melted(loaded, wide, titles, others)
 
-    return replace(table, names=(*titles, *rest), load=load, peek=None)
+    return replace(table, names=(*titles, *rest), load=load, peek=None, ragged=None)
 
 
 def unknown_questions(names: Sequence[str]) -> list[str]:
