@@ -92,14 +92,21 @@ class Batch:
     def take(self, question: int) -> None:
         """Take the answer to a question as known."""
         self.open[question] = False
-        for place in range(question * self.n_facets, (question + 1) * self.n_facets):
-            told = self.left @ self.features[:, place]
-            told /= np.sqrt(self.noise[place] + self.features[:, place] @ told)
-            mattering = self.matters @ told
-            with_told, with_mattering = np.stack([told, self.left @ mattering]) @ self.features
-            self.shared += with_told * ((told @ mattering) * with_told - 2 * with_mattering)
-            self.variances = np.maximum(self.variances - with_told**2, 0.0)
-            self.left -= np.outer(told, told)
+        updates, mattering = np.empty((2, self.n_facets, len(self.left)))
+        sizes = np.empty(self.n_facets)
+        for facet in range(self.n_facets):  # one after the other, in the space of draws alone
+            place = question * self.n_facets + facet
+            update = self.left @ self.features[:, place]
+            update /= np.sqrt(self.noise[place] + self.features[:, place] @ update)
+            of_matters = self.matters @ update
+            updates[facet], mattering[facet] = update, self.left @ of_matters
+            sizes[facet] = update @ of_matters
+            self.left -= np.outer(update, update)
+        # The features are large: they are read once for all facets.
+        by_update, by_mattering = (np.concatenate([updates, mattering]) @ self.features).reshape(2, self.n_facets, -1)
+        for facet in range(self.n_facets):
+            self.shared += by_update[facet] * (sizes[facet] * by_update[facet] - 2 * by_mattering[facet])
+        self.variances = np.maximum(self.variances - np.square(by_update).sum(axis=0), 0.0)
 
 
 def _centred(chances: FloatArray) -> FloatArray:

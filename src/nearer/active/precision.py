@@ -32,6 +32,7 @@ from scipy.special import expit
 from nearer.common.arrays import FloatArray
 
 _LEAST_VARIANCE = 1e-6  # of an axis, relative to the map
+_DEPENDENT = 1e-12  # squared length, relative to the longest: a combination of other movements
 
 
 class Truth(NamedTuple):
@@ -109,7 +110,8 @@ def imagine(
     heard = new.T @ (new @ away + rng.standard_normal((new.shape[0], k)))
     learned = cho_solve(cho_factor(before + _product(new), lower=True), heard)
     slopes = derivatives(truth, tested)
-    now, then = (_squares(each, truth.points, n_axes) for each in (away, away - learned))
+    similarities = _similarities(truth.points)
+    now, then = (_squares(each, similarities, truth.points, n_axes) for each in (away, away - learned))
     return Imagined((slopes @ away).T, (slopes @ learned).T, now, then)
 
 
@@ -160,10 +162,9 @@ def _prior_precision(points: FloatArray) -> FloatArray:
     return np.diag(np.tile(1 / np.maximum(spreads, _LEAST_VARIANCE * spreads.sum()), len(points)))
 
 
-def _squares(away: FloatArray, points: FloatArray, n_axes: int | None) -> FloatArray:
+def _squares(away: FloatArray, similarities: FloatArray, points: FloatArray, n_axes: int | None) -> FloatArray:
     """Return the mean squared distances of places, (n,), of changes (n p, k), similarities taken out."""
-    loose = _similarities(points)
-    held = away - loose @ (loose.T @ away)
+    held = away - similarities @ (similarities.T @ away)
     squares: FloatArray = (held**2).mean(axis=1).reshape(points.shape)[:, :n_axes].sum(axis=1)
     return squares
 
@@ -177,6 +178,8 @@ def _similarities(points: FloatArray) -> FloatArray:
         turn = np.zeros((n, p))
         turn[:, first], turn[:, second] = -centred[:, second], centred[:, first]
         moves.append(turn)
-    basis, sizes, _ = np.linalg.svd(np.array(moves).reshape(len(moves), -1).T, full_matrices=False)
-    result: FloatArray = basis[:, sizes > 1e-9 * sizes[0]]
-    return result
+    across = np.array(moves).reshape(len(moves), -1)
+    squares, vectors = np.linalg.eigh(across @ across.T)  # of few rows: a decomposition of all coordinates takes long
+    kept = squares > _DEPENDENT * squares[-1]
+    basis: FloatArray = across.T @ (vectors[:, kept] / np.sqrt(squares[kept]))
+    return basis
