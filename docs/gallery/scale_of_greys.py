@@ -24,7 +24,7 @@ model = MLDS(random_state=0).fit(triads, is_darker)
 found = model.intervals(n_resamples=200)
 fits = model.goodness_of_fit(n_simulations=200)
 print(f"noise of a judgment: {model.sigma_:.2f} of the way from black to white")
-print(f"test of fit: p = {fits.deviance_p:.2f}")
+print(f"tests of fit: additivity p = {fits.additivity_p:.2f}, lapses p = {fits.lapse_p:.2f}")
 
 ax = plain(new_figure(5.6, 4.2).add_subplot())
 ax.plot(light, seen, "--", color=FAINT, label="how light they were seen")

@@ -37,6 +37,23 @@ def answered(rows, psi=PSI, sigma=SIGMA, seed=1):
     return np.where(np.abs(l - k) - np.abs(i - j) + noise > 0, 1, -1)
 
 
+def with_lapses(y, rate, seed=2):
+    """Return answers of which this share is given without regard to the question."""
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(len(y)) < rate, rng.choice([-1, 1], len(y)), y)
+
+
+def people_who_differ(seed, n_people=15, each=30, n=7):
+    """Return rows, answers and people, each with a scale, a noise and a lapse rate of their own."""
+    rng = np.random.default_rng(seed)
+    rows, y, people = questions("triads", n_people * each, n, seed), [], np.repeat(np.arange(n_people), each)
+    for person in range(n_people):
+        own, psi = rows[people == person], (np.arange(n) / (n - 1)) ** np.exp(0.5 * rng.standard_normal())
+        given = answered(own, psi, 0.2 * np.exp(0.4 * rng.standard_normal()), [seed, person])
+        y.append(with_lapses(given, rng.uniform(0, 0.2), [seed, person, 1]))
+    return rows, np.concatenate(y), people
+
+
 def likeliest(rows, y, log_chance, weights=None, n=N):
     """Return psi and sigma of a plain fit: psi_1 .. psi_{n-2} and log sigma by BFGS, the ends at 0 and 1."""
     ends = np.sort(quadruplets_of(rows).reshape(-1, 2, 2), axis=2)
@@ -70,7 +87,7 @@ def fitted(triads):
 @pytest.mark.parametrize(("link", "log_chance"), [("probit", norm.logcdf), ("logit", log_expit)])
 def test_it_is_the_maximum_of_the_likelihood(rows, link, log_chance):
     y = answered(rows)
-    model = MLDS(link=link).fit(rows, y)
+    model = MLDS(link=link, lapse=0).fit(rows, y)
     psi, sigma, price = likeliest(rows, y, log_chance)
     np.testing.assert_allclose(model.scale_, psi, atol=1e-6)
     assert model.sigma_ == pytest.approx(sigma, abs=1e-6)
@@ -194,41 +211,106 @@ def test_intervals_cover_and_are_as_wide_as_the_standard_errors(fitted):
     assert (narrow.upper - narrow.lower < found.upper - found.lower)[1:-1].all()
 
 
+def test_lapses_are_not_taken_for_noise():
+    rows = questions("triads", 3000)
+    y = with_lapses(answered(rows, sigma=0.1), 0.1)
+    model, without = MLDS().fit(rows, y), MLDS(lapse=0).fit(rows, y)
+    assert model.lapse_ == pytest.approx(0.1, abs=0.03)
+    assert model.sigma_ == pytest.approx(0.1, rel=0.2)
+    assert without.sigma_ > 0.15
+    assert without.lapse_ == 0
+    assert model.aic_ < without.aic_
+    assert model.predict_proba(rows).min() == pytest.approx(model.lapse_ / 2, abs=0.01)
+    found = model.intervals(n_resamples=40, random_state=0)
+    assert 0.05 < found.lapse[0] < model.lapse_ < found.lapse[1] < 0.15
+    assert MLDS(lapse=0.1).fit(rows, y).sigma_ == pytest.approx(model.sigma_, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_lapse_rate_is_the_likeliest(seed):
+    """The likelihood may have several maxima: no fixed rate does better than the one that was found."""
+    rows = questions("triads", 200, 8, seed)
+    sigma, rate = (0.1, 0.25)[seed % 2], (0.0, 0.03, 0.1)[seed % 3]
+    y = with_lapses(answered(rows, (np.arange(8) / 7) ** 1.5, sigma, seed + 10), rate, seed)
+    deviances = [MLDS(lapse=lapse).fit(rows, y).deviance_ for lapse in (0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.25)]
+    assert MLDS().fit(rows, y).deviance_ <= min(deviances) + 1e-6
+
+
+def test_without_lapses_the_rate_may_be_0(rows):
+    fits = [MLDS().fit(rows, answered(rows, seed=seed)) for seed in range(10)]
+    at_bound = [model for model in fits if model.lapse_ == 0]
+    assert len(at_bound) >= 2
+    for seed, model in enumerate(fits):
+        if model.lapse_ == 0:
+            np.testing.assert_array_equal(model.scale_, MLDS(lapse=0).fit(rows, answered(rows, seed=seed)).scale_)
+
+
+def test_intervals_follow_people_where_enough_are_known():
+    rows, y, people = people_who_differ(0)
+    known = Comparisons.from_triplets(rows, y, annotators=people)
+    model = MLDS(random_state=0).fit(known)
+    by_people = model.intervals(n_resamples=100)
+    by_trials = model.intervals(n_resamples=100, by="trials")
+    assert (by_people.by, by_trials.by) == ("annotators", "trials")
+    wider = (by_people.upper - by_people.lower)[1:-1].mean() / (by_trials.upper - by_trials.lower)[1:-1].mean()
+    assert wider > 1.3
+    few = Comparisons.from_triplets(rows, y, annotators=people % 3)
+    assert MLDS(random_state=0).fit(few).intervals(n_resamples=10).by == "trials"
+    assert MLDS(random_state=0).fit(rows, y).intervals(n_resamples=10).by == "trials"
+    with pytest.raises(ValueError, match="do not say who answered"):
+        MLDS().fit(rows, y).intervals(by="annotators")
+
+
 def test_p_values_of_answers_of_the_model_are_uniform():
     found = []
-    for seed in range(40):
+    for seed in range(30):
         rows = questions("quadruples", 300, 6, seed)
         model = MLDS().fit(rows, answered(rows, np.arange(6) / 5, 0.4, seed=seed + 100))
-        found.append(model.goodness_of_fit(39, seed))
-    deviance, runs = np.array([(fit.deviance_p, fit.runs_p) for fit in found]).T
-    # The mean of 40 uniform numbers lies within 0.5 +- 0.18 but for one time in ten thousand.
-    assert 0.32 < deviance.mean() < 0.68
-    assert runs.mean() > 0.32
-    assert np.mean(deviance <= 0.1) <= 0.3
-    assert np.mean(deviance >= 0.5) >= 0.2
-    assert np.mean(runs <= 0.1) <= 0.3
+        found.append(model.goodness_of_fit(19, seed))
+    additivity, lapse = np.array([(fit.additivity_p, fit.lapse_p) for fit in found]).T
+    # The mean of 30 uniform numbers lies within 0.5 +- 0.2 but for one time in ten thousand.
+    assert 0.3 < additivity.mean() < 0.7
+    assert np.mean(additivity <= 0.1) <= 0.3
+    assert np.mean(lapse <= 0.05) <= 0.2
+    assert np.mean(lapse == 1) >= 0.2  # the rate is 0
 
 
-def test_answers_of_another_model_do_not_fit():
-    rows = questions("quadruples", 3000, 6)
-    # An observer to whom pairs in the middle seem nearer than they are, so that no places explain the answers.
-    lengths, middles = np.abs(np.diff(rows.reshape(-1, 2, 2)))[..., 0], rows.reshape(-1, 2, 2).mean(axis=2)
-    seeming = lengths + 2 * np.abs(middles - 2.5)
-    noise = np.random.default_rng(0).normal(size=len(rows))
-    y = np.where(seeming[:, 1] - seeming[:, 0] + noise > 0, 1, -1)
-    model = MLDS().fit(rows, y)
-    found = model.goodness_of_fit(99, 0)
-    assert found.deviance_p == 0.01
+def test_intervals_that_do_not_add_up_do_not_fit():
+    """Objects on three quarters of a circle: the ends are nearer to each other than to the middle."""
+    rows = questions("quadruples", 600, 8)
+    ends = np.sort(rows.reshape(-1, 2, 2), axis=2)
+    chords = np.sin(3 / 4 * np.pi * (ends[..., 1] - ends[..., 0]) / 7)
+    noise = np.random.default_rng(0).normal(scale=0.15, size=len(rows))
+    found = MLDS().fit(rows, np.where(chords[:, 1] - chords[:, 0] + noise > 0, 1, -1)).goodness_of_fit(99, 0)
+    assert found.additivity_p == 0.01
     assert found.n_simulations == 99
 
 
-def test_deviance_residuals_add_up_to_the_deviance(fitted, triads):
-    """Against a saturated model, whose deviance is subtracted from that of the answers one by one."""
-    y = answered(triads)
-    _, question = np.unique(triads, axis=0, return_inverse=True)
-    share = np.bincount(question.ravel(), y > 0) / np.bincount(question.ravel())
-    of_answers = np.where(y > 0, share[question.ravel()], 1 - share[question.ravel()])
-    assert fitted.goodness_of_fit(10).deviance == pytest.approx(fitted.deviance_ + 2 * np.log(of_answers).sum())
+def test_lapses_are_found():
+    rows = questions("triads", 600)
+    found = MLDS().fit(rows, with_lapses(answered(rows, sigma=0.1), 0.1)).goodness_of_fit(10, 0)
+    assert found.lapse_p < 0.001
+    assert found.lapse_ratio > 10
+
+
+def test_the_score_statistic_is_that_of_a_regression():
+    """With Pearson residuals e and columns A: what a least squares fit to e explains with lengths beyond without."""
+    rows = questions("quadruples", 300, 6)
+    model = MLDS(lapse=0).fit(rows, answered(rows, np.arange(6) / 5, 0.4))
+    problem, theta = model._solved_problem()
+    lengths = model._questions()[0].intervals()
+    assert (lengths.sum(axis=1) == 0).all()
+    chance = norm.cdf(problem.eta(theta))
+    deviation = np.sqrt(problem.totals * chance * (1 - chance))
+    residuals = (problem.farther - problem.totals * chance) / deviation
+    weights = problem.totals * norm.pdf(problem.eta(theta)) / deviation
+
+    def explained(columns):
+        return np.sum((columns @ np.linalg.lstsq(columns, residuals)[0]) ** 2)
+
+    both = weights[:, None] * np.column_stack([problem.design, lengths])
+    expected = explained(both) - explained(both[:, : problem.n_steps])
+    assert model.goodness_of_fit(10, 0).additivity == pytest.approx(expected, rel=1e-6)
 
 
 def test_answers_without_errors_are_held_by_a_ridge():
@@ -336,6 +418,8 @@ def test_settings_survive_and_models_are_stored(fitted, triads, tmp_path):
     [
         ({"n_components": 2}, "n_components must be 1, got 2: MLDS finds a scale"),
         ({"n_components": 0}, "n_components"),
+        ({"lapse": 1.0}, "lapse must be a rate from 0 to below 1, or None to estimate it; got 1.0"),
+        ({"lapse": -0.1}, "lapse must be a finite number >= 0"),
         ({"link": "cauchy"}, "link must be 'probit' or 'logit', got 'cauchy'"),
         ({"order": [0, 1, 2]}, "order lacks 6 objects, the first is 3"),
         ({"order": [0, 1, 1]}, "twice"),

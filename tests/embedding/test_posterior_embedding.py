@@ -21,6 +21,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
 from nearer.embedding.distillation import distilled_posterior
+from nearer.geometry import align
 from nearer.metrics import comparison_error
 from nearer.posterior import NUTS, Microcanonical, Prior, Variational, microcanonical, nuts
 from nearer.posterior.maps import chances_of
@@ -54,8 +55,8 @@ def answer(points, rows, seed, slope=6.0, offset=1.0, lapse=0.02):
 def fitted():
     """Well specified, and with answers enough for a good map."""
     points = truth(0)
-    model = PosteriorEmbedding(2, solver=ENOUGH, random_state=0).fit(answer(points, questions(1500), 1))
-    return points, model
+    model = PosteriorEmbedding(2, max_components=2, solver=ENOUGH, random_state=0)
+    return points, model.fit(answer(points, questions(1500), 1))
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +225,21 @@ def test_ellipses_hold_the_true_places_about_as_often_as_they_say(fitted):
     assert 0.3 < np.mean(inside < chi2.ppf(0.5, 2)) < 0.8
 
 
+def test_ellipses_of_a_map_with_too_few_dimensions_hold_what_it_shows_of_the_truth():
+    """Draws have the dimensions that the answers call for; without these, six of ten ellipses held the truth."""
+    inside = {None: [], 2: []}
+    for seed in range(3):
+        points = np.random.default_rng(seed).standard_normal((N, 3)) / np.sqrt(3 / 2)
+        rows = answer(points, questions(1500, seed=seed), seed + 10)
+        for most in inside:
+            model = PosteriorEmbedding(2, max_components=most, random_state=seed).fit(rows)
+            away = align(points, model.embedding_) - model.embedding_
+            squares = np.einsum("ip,ipq,iq->i", away, np.linalg.inv(model.covariances_), away)
+            inside[most].append(np.mean(squares < chi2.ppf(0.95, 2)))
+    assert np.mean(inside[None]) > 0.85
+    assert np.mean(inside[2]) < 0.8
+
+
 def test_few_answers_make_wide_ellipses(fitted, short):
     points, sure = fitted
     few = PosteriorEmbedding(2, solver=ENOUGH, random_state=0).fit(answer(points, questions(150), 1))
@@ -303,7 +319,7 @@ def test_many_new_objects_on_one_side_do_not_shift_the_map():
     old, new = rows[(rows < 10).all(axis=1)], rows[(rows >= 10).any(axis=1)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = PosteriorEmbedding(2, solver=SHORT, random_state=0).fit(old)
+        model = PosteriorEmbedding(2, max_components=2, solver=SHORT, random_state=0).fit(old)
         model.place(new[:1500])
     maps = model.sample(20, random_state=0)
     away = (maps - model.embedding_).mean(axis=0)
@@ -377,7 +393,7 @@ def test_the_approximation_predicts_too():
 @pytest.fixture(scope="module")
 def default(fitted):
     points, _ = fitted
-    return PosteriorEmbedding(2, random_state=0).fit(answer(points, questions(1500), 1))
+    return PosteriorEmbedding(2, max_components=2, random_state=0).fit(answer(points, questions(1500), 1))
 
 
 def test_by_default_predictions_are_those_of_the_exact_sampler(fitted, default):
@@ -637,7 +653,8 @@ def test_a_map_that_is_truly_ambiguous_is_told_and_not_taken_for_chains_that_dis
     for seed in range(6):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = PosteriorEmbedding(2, random_state=seed).fit(across_a_line(seed))
+            # Through a third dimension the two would be one.
+            model = PosteriorEmbedding(2, max_components=2, random_state=seed).fit(across_a_line(seed))
         apart = np.linalg.norm(model.draws_.points[:, 9] - model.draws_.points[:, 10], axis=1)
         found.append(model.two_places_)
         told = [str(warning.message) for warning in caught if "two maps explain" in str(warning.message)]

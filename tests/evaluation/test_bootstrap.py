@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, PosteriorEmbedding
-from nearer.evaluation.resampling import Imitation, imitate, squared_distances
+from nearer.evaluation.resampling import Imitation, imitate, squared_distances, telling_clearness
 from nearer.geometry import align
 from nearer.metrics import procrustes_error
 from nearer.posterior import NUTS
@@ -303,3 +303,32 @@ def test_bad_levels_axes_and_truths_are_refused(trust, points):
         trust.radius(0.95, 3)
     with pytest.raises(ValueError, match="shape"):
         trust.covers(points[:5])
+
+
+@pytest.mark.parametrize("clearness", ["difference", "ratio"])
+def test_copies_err_by_the_clearness_that_the_answers_err_by(clearness):
+    """Noise that grows with distance goes by the ratio, that of STE by the difference; copies have that of the data."""
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((20, 3))
+    rows = np.array([rng.choice(20, 3, replace=False) for _ in range(4000)])
+    near, far = (np.sum((points[rows[:, 0]] - points[rows[:, end]]) ** 2, axis=1) for end in (1, 2))
+    odds = 3 * np.log(far / near) if clearness == "ratio" else far - near
+    answers = Comparisons.from_triplets(rows, rng.random(4000) < 1 / (1 + np.exp(-odds)))
+    assert telling_clearness(answers, points) == clearness
+    copies = Imitation(points, np.linspace(0.5, 0, 5), clearness).answers(answers, rng)
+    assert telling_clearness(copies, points) == clearness
+
+
+def test_annotators_are_resampled_where_enough_of_them_are_known():
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.choice(10, 3, replace=False) for _ in range(300)])
+    quick = {"n_resamples": 10, "n_simulations": 0, "random_state": 0}
+    for people, by in ((np.arange(300) % 10, "annotators"), (np.arange(300) % 3, "trials"), (None, "questions")):
+        trials = None if people is None else np.arange(300)
+        answers = Comparisons.from_triplets(rows, annotators=people, trials=trials)
+        found = bootstrap(STE(2, random_state=0), answers, **quick)
+        assert found.by == by
+        asked = bootstrap(STE(2, random_state=0), answers, by="trials" if by == "questions" else by, **quick)
+        np.testing.assert_array_equal(found.covariances, asked.covariances)
+    spread = np.einsum("bip,biq->ipq", *[found.maps - found.embedding] * 2) / 10
+    np.testing.assert_allclose(found.covariances, spread)

@@ -52,6 +52,32 @@ def test_the_figure_is_that_of_spearman_and_brown():
     assert stepped_up(0.6, times_needed(0.6, 0.9)) == pytest.approx(0.9)
 
 
+def test_a_map_of_too_few_dimensions_is_less_reliable_than_its_halves_agree():
+    """What is missing is in both halves; only a map of enough dimensions shows that distances differ from the true."""
+    errors, before = [], []
+    for seed in range(3):
+        points = make_gaussian(20, 4, random_state=seed)
+        answers = sample_triplets(points, 2500, flipped=0.05, random_state=seed + 100)
+        found = split_half(QUICK, answers, unrestricted=STE(4, random_state=0), n_splits=3, random_state=seed)
+        actual = spearmanr(pdist(QUICK.fit(answers).embedding_), pdist(points)).statistic
+        assert found.validity < 0.95
+        assert found.reliability == pytest.approx(stepped_up(found.half) * found.validity)
+        assert "% of the variance of those in all of them" in str(found)
+        errors.append(np.sqrt(found.reliability) - actual)
+        before.append(np.sqrt(stepped_up(found.half)) - actual)
+    assert np.mean(before) > 0.06
+    assert abs(np.mean(errors)) < 0.04
+
+
+def test_enough_dimensions_have_nothing_to_add():
+    answers = study(0, 15, 1300, 0.1)[1]
+    alone = split_half(QUICK, answers, random_state=0)
+    found = split_half(QUICK, answers, unrestricted=STE(3, random_state=0), random_state=0)
+    assert alone.validity == 1
+    assert found.half == alone.half
+    assert found.validity > 0.93
+
+
 def test_the_seed_decides_and_splits_differ():
     answers = study(0, 15, 300, 0.1)[1]
     first, again, other = (split_half(QUICK, answers, random_state=seed) for seed in (1, 1, 2))

@@ -28,6 +28,25 @@ def test_gradient_hessian_and_information(link):
     np.testing.assert_allclose(problem.information(theta), expected + 0.3 * np.eye(3), rtol=1e-8)
 
 
+@pytest.mark.parametrize("link", LINKS)
+def test_gradient_and_information_with_lapses(link):
+    rng = np.random.default_rng(0)
+    design, totals, steps = rng.normal(size=(7, 3)), rng.integers(1, 6, 7) * 1.0, rng.normal(size=3)
+    farther, offset = np.floor(totals * rng.random(7)), rng.normal(size=7)
+    free = ScalingProblem(design, farther, totals, LINKS[link], offset, 0.3, 1.0, lapse=None)
+    fixed = ScalingProblem(design, farther, totals, LINKS[link], offset, 0.3, 1.0, lapse=0.2)
+    for problem, theta in ((free, np.append(steps, 0.2)), (fixed, steps)):
+        np.testing.assert_allclose(problem.gradient(theta), approx_fprime(theta, problem.value), rtol=1e-5, atol=1e-5)
+        chance = problem.chances(theta)
+        slopes = approx_fprime(theta, problem.chances)
+        expected = (slopes.T * (totals / (chance * (1 - chance)))) @ slopes + 0.3 * np.diag(np.arange(len(theta)) < 3)
+        np.testing.assert_allclose(problem.information(theta), expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(problem.hessian(theta), problem.information(theta))
+    assert free.value(np.append(steps, 0.2)) == fixed.value(steps)
+    assert free.value(np.append(steps, -0.01)) == np.inf
+    assert free.lapse_slope(np.append(steps, 0.2)) == free.gradient(np.append(steps, 0.2))[-1]
+
+
 def hessian_of(problem, theta, question, farther):
     """Return the Hessian of one question, all of whose answers are alike."""
     one = slice(question, question + 1)

@@ -33,7 +33,10 @@ def test_data_method_dimension_error_and_regions_are_told():
         in told
     )
     assert "(95% interval 0.113 to 0.136; guessing: 0.500; the least that" in told
-    assert told.endswith("95% confidence regions of the positions, from 100 bootstrap resamples of annotators.")
+    assert told.endswith(
+        "95% confidence regions of the positions, from 100 bootstrap resamples of annotators; they assume that the "
+        "dimensions of the map are enough."
+    )
 
 
 CHOSEN = {"name": "TSTE", "parameters": {"trace": 0.03}}
@@ -55,6 +58,14 @@ POSTERIOR = {"method": "PosteriorEmbedding", "run": {"n_resamples": 100, "by": "
 @pytest.mark.parametrize("changes", [{"regions": {"kind": "credible"}}, {"format": 1, "settings": POSTERIOR}])
 def test_a_posterior_has_credible_regions(changes):
     assert said(**changes).endswith("95% credible regions of the positions.")
+
+
+@pytest.mark.parametrize(
+    ("n_dimensions", "ending"),
+    [(15, "projected from draws in up to 15 dimensions."), (2, "assume that the dimensions of the map are enough.")],
+)
+def test_ellipses_of_draws_of_no_more_dimensions_than_the_map_assume_that_these_are_enough(n_dimensions, ending):
+    assert said(regions={"kind": "credible", "n_dimensions": n_dimensions}).endswith(ending)
 
 
 @pytest.mark.parametrize(
@@ -90,9 +101,9 @@ def test_the_method_that_dimensions_were_chosen_by_is_named():
 def test_without_trials_rows_were_resampled(n_trials, by, of):
     summary = color_results()["summary"] | {"n_trials": n_trials}
     told = said(format=1, summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
-    assert told.endswith(f"from 1000 bootstrap resamples of {of}.")
+    assert f"from 1000 bootstrap resamples of {of};" in told
     regions = {"kind": "confidence", "n_resamples": 1000, "unit": of}
-    assert said(regions=regions).endswith(f"from 1000 bootstrap resamples of {of}.")
+    assert f"from 1000 bootstrap resamples of {of};" in said(regions=regions)
 
 
 @pytest.mark.parametrize("weighed", [True, False])

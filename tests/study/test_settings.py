@@ -1,24 +1,37 @@
-import pytest
+import numpy as np
 
+from nearer import Comparisons
 from nearer.embedding import BestOf, PosteriorEmbedding
-from nearer.study.settings import MOST_SAMPLED, RunSettings
+from nearer.study.settings import RunSettings
 
 
-def test_left_to_itself_a_run_samples_the_posterior_unless_there_is_too_much():
+def random_answers(n_objects, m, n_questions=None, n_people=None):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(n_objects, size=(n_questions or m + m // 2, 3))
+    rows = rows[(rows[:, 0] != rows[:, 1]) & (rows[:, 1] != rows[:, 2]) & (rows[:, 2] != rows[:, 0])]
+    rows = rows[rng.integers(len(rows), size=m) if n_questions else slice(m)]
+    people = None if n_people is None else rng.integers(n_people, size=m)
+    return Comparisons.from_triplets(rows, rng.choice([-1, 1], m), n_objects=n_objects, annotators=people)
+
+
+def test_a_run_samples_the_posterior_by_default():
     settings = RunSettings()
-    assert settings.for_size(MOST_SAMPLED) is settings
+    assert settings.for_answers(random_answers(20, 500)) is settings
     assert isinstance(settings.estimator(None), PosteriorEmbedding)
-    large = settings.for_size(MOST_SAMPLED + 1)
-    assert isinstance(large.estimator(2), BestOf)
-    assert not large.chooses_dimension
+
+
+def test_what_counts_is_how_many_different_answers_there_are_and_not_how_many_rows():
+    settings = RunSettings()
+    assert settings.for_answers(random_answers(37, 200_000, n_questions=1329)) is settings
+    assert settings.for_answers(random_answers(37, 60_000, n_questions=1329, n_people=500)) is settings
+
+
+def test_where_there_is_too_much_held_out_answers_choose_a_method():
+    for answers in (random_answers(10_000, 50_000), random_answers(100, 400_000, n_people=200)):
+        large = RunSettings().for_answers(answers)
+        assert isinstance(large.estimator(2), BestOf)
+        assert not large.chooses_dimension
 
 
 def test_a_method_that_was_asked_for_stays_whatever_the_size():
-    assert RunSettings("posterior").for_size(10 * MOST_SAMPLED).method == "posterior"
-
-
-@pytest.mark.parametrize(("n_components", "free"), [(None, 15), (2, 15), (20, 20)])
-def test_predictions_may_use_more_dimensions_than_the_map(n_components, free):
-    model = RunSettings().estimator(n_components)
-    assert (model.n_components, model.max_components) == (n_components, free)
-    assert RunSettings("posterior").estimator(n_components).max_components is None
+    assert RunSettings("posterior").for_answers(random_answers(10_000, 50_000)).method == "posterior"

@@ -300,7 +300,9 @@ class Questions:
             if self._model is None or self._model[0] != (count, len(comparisons.objects)):
                 solver = Microcanonical.for_work(len(comparisons) * (self.n_components or 1))
                 solver = replace(solver, n_starts=_MORE_STARTS * solver.n_starts)
-                model = PosteriorEmbedding(self.n_components, solver=solver, random_state=self._seed + count)
+                model = PosteriorEmbedding(
+                    self.n_components, max_components=self.n_components, solver=solver, random_state=self._seed + count
+                )
                 fitted = model.fit(comparisons)
                 self._model = (count, len(comparisons.objects)), fitted
             return self._model[1]

@@ -29,8 +29,9 @@ _ABOUT = """\
 Learn a map from a file of answers, and find out how far to trust it.
 
 Left to itself it samples the posterior: all maps that the answers leave possible, with their number of dimensions, the
-noise of the answers and the reliability of people; beyond 50,000 comparisons held-out answers choose among faster
-methods (--method best) and the number of dimensions. DIR gets embedding.csv (the map, with labels), distances.csv and
+noise of the answers and the reliability of people; where that would take minutes, with more than some 200,000 different
+answers or thousands of objects, held-out answers choose among faster methods (--method best) and the number of
+dimensions. DIR gets embedding.csv (the map, with labels), distances.csv and
 distances_spread.csv (between all objects, up to 1000 of them, and how well each distance is known), model.json and
 model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and settings) and results.json, from
 which `nearer report DIR` makes a page. The same file, seed and versions give the same map. Ctrl-C keeps what was found

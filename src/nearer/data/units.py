@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 By: TypeAlias = Literal["trials", "annotators", "questions"]
 
+#: From so many people on, answers of whom count alike, a bootstrap resamples people by default.
+MIN_PEOPLE = 8
 _BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
@@ -50,6 +52,56 @@ def kept_whole(comparisons: Comparisons, by: By) -> By:
             "choose by='trials'"
         )
     return "questions" if by == "trials" and comparisons.trials is None else by
+
+
+def resampled_unit(comparisons: Comparisons) -> By:
+    """Return what a bootstrap resamples by default: annotators where answers are of enough of them, trials otherwise.
+
+    Answers of one person have in common what is that person's: resampled trials speak of further answers of the same
+    people only. Of a few people, or where one gave most of the answers, nothing can be concluded about others.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> rows = [[0, 1, 2], [1, 2, 0]] * 5
+    >>> resampled_unit(Comparisons.from_triplets(rows, annotators=range(10)))
+    'annotators'
+    >>> resampled_unit(Comparisons.from_triplets(rows, annotators=[0, 1] * 5, trials=range(10)))
+    'trials'
+    """
+    known = comparisons.annotators is not None
+    enough = known and effective_number(units_of(comparisons, "annotators")) >= MIN_PEOPLE
+    return "annotators" if enough else kept_whole(comparisons, "trials")
+
+
+def effective_number(units: NDArray[np.intp]) -> float:
+    """Return how many units of equal size are worth as much as these: (sum of the sizes)^2 / sum of their squares.
+
+    Examples
+    --------
+    >>> effective_number(np.array([0, 1, 2, 3])), round(effective_number(np.array([0, 0, 0, 0, 0, 0, 1, 2])), 2)
+    (4.0, 1.68)
+    """
+    sizes = np.bincount(units)
+    return float(sizes.sum() ** 2 / np.square(sizes).sum())
+
+
+def small_sample_factor(units: NDArray[np.intp], level: float = 0.95) -> float:
+    """Return by how much intervals of resampled units are too narrow where units are few.
+
+    Random weights of n units give a mean the variance s^2 / (n + 1) with s^2 divided by n, in place of n - 1; and
+    the deviate of a normal distribution stands for one of Student's t with n - 1 degrees of freedom.
+
+    Examples
+    --------
+    >>> round(small_sample_factor(np.arange(10)), 3), round(small_sample_factor(np.arange(1000)), 3)
+    (1.276, 1.002)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    n = max(effective_number(units), 2.0)
+    upper = (1 + level) / 2
+    return float(stdtrit(n - 1, upper) / ndtri(upper) * math.sqrt((n + 1) / (n - 1)))
 
 
 def units_of(comparisons: Comparisons, by: By = "trials") -> NDArray[np.intp]:

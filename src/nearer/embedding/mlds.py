@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_integer, check_level
+from nearer.common.parameters import check_integer, check_level, check_number
 from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import progress_bar, warn_caller
+from nearer.common.telling import warn_caller
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import show
 from nearer.data.streamed import Judgments
+from nearer.data.units import kept_whole, resampled_unit, small_sample_factor, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.scale import (
     RIDGE,
     corrected_quantiles,
+    lapse_ratio,
     likeliest,
-    misfit,
+    nonadditivity,
     numbers_of,
     order_of,
     questions_of,
+    refitted,
     refuse_many,
     scale_of,
     standard_errors,
@@ -39,43 +43,54 @@ from nearer.solvers.newton import Newton
 
 
 class ScaleIntervals(NamedTuple):
-    """Intervals of a scale: ends for each object, (n,), and those of the noise."""
+    """Intervals of a scale: ends for each object, (n,), those of the noise and of the lapse rate.
+
+    ``by`` says what they speak of: further answers of the same people ("trials") or of further people ("annotators").
+    """
 
     lower: FloatArray
     upper: FloatArray
     sigma: tuple[float, float]
+    lapse: tuple[float, float]
+    by: Literal["trials", "annotators"]
 
 
 class GoodnessOfFit(NamedTuple):
-    """How well a scale fits its answers, and how often answers of its own model are fitted no better.
+    """Two tests of the model: whether intervals add up to one scale, and whether people lapse.
 
     Attributes
     ----------
-    deviance : float
-        Of the answers, against a model with a chance of its own for each question.
-    deviance_p : float
-        Share of simulated sets of answers with a deviance as large.
-    runs : int
-        The number of runs of equal sign among the deviance residuals, in the order of the fitted chances.
-    runs_p : float
-        Share of simulated sets of answers with as few runs.
+    additivity : float
+        Score statistic of a length of its own for each interval, against lengths that are differences on one scale.
+    additivity_p : float
+        Share of sets of answers simulated from the scale with a statistic as large.
+    lapse_ratio : float
+        Twice the gain of the log-likelihood by a free lapse rate over none.
+    lapse_p : float
+        How often it is as large without lapses: it is 0 half of the time, as rates are not negative, and otherwise
+        chi-square with one degree of freedom (Self and Liang 1987).
     n_simulations : int
     """
 
-    deviance: float
-    deviance_p: float
-    runs: int
-    runs_p: float
+    additivity: float
+    additivity_p: float
+    lapse_ratio: float
+    lapse_p: float
     n_simulations: int
 
 
 class MLDS(OrdinalEmbedding):
-    """Maximum-likelihood difference scaling (Maloney and Yang 2003): a scale of objects in a known order.
+    r"""Maximum-likelihood difference scaling (Maloney and Yang 2003): a scale of objects in a known order.
 
     Objects are points of one physical continuum, and psi says how large the differences between them seem. The far pair
-    of a comparison is called so with probability F((|psi_l - psi_k| - |psi_i - psi_j|) / sigma), where the order
-    says which object of a pair is the upper one. That makes it a generalized linear model (Knoblauch and Maloney 2008)
-    with one maximum, found by Newton's method; psi is not forced to rise with the order.
+    of a comparison is called so with probability
+
+    .. math:: \lambda / 2 + (1 - \lambda) F((|\psi_l - \psi_k| - |\psi_i - \psi_j|) / \sigma)
+
+    where the order says which object of a pair is the upper one, and lambda is the share of answers that were given
+    without regard to the question. For a given lapse rate that is a generalized linear model, with lambda = 0 the one
+    of Knoblauch and Maloney (2008), whose likelihood has one maximum. Newton's method finds it; psi is not forced to
+    rise with the order.
 
     Parameters
     ----------
@@ -87,6 +102,9 @@ class MLDS(OrdinalEmbedding):
         warning.
     link : {"probit", "logit"}, default "probit"
         Whether F is normal or logistic.
+    lapse : float in [0, 1), optional
+        The lapse rate lambda; estimated by maximum likelihood if left out. Where it is fixed at 0, lapses are taken for
+        noise.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
@@ -100,8 +118,11 @@ class MLDS(OrdinalEmbedding):
     sigma_ : float
         Standard deviation of the noise of a difference of intervals, in units of the scale; for the logit link the
         scale parameter of the logistic distribution.
+    lapse_ : float
+        The lapse rate.
     standard_errors_ : ndarray, shape (n_objects_,)
-        Of the scale, by Fisher's information; 0 for the two ends, which are fixed, NaN for objects in no comparison.
+        Of the scale, by Fisher's information, for further answers of the same people; 0 for the two ends, which are
+        fixed, NaN for objects in no comparison.
     order_ : ndarray of int, shape (n_objects_,)
         Rows of the objects, from the first on the continuum to the last.
     deviance_, aic_ : float
@@ -130,19 +151,22 @@ class MLDS(OrdinalEmbedding):
         *,
         order: Sequence[Any] | NDArray[Any] | None = None,
         link: LinkName = "probit",
+        lapse: float | None = None,
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.order = order
         self.link = link
+        self.lapse = lapse
         self.n_objects = n_objects
         self.random_state = random_state
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): those of the model."""
         eta = self.decision_function(X) / self.sigma_
-        return np.column_stack([LINKS[self.link].probability(-eta), LINKS[self.link].probability(eta)])
+        attended = np.column_stack([LINKS[self.link].probability(-eta), LINKS[self.link].probability(eta)])
+        return np.asarray(self.lapse_ / 2 + (1 - self.lapse_) * attended)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return far interval - near interval of comparisons as written, in units of the scale, shape (m,).
@@ -152,55 +176,76 @@ class MLDS(OrdinalEmbedding):
         return super().decision_function(X)
 
     def intervals(
-        self, level: float = 0.95, n_resamples: int = 1000, random_state: RandomState = None
+        self,
+        level: float = 0.95,
+        n_resamples: int = 1000,
+        by: Literal["trials", "annotators"] | None = None,
+        random_state: RandomState = None,
     ) -> ScaleIntervals:
-        """Return bootstrap intervals of the scale: quantiles of fits to answers simulated from it.
+        """Return bootstrap intervals of the scale, of its noise and of the lapse rate.
 
-        They are corrected for the median of these fits, which lies off the fit itself where the answers are few: the
-        noise is estimated too small (Efron 1987).
+        They are quantiles of other fits, corrected for the median of these, which lies off the fit itself where the
+        answers are few: the noise is estimated too small (Efron 1987).
 
         Parameters
         ----------
         level : float, default 0.95
         n_resamples : int, default 1000
+        by : {"trials", "annotators"}, optional
+            "trials": fits to answers simulated from the scale; the intervals speak of further answers of the same
+            people. "annotators": fits in which people have random weights (Rubin 1981), which speak of the scale of
+            the people whom these were drawn from. If left out, annotators where answers are known to be of enough.
         random_state : int, Generator, SeedSequence or None
             That of the estimator if left out.
         """
         check_is_fitted(self)
         check_level(level)
         check_integer("n_resamples", n_resamples, 10)
+        comparisons = self._comparisons_in_memory()
+        unit = resampled_unit(comparisons) if by is None else kept_whole(comparisons, by)
+        problem, theta = self._solved_problem()
         _, seen = self._questions()
         known = self.order_[seen]
-        if not np.allclose(scale_of(self._solved_problem()[1], self.order_, seen).scale[known], self.scale_[known]):
+        if not np.allclose(scale_of(theta[: problem.n_steps], self.order_, seen).scale[known], self.scale_[known]):
             raise ValueError(
                 "an object was placed beyond an end of the scale, whose unit is still that of the fit; fit all "
                 "comparisons together to get intervals"
             )
-        fits = [scale_of(steps, self.order_, seen) for _, steps in self._simulations(n_resamples, random_state)]
-        drawn = np.array([[*fit.scale, fit.sigma] for fit in fits])
-        lower, upper = corrected_quantiles(drawn, np.array([*self.scale_, self.sigma_]), level)
-        return ScaleIntervals(lower[:-1], upper[:-1], (float(lower[-1]), float(upper[-1])))
+        by_people = unit == "annotators"
+        refits = (self._reweighted if by_people else self._simulations)(n_resamples, random_state)
+        drawn = []
+        for refit, at in refits:
+            scale, sigma = scale_of(at[: refit.n_steps], self.order_, seen)
+            drawn.append([*scale, sigma, refit.lapse_of(at)])
+        estimate = np.array([*self.scale_, self.sigma_, self.lapse_])
+        expansion = small_sample_factor(units_of(comparisons, "annotators"), level) if by_people else 1.0
+        lower, upper = corrected_quantiles(np.array(drawn), estimate, level, expansion)
+        sigmas, lapses = (tuple(ends) for ends in np.column_stack([lower, upper])[-2:].tolist())
+        return ScaleIntervals(lower[:-2], upper[:-2], sigmas, lapses, "annotators" if by_people else "trials")
 
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:
-        """Return how the deviance and the runs of its residuals compare with those of simulated answers (Wood 2006).
+        """Test whether intervals add up to one scale, and whether people lapse.
 
-        Small p-values say that the answers are not those of any such scale. Large ones say little where questions were
-        asked once: only repeated answers show the chance of a question apart from the scale.
+        Small p-values speak against the scale, or for lapses. Whether people agree is not tested: answers are taken
+        as those of one observer.
 
         Parameters
         ----------
         n_simulations : int, default 1000
+            Sets of answers simulated from the scale, which the first test compares with.
         random_state : int, Generator, SeedSequence or None
             That of the estimator if left out.
         """
         check_is_fitted(self)
         check_integer("n_simulations", n_simulations, 10)
-        deviance, runs = misfit(*self._solved_problem())
-        simulated = np.array([misfit(*fit) for fit in self._simulations(n_simulations, random_state)])
-        as_large = np.sum(simulated[:, 0] >= deviance * (1 - 1e-9))
-        as_few = np.sum(simulated[:, 1] <= runs)
+        lengths = self._questions()[0].intervals()
+        problem, theta = self._solved_problem()
+        additivity, ratio = nonadditivity(problem, theta, lengths), lapse_ratio(problem)
+        simulated = self._simulations(n_simulations, random_state)
+        as_large = sum(nonadditivity(of, at, lengths) >= additivity * (1 - 1e-9) for of, at in simulated)
+        lapse_p = float(chi2.sf(ratio, 1)) / 2 if ratio else 1.0
         among = n_simulations + 1  # the answers themselves are one of the sets
-        return GoodnessOfFit(deviance, float((as_large + 1) / among), runs, float((as_few + 1) / among), n_simulations)
+        return GoodnessOfFit(additivity, (as_large + 1) / among, ratio, lapse_p, n_simulations)
 
     def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
@@ -222,6 +267,8 @@ class MLDS(OrdinalEmbedding):
             )
         if self.link not in LINKS:
             raise ValueError(f"link must be 'probit' or 'logit', got {self.link!r}")
+        if self.lapse is not None and not check_number("lapse", self.lapse, least=0) < 1:
+            raise ValueError(f"lapse must be a rate from 0 to below 1, or None to estimate it; got {self.lapse!r}")
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._in_memory(comparisons)
@@ -229,42 +276,62 @@ class MLDS(OrdinalEmbedding):
         self._tell_of_names(comparisons.objects)
         questions, seen = questions_of(comparisons, order)
         refuse_many(len(questions.pairs) * len(seen))
-        problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link])
+        problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link], self.lapse)
         n_open = problem.n_open
         with self._telling_of_interrupts():
             problem, solution = likeliest(replace(problem, ridge=RIDGE if n_open else 0.0), callback)
-        found = scale_of(solution.value, order, seen)
+        found = scale_of(solution.value[: problem.n_steps], order, seen)
         self._keep_map((found.scale - found.scale[order[seen]].mean())[:, None], comparisons)
         self._keep_run(solution, Newton())
         self.scale_, self.sigma_, self.order_ = found.scale, found.sigma, order
+        self.lapse_ = problem.lapse_of(solution.value)
         self.standard_errors_ = np.full(comparisons.n_objects, np.nan)
         self.standard_errors_[order[seen]] = standard_errors(problem, solution.value)
         likelihood = -replace(problem, ridge=0.0).value(solution.value)
-        self.deviance_, self.aic_ = -2 * likelihood, 2 * problem.n_parameters - 2 * likelihood
+        n_parameters = problem.n_steps + (self.lapse is None)
+        self.deviance_, self.aic_ = -2 * likelihood, 2 * n_parameters - 2 * likelihood
         self.explained_deviance_ = 1 + likelihood / (problem.totals.sum() * np.log(2))
         self.trace_, self._ridge = 0.0, problem.ridge
         self._say(solution, n_open, seen)
 
-    def _questions(self) -> tuple[OrderedQuestions, NDArray[np.intp]]:
+    def _comparisons_in_memory(self) -> Comparisons:
         assert isinstance(self.comparisons_, Comparisons)
-        return questions_of(self.comparisons_, self.order_)
+        return self.comparisons_
+
+    def _questions(self) -> tuple[OrderedQuestions, NDArray[np.intp]]:
+        return questions_of(self._comparisons_in_memory(), self.order_)
 
     def _solved_problem(self) -> tuple[ScalingProblem, FloatArray]:
-        """Return the problem of all comparisons, and the steps of the scale."""
+        """Return the problem of all comparisons, and its solution."""
         questions, seen = self._questions()
-        problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link])
-        return replace(problem, ridge=self._ridge), np.diff(self.scale_[self.order_[seen]]) / self.sigma_
+        problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link], self.lapse, self._ridge)
+        steps = np.diff(self.scale_[self.order_[seen]]) / self.sigma_
+        return problem, steps if self.lapse is not None else np.append(steps, self.lapse_)
 
     def _simulations(self, number: int, random_state: RandomState) -> Iterator[tuple[ScalingProblem, FloatArray]]:
         """Yield problems with answers drawn from the fitted model, and their solutions."""
-        rng = stream(self.random_state if random_state is None else random_state, "start")
-        problem, steps = self._solved_problem()
-        for _ in progress_bar("simulations", number, range(number)):
-            simulated = replace(problem, farther=problem.simulated(steps, rng))
-            again, solution = likeliest(simulated, start=steps)
-            if solution.interrupted:
-                raise KeyboardInterrupt
-            yield again, solution.value
+        rng = self._stream(random_state)
+        problem, theta = self._solved_problem()
+        drawn = (replace(problem, farther=problem.simulated(theta, rng)) for _ in range(number))
+        return refitted(drawn, number, theta)
+
+    def _reweighted(self, number: int, random_state: RandomState) -> Iterator[tuple[ScalingProblem, FloatArray]]:
+        """Yield problems in which people have random weights, and their solutions."""
+        rng = self._stream(random_state)
+        problem, theta = self._solved_problem()
+        comparisons = self._comparisons_in_memory()
+        people = units_of(comparisons, "annotators")
+
+        def drawn() -> Iterator[ScalingProblem]:
+            for _ in range(number):
+                weights = comparisons.sample_weight * rng.exponential(size=people.max() + 1)[people]
+                questions, _ = questions_of(replace(comparisons, weights=weights), self.order_)
+                yield replace(problem, farther=questions.farther, totals=questions.totals)
+
+        return refitted(drawn(), number, theta)
+
+    def _stream(self, random_state: RandomState) -> np.random.Generator:
+        return stream(self.random_state if random_state is None else random_state, "start")
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         position = np.argsort(self.order_)
@@ -289,7 +356,8 @@ class MLDS(OrdinalEmbedding):
         design = questions.design(len(order))
         offset = design @ scale[order] / self.sigma_
         link = LINKS[self.link]
-        problem = ScalingProblem(design[:, position[n:]], questions.farther, questions.totals, link, offset)
+        of_new = design[:, position[n:]]
+        problem = ScalingProblem(of_new, questions.farther, questions.totals, link, offset, lapse=self.lapse_)
         problem = replace(problem, ridge=RIDGE if problem.n_open else 0.0)
         _, solution = likeliest(problem)
         if solution.interrupted:

@@ -66,8 +66,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
     n_components : int, optional
         Dimension of the map. Left out: `dimension_`, which the data choose.
     max_components : int, optional
-        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out:
-        ``n_components``, and 15 if that is left out too.
+        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out: 15,
+        whatever the dimension of the map. With ``max_components=n_components`` draws have no more dimensions than the
+        map: faster with very many objects, but if the answers call for more, the ellipses are too small.
     solver : {"auto", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
         "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
         other and draw until predictions have settled. "nuts": the no-U-turn sampler, exact and ten times slower.
@@ -91,7 +92,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
     embedding_std_ : ndarray, shape (n_objects_, p)
         How far the draws lie from it along each axis, once turned and scaled onto it (root mean square).
     covariances_ : ndarray, shape (n_objects_, p, p)
-        The same in all directions; `ellipses` makes ellipses of them.
+        The same in all directions; `ellipses` makes ellipses of them. They hold what the draws do in the dimensions
+        that the map does not show, as far as it is seen on the map.
     dimension_ : int
         The number of dimensions that the comparisons call for, and along which the places of objects can be told
         apart: the posterior's most probable number, less axes along which objects are not known to lie at least
@@ -273,8 +275,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         free = min(self.max_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
-        most = free if self.n_components is None or self.max_components else self.n_components
-        most = max(most, self.n_components or 1)
+        most = max(free, self.n_components or 1)
         model, seen = model_of(comparisons, most, self.prior)
         method = self._method(model)
         rng = stream(self.random_state, "start")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from nearer.common.arrays import FloatArray
+from nearer.common.telling import progress_bar
 from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_objects, show
@@ -20,6 +21,8 @@ from nearer.solvers.driver import Callback, Solution, solve
 from nearer.solvers.newton import Newton
 
 RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
+_LAPSES = (0.02, 0.1, 0.25)  # at which a free lapse rate is sought first
+_NEWTON, _ROUGH, _RESAMPLED = Newton(), Newton(tol=1e-3), Newton(tol=1e-6)
 _NUMBERED = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
 _MOST_NUMBERS = 1.25e8  # of the design matrix: 1 GB
 
@@ -48,15 +51,15 @@ def _unit_object(places: FloatArray) -> int:
     return len(places) - 1 if places[-1] > 1e-9 * abs(places[farthest]) else farthest
 
 
-def standard_errors(problem: ScalingProblem, steps: FloatArray) -> FloatArray:
+def standard_errors(problem: ScalingProblem, theta: FloatArray) -> FloatArray:
     """Return those of the places in units of the scale, by the delta method."""
-    places = np.concatenate([[0.0], np.cumsum(steps)])
+    places = np.concatenate([[0.0], np.cumsum(theta[: problem.n_steps])])
     unit = places[_unit_object(places)]
     if unit == 0:
         return np.full(len(places), np.nan)
-    by_steps = np.tri(len(places), len(steps), -1)  # a place is the sum of the steps before it
+    by_steps = np.tri(len(places), problem.n_steps, -1)  # a place is the sum of the steps before it
     by_steps = (by_steps - np.outer(places / unit, by_steps[_unit_object(places)])) / unit
-    covariance = np.linalg.pinv(problem.information(steps), hermitian=True)
+    covariance = np.linalg.pinv(problem.information(theta), hermitian=True)[: problem.n_steps, : problem.n_steps]
     return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", by_steps, covariance, by_steps), 0.0)))
 
 
@@ -112,18 +115,61 @@ def questions_of(comparisons: Comparisons, order: NDArray[np.intp]) -> tuple[Ord
 
 
 def likeliest(
-    problem: ScalingProblem, callback: Callback | None = None, start: FloatArray | None = None
+    problem: ScalingProblem,
+    callback: Callback | None = None,
+    start: FloatArray | None = None,
+    solver: Newton = _NEWTON,
 ) -> tuple[ScalingProblem, Solution[FloatArray]]:
-    """Return the maximum of the likelihood; where there is none, that with a ridge, which the problem then has."""
-    solution = solve(problem, Newton(), start, callback=callback)
+    """Return the maximum of the likelihood; where there is none, that with a ridge, which the problem then has.
+
+    With a free lapse rate there may be several maxima: the highest of a few rates is where it is sought. The lapse rate
+    of the problem is 0 where that came out, at the bound.
+    """
+    if problem.lapse is not None:
+        return _maximum(problem, solver, callback, start)
+    start = None if start is None else start[: problem.n_steps]
+    without, at_none = _maximum(replace(problem, lapse=0.0), solver, callback, start)
+    if at_none.interrupted:
+        return without, at_none
+    begin, least, steps = _LAPSES[0], np.inf, at_none.value
+    for lapse in _LAPSES:
+        fixed = solve(replace(without, lapse=lapse), _ROUGH, steps)
+        if fixed.objective < least:
+            begin, least, steps = lapse, fixed.objective, fixed.value
+    if least >= at_none.objective and without.lapse_slope(at_none.value) >= 0:
+        return without, at_none
+    free, at_free = _maximum(replace(without, lapse=None), solver, callback, np.append(steps, begin))
+    better = replace(free, ridge=without.ridge).value(at_free.value) < at_none.objective
+    return (free, at_free) if better or at_free.interrupted else (without, at_none)
+
+
+def _maximum(
+    problem: ScalingProblem, solver: Newton, callback: Callback | None, start: FloatArray | None
+) -> tuple[ScalingProblem, Solution[FloatArray]]:
+    solution = solve(problem, solver, start, callback=callback)
     if problem.ridge == 0 and not solution.interrupted and problem.separated(solution.value):
         problem = replace(problem, ridge=RIDGE)
-        solution = solve(problem, Newton(), callback=callback)
+        solution = solve(problem, solver, None if problem.lapse is not None else start, callback=callback)
     return problem, solution
 
 
-def corrected_quantiles(drawn: FloatArray, estimate: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+def refitted(
+    problems: Iterator[ScalingProblem], number: int, start: FloatArray
+) -> Iterator[tuple[ScalingProblem, FloatArray]]:
+    """Yield so many problems as `likeliest` returns them, and their solutions."""
+    for problem in progress_bar("scales", number, problems):
+        found, solution = likeliest(problem, start=start, solver=_RESAMPLED)
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        yield found, solution.value
+
+
+def corrected_quantiles(
+    drawn: FloatArray, estimate: FloatArray, level: float, expansion: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
     """Return the ends of bias-corrected bootstrap intervals, (k,) each, of draws (b, k) around an estimate (k,).
+
+    An expansion moves the ends outwards in normal deviates: to those of Student's t, say (Hesterberg 2015).
 
     Examples
     --------
@@ -133,18 +179,47 @@ def corrected_quantiles(drawn: FloatArray, estimate: FloatArray, level: float) -
     """
     below = (drawn < estimate).mean(axis=0) + (drawn == estimate).mean(axis=0) / 2
     shift = 2 * ndtri(below.clip(0.5 / len(drawn), 1 - 0.5 / len(drawn)))
-    ends = ndtr(shift + ndtri([[(1 - level) / 2], [(1 + level) / 2]]))
+    ends = ndtr(shift + expansion * ndtri([[(1 - level) / 2], [(1 + level) / 2]]))
     # Answers that cancel each other make the noise infinite: there is nothing between that and a number.
     low, high = np.rint(ends * (len(drawn) - 1)).astype(int)
     ordered, column = np.sort(drawn, axis=0), np.arange(drawn.shape[1])
     return ordered[low, column], ordered[high, column]
 
 
-def misfit(problem: ScalingProblem, theta: FloatArray) -> tuple[float, int]:
-    """Return the deviance, and the number of runs of its residuals in the order of the fitted chances."""
-    residuals = problem.residuals(theta)
-    above = residuals[np.argsort(problem.eta(theta), kind="stable")] > 0
-    return float(residuals @ residuals), 1 + int(np.sum(above[1:] != above[:-1]))
+def lapse_ratio(problem: ScalingProblem, start: FloatArray | None = None) -> float:
+    """Return twice the gain of the log-likelihood by a free lapse rate over none."""
+    without, at_none = likeliest(replace(problem, lapse=0.0), start=start)
+    free, at_free = likeliest(replace(problem, lapse=None), start=at_none.value)
+    values = replace(without, ridge=0.0).value(at_none.value), replace(free, ridge=0.0).value(at_free.value)
+    return max(2 * (values[0] - values[1]), 0.0)
+
+
+def nonadditivity(problem: ScalingProblem, theta: FloatArray, lengths: FloatArray) -> float:
+    """Return the score statistic of a length of its own for each interval, against lengths that add up.
+
+    With e the Pearson residuals, J the derivatives of the chances by the parameters and D those by the lengths, both
+    over the standard deviations of answers, it is |P e|^2, P the projection onto what D spans beyond J.
+
+    Parameters
+    ----------
+    problem : ScalingProblem
+    theta : ndarray, shape (k,)
+        Its solution.
+    lengths : ndarray, shape (q, l)
+        1 for the interval that is the upper one in a question, -1 for the other.
+    """
+    if problem.lapse_of(theta) == 0:  # at the bound, where it is no free parameter
+        problem, theta = replace(problem, lapse=0.0), theta[: problem.n_steps]
+    jacobian = problem.standardized_jacobian(theta)
+    by_lengths = problem.standardized_slopes(theta)[:, None] * lengths
+    residuals = problem.pearson_residuals(theta)
+    return _explained(residuals, np.column_stack([jacobian, by_lengths])) - _explained(residuals, jacobian)
+
+
+def _explained(residuals: FloatArray, columns: FloatArray) -> float:
+    """Return the squared length of the projection of residuals onto the space of columns."""
+    along = columns.T @ residuals
+    return float(along @ np.linalg.pinv(columns.T @ columns, rcond=1e-9, hermitian=True) @ along)
 
 
 def refuse_many(numbers: int) -> None:

@@ -28,6 +28,15 @@ which objects, and which directions, are less certain, and the copies say how la
 answered independently. Where units have several rows, the S_i of d^2 is therefore that of resampled rows, and c
 multiplies the one of resampled units, which keeps what answers of a unit have in common.
 
+**People.** Answers of one person share that person's steepness, lapses and way of seeing things. By trials, ellipses
+speak of further answers of the same people; by annotators, of further people, and are larger where people differ. That
+is the default where enough people are known. As these are few, random weights understate the variance, and quantiles
+of a normal distribution are too short: S_i is multiplied by `small_sample_factor`, squared.
+
+**Dimension.** The copies are answered by a map of as many dimensions as the one shown: ellipses assume that these are
+enough. Where the truth has more, they do not show what the missing ones do, and are too small. Those of
+`PosteriorEmbedding` are of draws with all dimensions that the answers call for, projected onto the map.
+
 An estimator that tunes itself is tuned once, on all answers, and keeps those settings in all further fits.
 What the choice of settings adds to the uncertainty is not in the ellipses.
 
@@ -53,7 +62,7 @@ from nearer.common.telling import progress_bar
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import StreamedComparisons
-from nearer.data.units import By, kept_whole, questions_of
+from nearer.data.units import By, kept_whole, questions_of, resampled_unit, small_sample_factor
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.resampling import N_COPIES, N_STEPS, Work, mean_squares, squared_distances
 from nearer.geometry import align, ellipses_of
@@ -84,6 +93,8 @@ class Bootstrap:
     distances : ndarray, shape (k,)
         Squared Mahalanobis distances, by ``covariances``, of known truths from fitted maps, in rising order; empty
         without calibration.
+    by : {"trials", "annotators", "questions"} or None
+        What was resampled; None for draws of a posterior.
 
     Examples
     --------
@@ -99,6 +110,7 @@ class Bootstrap:
     objects: Labels
     inflation: float = 1.0
     distances: FloatArray = field(default_factory=lambda: np.empty(0))
+    by: By | None = None
 
     @property
     def std(self) -> FloatArray:
@@ -158,7 +170,7 @@ def bootstrap(
     comparisons: Comparisons | ArrayLike,
     *,
     n_resamples: int = 100,
-    by: By = "trials",
+    by: By | None = None,
     n_simulations: int = N_SIMULATIONS,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -175,8 +187,9 @@ def bootstrap(
     comparisons : Comparisons or array of shape (m, 3) or (m, 4)
     n_resamples : int
         At least 10.
-    by : {"trials", "annotators", "questions"}
-        What is resampled as a whole, as for `WholeKFold`: without trials, by="trials" means questions.
+    by : {"trials", "annotators", "questions"}, optional
+        What is resampled as a whole, as for `WholeKFold`: without trials, by="trials" means questions. Left out:
+        annotators where answers are known to be of enough people, else trials; see `nearer.data.units`.
     n_simulations : int
         Copies of the data for the calibration, which takes 32 further fits. 0 leaves it out: the ellipses are then
         mostly too small, now and then too large.
@@ -205,7 +218,8 @@ def bootstrap(
     if isinstance(comparisons, StreamedComparisons):
         raise ValueError("a bootstrap needs all comparisons in memory; pass Comparisons")
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)
-    units = _units(judgments, by)
+    kept = kept_whole(judgments, by) if by else resampled_unit(judgments)
+    units = _units(judgments, kept)
     model = _fitted(estimator, judgments)
     draws = model.map_draws(int(n_resamples), random_state)
     if draws is not None:
@@ -225,6 +239,8 @@ def bootstrap(
         if n_simulations:
             rows = maps if alone else work.resampled(np.arange(len(judgments)), n_resamples, rng)
             distances = work.distances(mean_squares(rows - model.embedding_), n_simulations, rng)
+        if kept == "annotators":
+            spread *= small_sample_factor(units) ** 2
     # Above 0: where every copy is fitted to the last bit there is nothing to divide by.
     inflation = (
         max(float(np.quantile(distances, LEVEL)), 1e-12) / chi2.ppf(LEVEL, maps.shape[2]) if n_simulations else 1.0
@@ -232,7 +248,8 @@ def bootstrap(
     covariances = inflation * spread
     # Of an object in no comparison nothing is known but the cloud that all come from.
     covariances[~work.seen] = np.cov(model.embedding_[work.seen].T).reshape(maps.shape[2], -1)
-    return Bootstrap(model.embedding_, maps, covariances, judgments.objects, inflation, np.sort(distances) / inflation)
+    distances = np.sort(distances) / inflation
+    return Bootstrap(model.embedding_, maps, covariances, judgments.objects, inflation, distances, kept)
 
 
 def _fitted(estimator: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
@@ -242,9 +259,8 @@ def _fitted(estimator: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmb
     return fitted
 
 
-def _units(comparisons: Comparisons, by: By) -> NDArray[np.intp]:
+def _units(comparisons: Comparisons, kept: By) -> NDArray[np.intp]:
     """Return the number of the unit that each row belongs to, (m,); trials and annotators in the order of labels."""
-    kept = kept_whole(comparisons, by)
     units = questions_of(comparisons) if kept == "questions" else factorize(getattr(comparisons, kept))[1]
     if units.max() < 1:
         raise ValueError(f"there is only one of the {kept} to resample; at least two are needed")

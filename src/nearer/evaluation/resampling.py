@@ -3,10 +3,11 @@
 Answers like those at hand, given by a map that is known: how far an estimator errs, measured on copies of the data.
 
 A copy asks the same questions. A map X of our choosing answers them, and errs with a chance that depends on how clear a
-question is: on the rank of the size of its margin among those of all questions. The chances at the middles of five
-groups of equal numbers of questions, from unclear to clear, describe the noise; between them it is interpolated. Flips,
-logistic noise and much else are of this form. The estimator is fitted to the copy, and its map compared with X, which
-it was to find.
+question is: on its rank among all questions by the difference of the two squared distances, or by their ratio,
+whichever tells more of the errors that the fitted map makes. The chances at the middles of five groups of equal numbers
+of questions, from unclear to clear, describe the noise; between them it is interpolated. Flips, logistic noise, noise
+that grows with distance and much else are of this form. The estimator is fitted to the copy, and its map compared with
+X, which it was to find.
 
 The fitted map itself would be a poor X. It agrees with its own answers better than the truth does, so that noise
 measured on it is too small; and what the estimator does to every map, such as pulling outer objects in when answers are
@@ -25,10 +26,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -38,9 +40,12 @@ from nearer.data.units import restricted, seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.metrics import margins
 from nearer.geometry import rotation, same_size
+from nearer.problems.margins import pair_distances
 
 #: Fits many sets of comparisons and returns their maps, in order.
 Fit: TypeAlias = Callable[[list[Comparisons]], list[FloatArray]]
+
+Clearness: TypeAlias = Literal["difference", "ratio"]
 
 N_STEPS, N_COPIES = 8, 4  # of the search; its last half is averaged
 N_GROUPS = 5
@@ -56,16 +61,19 @@ class Imitation:
         Centred.
     chances : ndarray, shape (N_GROUPS,)
         Of wrong answers, from the least clear questions to the clearest.
+    clearness : {"difference", "ratio"}
+        Of squared distances: by which questions are ranked.
     """
 
     points: FloatArray
     chances: FloatArray
+    clearness: Clearness = "difference"
 
     def answers(self, comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
         """Return the questions of these comparisons with answers of this map."""
-        gaps = margins(comparisons, self.points)
+        gaps = gaps_of(comparisons, self.points, self.clearness)
         middles = (np.arange(N_GROUPS) + 0.5) / N_GROUPS
-        wrong = rng.random(len(comparisons)) < np.interp(_clearness(gaps), middles, self.chances)
+        wrong = rng.random(len(comparisons)) < np.interp(_ranks(gaps), middles, self.chances)
         as_read = (np.where(gaps == 0, rng.random(len(gaps)) - 0.5, gaps) > 0) != wrong
         turned = np.where(as_read, 1, -1).astype(np.int8)
         signs = np.int8(1) if comparisons.answers is None else comparisons.answers
@@ -91,25 +99,37 @@ def imitate(comparisons: Comparisons, embedding: FloatArray, fit: Fit, rng: np.r
     rng : Generator
     """
     centred = embedding - embedding.mean(axis=0)
-    target = shares_wrong(comparisons, centred)
+    clearness = telling_clearness(comparisons, centred)
+    target = shares_wrong(comparisons, centred, clearness)
     chances, points = target.clip(0, 0.5), centred
     way: list[Imitation] = []
     for step in range(N_STEPS):
-        imitation = Imitation(points, chances)
+        imitation = Imitation(points, chances, clearness)
         copies = [imitation.answers(comparisons, rng) for _ in range(N_COPIES)]
         fitted = fit(copies)
-        found = np.mean([shares_wrong(copy, each) for copy, each in zip(copies, fitted, strict=True)], axis=0)
+        wrong = [shares_wrong(copy, each, clearness) for copy, each in zip(copies, fitted, strict=True)]
+        found = np.mean(wrong, axis=0)
         middle = np.mean([same_size(each, centred)[0] for each in fitted], axis=0)
         length = 1 / (1 + step / 3)
         chances = (chances + length * (target - found)).clip(0, 0.5)
         points = _as_large(points + length * (centred - middle), centred)
-        way.append(Imitation(points, chances))
+        way.append(Imitation(points, chances, clearness))
     later = way[N_STEPS // 2 :]
     points = _as_large(np.mean([each.points for each in later], axis=0), centred)
-    return Imitation(points, np.mean([each.chances for each in later], axis=0))
+    return Imitation(points, np.mean([each.chances for each in later], axis=0), clearness)
 
 
-def shares_wrong(comparisons: Comparisons, points: FloatArray) -> FloatArray:
+def telling_clearness(comparisons: Comparisons, points: FloatArray) -> Clearness:
+    """Return by which clearness the errors of a map are told better: where the shares in groups are likelier."""
+
+    def likelihood(clearness: Clearness) -> float:
+        shares = shares_wrong(comparisons, points, clearness)
+        return -float(np.sum(entr(shares) + entr(1 - shares)))  # groups are of equal size
+
+    return "ratio" if likelihood("ratio") > likelihood("difference") else "difference"
+
+
+def shares_wrong(comparisons: Comparisons, points: FloatArray, clearness: Clearness = "difference") -> FloatArray:
     """Return the weighted shares of answers against a map, in groups from the least clear to the clearest questions.
 
     Examples
@@ -118,12 +138,24 @@ def shares_wrong(comparisons: Comparisons, points: FloatArray) -> FloatArray:
     >>> shares_wrong(Comparisons.from_triplets([[0, 2, 1], [0, 1, 3], [0, 1, 4], [0, 1, 5], [0, 1, 6]]), line).tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    gaps, weights = margins(comparisons, points), comparisons.sample_weight
-    group = (_clearness(gaps) * N_GROUPS).astype(int)
+    gaps, weights = gaps_of(comparisons, points, clearness), comparisons.sample_weight
+    group = (_ranks(gaps) * N_GROUPS).astype(int)
     wrong = np.where(gaps == 0, 0.5, gaps < 0)
     totals = np.bincount(group, weights, N_GROUPS)
     shares: FloatArray = np.bincount(group, weights * wrong, N_GROUPS) / np.where(totals > 0, totals, 1)
     return shares
+
+
+def gaps_of(comparisons: Comparisons, points: FloatArray, clearness: Clearness) -> FloatArray:
+    """Return how much larger the far squared distance of each answer is: by difference, or by the log of the ratio."""
+    gaps = margins(comparisons, points)
+    if clearness == "difference":
+        return gaps
+    i, j, l, k = comparisons.quadruplets.T  # noqa: E741
+    near, far = pair_distances(points, i, j), pair_distances(points, l, k)
+    least = np.finfo(np.float64).tiny  # of a distance between objects in one place
+    ratios: FloatArray = np.sign(gaps) * np.abs(np.log(np.maximum(far, least) / np.maximum(near, least)))
+    return ratios
 
 
 def _as_large(points: FloatArray, other: FloatArray) -> FloatArray:
@@ -131,8 +163,8 @@ def _as_large(points: FloatArray, other: FloatArray) -> FloatArray:
     return points * (np.linalg.norm(other) / size) if size > 0 else other
 
 
-def _clearness(gaps: FloatArray) -> FloatArray:
-    """Return the ranks of the sizes of margins, between 0 and 1."""
+def _ranks(gaps: FloatArray) -> FloatArray:
+    """Return the ranks of the sizes of gaps, between 0 and 1."""
     ranks = np.empty(len(gaps))
     ranks[np.argsort(np.abs(gaps), kind="stable")] = (np.arange(len(gaps)) + 0.5) / len(gaps)
     return ranks

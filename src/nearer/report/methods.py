@@ -10,7 +10,15 @@ from typing import Any
 
 from nearer.common.words import counted, figure, interval, level_of, percent
 from nearer.report.sections import Content, Results, called_for, evidence_of, sentences
-from nearer.report.wording import basis, map_error, method_name, n_fitted, setting_name, setting_value
+from nearer.report.wording import (
+    assumes_dimensions,
+    basis,
+    map_error,
+    method_name,
+    n_fitted,
+    setting_name,
+    setting_value,
+)
 
 
 def methods(results: Results) -> Content | None:
@@ -156,7 +164,10 @@ def _regions(results: Results) -> str:
         return ""
     drawn, unit = found.get("n_resamples"), found.get("unit")
     resampled = f", from {counted(drawn, 'bootstrap resample')} of {unit}" if drawn and unit else ""
-    return f"Ellipses are {_level(results)} {found['kind']} regions of the positions{resampled}."
+    if (found.get("n_dimensions") or 0) > len(results["embedding"][0]):
+        resampled = f", projected from draws in up to {counted(found['n_dimensions'], 'dimension')}"
+    assumed = "; they assume that the dimensions of the map are enough" if assumes_dimensions(results) else ""
+    return f"Ellipses are {_level(results)} {found['kind']} regions of the positions{resampled}{assumed}."
 
 
 def _level(results: Results) -> str:

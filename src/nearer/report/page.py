@@ -26,7 +26,7 @@ from nearer.report.payload import payload
 from nearer.report.sections import Content, Results, Section
 from nearer.report.thumbnails import read_thumbnails
 from nearer.report.verdict import verdict
-from nearer.report.wording import n_fitted
+from nearer.report.wording import assumes_dimensions, n_fitted
 from nearer.study.schema import checked
 
 # In the order in which they use each other.
@@ -131,7 +131,8 @@ def all_sections(results: Results) -> list[Section]:
 
 def _map(results: Results) -> Content:
     region = (
-        f" The ellipse of an object holds its position with {level_of(results['level'] or 0.95)} confidence."
+        f" The ellipse of an object holds its position with {level_of(results['level'] or 0.95)} confidence"
+        f"{', provided that the dimensions of the map are enough' if assumes_dimensions(results) else ''}."
         if results["covariances"] is not None
         else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
     )

@@ -96,6 +96,11 @@ def _about_distances(results: Results) -> list[str]:
             f"From {DISTANCES_GOOD:g} on distances can be trusted; below {DISTANCES_FAIR:g} not even what is near and "
             "what is far.",
         ]
+        if found.get("validity", 1.0) < 1:
+            words.append(
+                "The answers call for more dimensions than are shown: distances in these explain "
+                f"{percent(found['validity'])} of the variance of distances in all, which the reliability accounts for."
+            )
     else:
         why = left_out(results, "distances", "To have it measured, run nearer fit again.")
         words = ["How far its distances are reproducible was not measured.", why]

@@ -58,6 +58,24 @@ def share_of_way(error: float, ceiling: float | None, chance: float) -> float:
     return min((chance - error) / (chance - floor), 1.0)
 
 
+def assumes_dimensions(results: Mapping[str, Any]) -> bool:
+    """Whether ellipses are right only if the dimensions of the map are enough.
+
+    Resampled maps have no more dimensions than the map; draws of a posterior do, unless somebody asked for fewer.
+
+    Examples
+    --------
+    >>> map_of_four = {"embedding": [[0.0, 0.0]] * 4}
+    >>> assumes_dimensions(map_of_four | {"regions": {"kind": "confidence"}})
+    True
+    >>> assumes_dimensions(map_of_four | {"regions": {"kind": "credible", "n_dimensions": 3}})
+    False
+    """
+    regions, (n_objects, shown) = results["regions"] or {}, (len(results["embedding"]), len(results["embedding"][0]))
+    limited = regions.get("n_dimensions") is not None and regions["n_dimensions"] <= shown < n_objects - 1
+    return regions.get("kind") == "confidence" or limited
+
+
 def held_out_unit(results: Mapping[str, Any]) -> str:
     """Return what was held out whole, which there may be too few of: answers or people."""
     return "people" if (results["error"] or {}).get("unit") == "annotators" else "answers"

@@ -18,7 +18,7 @@ from nearer.checking import Findings, check
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import seen_objects
-from nearer.embedding import SOE
+from nearer.embedding import SOE, STE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability, annotator_reliability
 from nearer.evaluation.bootstrap import Bootstrap, bootstrap
@@ -107,12 +107,17 @@ def _findings(study: Study, seed: int) -> Findings:
 def _distances(study: Study, seed: int) -> SplitHalf:
     # With the settings chosen once, as for the ellipses: what their choice adds is in neither.
     method = study.chosen.quick_stand_in() if study.is_distribution else study.chosen.with_chosen_settings()
-    return split_half(method, study.model.comparisons_, by=study.settings.by, random_state=seed)
+    enough, by = None, study.settings.by
+    if isinstance(study.chosen, PosteriorEmbedding):
+        called_for = int(study.chosen.dimension_evidence_.argmax()) + 1
+        enough = STE(called_for, random_state=seed) if called_for > study.n_components else None
+    return split_half(method, study.model.comparisons_, unrestricted=enough, by=by, random_state=seed)
 
 
 def _places(study: Study, seed: int) -> Bootstrap:
     settings, comparisons = study.settings, study.model.comparisons_
-    return bootstrap(study.chosen, comparisons, n_resamples=settings.n_resamples, by=settings.by, random_state=seed)
+    by = None if settings.by == "trials" else settings.by  # annotators where enough of them are known
+    return bootstrap(study.chosen, comparisons, n_resamples=settings.n_resamples, by=by, random_state=seed)
 
 
 def _wants_places(study: Study) -> bool:

@@ -51,7 +51,7 @@ def fit_study(
         After Ctrl-C, what was found until then; before there is a map, the interrupt goes on.
     """
     _check_people(answers.comparisons, settings)
-    settings = settings.for_size(len(answers.comparisons))
+    settings = settings.for_answers(answers.comparisons)
     dimension, notes = None, (*notes, *answers.notes)
     n_components = settings.n_components
     if n_components is None and not settings.chooses_dimension:

@@ -14,7 +14,6 @@ import numpy as np
 from nearer.common.json_files import plain_values
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
-from nearer.data.units import kept_whole
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.bootstrap import LEVEL
@@ -109,9 +108,9 @@ def _regions(study: Study) -> dict[str, Any] | None:
     if study.places is None:
         return None
     if study.is_distribution:
-        return {"kind": "credible", "n_resamples": None, "unit": None}
-    unit = kept_whole(study.answers.comparisons, study.settings.by)
-    return {"kind": "confidence", "n_resamples": study.settings.n_resamples, "unit": unit}
+        n_dimensions = study.chosen.draws_.points.shape[2]  # type: ignore[attr-defined]
+        return {"kind": "credible", "n_resamples": None, "unit": None, "n_dimensions": n_dimensions}
+    return {"kind": "confidence", "n_resamples": study.settings.n_resamples, "unit": study.places.by}
 
 
 def _scales(study: Study) -> list[float] | None:

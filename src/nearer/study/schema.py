@@ -73,7 +73,12 @@ SCHEMA: dict[str, Check] = {
     "scree": maybe(list_of(_amount)),
     "level": maybe(_share),
     "scales": maybe(list_of(_amount)),
-    "regions": maybe(record({"kind": one_of("confidence", "credible")}, {"n_resamples": whole(), "unit": string})),
+    "regions": maybe(
+        record(
+            {"kind": one_of("confidence", "credible")},
+            {"n_resamples": whole(), "unit": string, "n_dimensions": whole(1)},
+        )
+    ),
     "error": maybe(
         record(
             {},
@@ -146,6 +151,7 @@ SCHEMA: dict[str, Check] = {
                 "n_splits": whole(1),
                 "n_objects": whole(),
                 "unit": string,
+                "validity": _share,
             },
         )
     ),

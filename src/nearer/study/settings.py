@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from nearer.common.parameters import check_level
 from nearer.common.words import digits, name
+from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.posterior.answers import answers_of
 from nearer.problems.penalty import Penalty
 
 #: Names of methods on the command line -> classes of `nearer.embedding`.
@@ -30,10 +32,9 @@ METHODS = {
     "FORTE": "FORTE",
     "MLDS": "MLDS",
 }
-#: Beyond so many comparisons a posterior takes minutes, and its folds several times that: "auto" is "best" then.
-MOST_SAMPLED = 50_000
-#: Dimensions that a posterior of "auto" may use to predict, whatever the dimension of the map.
-_FREE = 15
+#: The work of a gradient, as `Answers.work` counts it, beyond which a posterior and its folds take minutes: "auto" is
+#: "best" then. Rows of one person that answer one question alike are one, so that it is not the rows that count.
+MAX_SAMPLED_WORK = 250_000.0
 _NAMED = ("solver", "rank", "ties", "connectivity", "link", "order", "device")  # settings that may be words
 _LARGEST = 10**9
 
@@ -45,7 +46,7 @@ class RunSettings:
     Parameters
     ----------
     method : str
-        A key of `METHODS`; "auto" is the posterior, and beyond 50 000 comparisons what held-out answers choose.
+        A key of `METHODS`; "auto" is the posterior, and where that would take minutes what held-out answers choose.
     n_components : int, optional
         Dimension of the map; chosen if left out, by a posterior itself and by cross-validation for other methods.
     parameters : mapping
@@ -55,8 +56,8 @@ class RunSettings:
     n_resamples : int
         Bootstrap maps behind the ellipses; 0 for none.
     by : {"trials", "annotators"}
-        What folds and resamples keep whole: trials speak of further answers of the same people, annotators of further
-        people.
+        What folds keep whole: trials speak of further answers of the same people, annotators of further people.
+        Resamples keep annotators whole wherever enough of them are known.
     level : float
         Of intervals and ellipses.
     quick : bool
@@ -104,9 +105,9 @@ class RunSettings:
                 f"{name(value)}"
             )
 
-    def for_size(self, n_comparisons: int) -> RunSettings:
-        """Return the settings with a method for so many comparisons in place of "auto"."""
-        large = self.method == "auto" and n_comparisons > MOST_SAMPLED
+    def for_answers(self, comparisons: Comparisons) -> RunSettings:
+        """Return the settings with a method for so many different answers in place of "auto"."""
+        large = self.method == "auto" and answers_of(comparisons).work > MAX_SAMPLED_WORK
         return replace(self, method="best") if large else self
 
     @property
@@ -120,8 +121,6 @@ class RunSettings:
 
         kind = getattr(embedding, METHODS[self.method])
         parameters = dict(self.parameters)
-        if self.method == "auto":
-            parameters.setdefault("max_components", max(_FREE, n_components or 1))
         if kind is embedding.MLDS:
             n_components = n_components or 1
             if isinstance(parameters.get("order"), str):

@@ -104,7 +104,8 @@ def looked_ahead(world: World, seed: int, *, chosen: bool, sizes: Sequence[int] 
     choose: Choose = "information" if chosen else "random"
     ask = _chosen if chosen else _drawn
     for size, comparisons in ask(world, points, seed, sorted({size for both in marks for size in both})):
-        model = PosteriorEmbedding(world.n_components, solver=Microcanonical.for_judging(), random_state=seed)
+        p, solver = world.n_components, Microcanonical.for_judging()
+        model = PosteriorEmbedding(p, max_components=p, solver=solver, random_state=seed)
         models[size] = model.fit(comparisons)
         for now in (now for now, then in marks if then == size):
             view = outlook(models[now], comparisons[:now], size - now, choose=choose, random_state=seed)
