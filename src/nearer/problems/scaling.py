@@ -34,7 +34,8 @@ from nearer.losses.links import Link
 
 _FLAT = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
 
-_LEAST_LOG = -300.0  # of a probability that is divided by
+_MOST_STEP = 1e6  # in units of the noise
+_LEAST_LOG = -100.0  # of a probability that is divided by
 
 
 class OrderedQuestions(NamedTuple):
@@ -174,8 +175,11 @@ class ScalingProblem:
         return lapse / 2 + (1 - lapse) * self.link.probability(self.eta(theta))
 
     def value(self, theta: FloatArray) -> float:
-        """Return minus the log-likelihood, and the ridge; infinite where the lapse rate is none."""
-        if not 0 <= self.lapse_of(theta) < 1:
+        """Return minus the log-likelihood, and the ridge; infinite where the lapse rate is none, or steps have no end.
+
+        With lapses the likelihood is bounded, so that nothing else would hold a step in a flat direction back.
+        """
+        if not 0 <= self.lapse_of(theta) < 1 or np.abs(theta).max() > _MOST_STEP:
             return np.inf
         log_far, log_near = self._log_chances(theta)
         likelihood = self.farther @ log_far + (self.totals - self.farther) @ log_near

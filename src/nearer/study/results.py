@@ -108,7 +108,7 @@ def _regions(study: Study) -> dict[str, Any] | None:
     if study.places is None:
         return None
     if study.is_distribution:
-        n_dimensions = study.chosen.draws_.points.shape[2]  # type: ignore[attr-defined]
+        n_dimensions = study.chosen.draws_.points.shape[2]
         return {"kind": "credible", "n_resamples": None, "unit": None, "n_dimensions": n_dimensions}
     return {"kind": "confidence", "n_resamples": study.settings.n_resamples, "unit": study.places.by}
 
