@@ -200,6 +200,15 @@ def test_an_engine_that_cannot_go_on_says_why(damaged):
     assert "Traceback" not in ended.stderr
 
 
+def test_an_engine_without_its_database_says_why(make_study):
+    folder = make_study(server={"database": f"postgresql+psycopg://nearer@127.0.0.1:{free_port()}/nothing"})
+    command = [sys.executable, "-m", "nearer.survey.supervising", str(folder), str(os.getpid())]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert "cannot be opened" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such rights here")
 
 

@@ -215,6 +215,9 @@ def run_engine(folder: Path) -> None:
         os.nice(_NICER)
     try:
         study, database = open_study(folder)
+    except (ValueError, Damaged) as error:  # such as a database that does not answer; the server tries again
+        sys.exit(f"nearer: {error}")
+    try:
         engine = Engine(study, database)
         while True:
             looked, fitted = engine.look(), engine.fit_if_due()

@@ -19,7 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nearer.survey.store.database import Database, read_fact, write_fact
+from sqlalchemy.exc import SQLAlchemyError
+
+from nearer.survey.store.database import Database, read_fact, reason, write_fact
 
 #: Facts: what the engine does now, and what it has found out for the researcher's page.
 ENGINE, KNOWN = "engine", "known"
@@ -94,7 +96,8 @@ class Supervisor:
         try:
             write_state(self.database, state, message)
         except Exception as error:  # the page is worth less than the engine
-            _LOG.warning("the state of the engine could not be written: %s", error)
+            what = reason(error) if isinstance(error, SQLAlchemyError) else error
+            _LOG.warning("the state of the engine could not be written: %s", what)
 
 
 def write_state(database: Database, state: str, message: str = "", n_told: int = 0) -> None:

@@ -3,17 +3,21 @@
 import asyncio
 import json
 import socket
+import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("starlette", reason="the survey needs starlette: pip install starlette")
 
 from nearer.cli.main import main
+from nearer.lab.benchmarks.survey.attacks import ATTACKS, run_attack
 from nearer.lab.benchmarks.survey.browsing import Answer, Browser
 from nearer.lab.benchmarks.survey.crowd import Crowd, Log
 from nearer.lab.benchmarks.survey.load import as_seen, compare, waits
 from nearer.lab.benchmarks.survey.run import SurveyRun, survey_text
+from nearer.lab.benchmarks.survey.serving import running
 from nearer.survey.scaffold import demo_study
 from nearer.survey.stimuli import slug_of
 from nearer.survey.store.tables import answers, people, questions
@@ -158,3 +162,27 @@ def test_a_server_that_says_nothing_is_no_answer():
 def test_parts_that_are_none_are_told(tmp_path, capsys):
     assert main(["bench", "survey", "--parts", "nonsense", "--out", str(tmp_path)]) == 2
     assert "there are load, rate, faults" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="memory is read from /proc, and all of 127.0.0.0/8 used"
+)
+@pytest.mark.parametrize("name", ["200 MB of headers", "1,100 half-sent requests"])
+def test_an_attacker_neither_fills_the_memory_nor_keeps_others_out(tmp_path, name):
+    attack = next(each for each in ATTACKS if each.name == name)
+    small = replace(attack, n_connections=min(attack.n_connections, 200), n_bytes=attack.n_bytes // 5, seconds=4.0)
+    folder = demo_study(tmp_path / "study")
+    with running(folder, tmp_path / "log", proxied=False, n_files=260) as server:
+        found = run_attack(server, small)
+    assert found["n_requests"] > 3
+    assert found["n_failed"] == 0
+    assert found["mb_peak"] < found["mb_before"] + 60
+    assert found["longest"] < 5
+
+
+def test_attacks_are_told():
+    row = {"attack": "x", "mb_before": 70.0, "mb_peak": 71.0, "mb_sent": 200.0, "n_new": 0, "n_requests": 33,
+           "n_failed": 1, "median": 0.001, "longest": 0.5}  # fmt: skip
+    text = survey_text({"attacks": {"machine": "a machine", "attacks": [row]}})
+    assert "70 ->   71" in text
+    assert "1 of  33" in text
