@@ -28,7 +28,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from nearer.data.units import distinct
 from nearer.formats.faults import as_column, one_of
@@ -161,7 +160,11 @@ def chance_of(pairs: Iterable[tuple[Any, Any]], n_missing: int) -> float:
     n_blocks = Counter(label for block in blocks.values() for label in block)
     shares = [sum(n_blocks[label] == 1 for label in block) / len(block) for block in blocks.values()]
     possible = [share for share in shares if share]
-    return float(binom.sf(n_missing - 1, len(possible), sum(possible) / len(possible))) if possible else 1.0
+    if not possible:
+        return 1.0
+    from scipy.stats import binom  # the survey's server reads formats, and loads no scipy
+
+    return float(binom.sf(n_missing - 1, len(possible), sum(possible) / len(possible)))
 
 
 def _form(label: str) -> str:
