@@ -16,10 +16,10 @@ MODULES: tuple[str, ...] = ("reading", "ceiling", "held_out", "properties", "mat
 PAGE = Path(__file__).parents[2] / "docs" / "validity.md"
 INTRODUCTION = """# Validity
 
-How often each statistical statement of `nearer` is right: the **size** of a test is how often it rejects where nothing
-is there, its **power** how often it finds what is there, and the **coverage** of an interval how often it holds the
-truth. Each line is a simulated world, described in the section, with its standard error over independent runs. A rate
-whose 95% interval lies outside the range asked for is marked with **\\***.
+How often each statistical statement of `nearer` is right, in simulated studies. The **size** of a test is how often
+it rejects when there is no effect, its **power** how often it detects one, and the **coverage** of an interval how
+often it contains the true value. Rates are given with their standard error over independent runs. A rate is marked
+with **\\*** where even its 95% interval lies outside the target; such statements are to be taken with that caution.
 
 `make validity` repeats the simulations and writes this page.
 """
@@ -54,19 +54,25 @@ def page() -> str:
 
 
 def section(module: ModuleType, records: Records) -> str:
-    """Return the section of one module."""
+    """Return the section of one module: a table for each of its inferences."""
     known = [rate for rate in module.RATES if records.outcomes.get(rate.name)]
-    lines = [row(rate, Estimate.of(records.outcomes[rate.name])) for rate in known]
-    head = "| inference | world | | rate | asked | runs |\n| --- | --- | --- | --- | --- | --- |"
-    return "\n".join([f"## {module.TITLE}\n", module.ABOUT.strip() + "\n", head, *lines, ""])
+    parts = [f"## {module.TITLE}\n", module.ABOUT.strip() + "\n"]
+    inferences = list(dict.fromkeys(rate.inference for rate in known))
+    for inference in inferences:
+        if len(inferences) > 1:
+            parts.append(f"### {inference[0].upper()}{inference[1:]}\n")
+        parts.append("| scenario | measure | rate | target | runs |\n| --- | --- | --- | --- | --- |")
+        chosen = [rate for rate in known if rate.inference == inference]
+        parts += [*(row(rate, Estimate.of(records.outcomes[rate.name])) for rate in chosen), ""]
+    return "\n".join(parts)
 
 
 def row(rate: Rate, found: Estimate) -> str:
     """Return the line of one rate."""
-    asked = f"{rate.low:.0%} to {rate.high:.0%}" if (rate.low, rate.high) != (0.0, 1.0) else ""
+    target = f"{rate.low:.0%} to {rate.high:.0%}" if (rate.low, rate.high) != (0.0, 1.0) else ""
     outside = "" if found.within(rate.low, rate.high) else " **\\***"
     figure = f"{100 * found.rate:.1f} ± {100 * found.standard_error:.1f}%{outside}"
-    return f"| {rate.inference} | {rate.world} | {rate.kind} | {figure} | {asked} | {found.n_runs:,} |"
+    return f"| {rate.world} | {rate.kind} | {figure} | {target} | {found.n_runs:,} |"
 
 
 if __name__ == "__main__":
