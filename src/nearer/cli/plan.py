@@ -17,9 +17,10 @@ _ABOUT = """\
 How many answers does a study need? Simulate studies of so many objects, with answers as noisy as expected, and find
 the number that brings the error of the map down to the target, with an interval, the curve and the cost.
 
-A file of first answers says more than a guess: with --like FILE the study goes on after them. What they leave possible,
-the map, how noisy answers are and how people differ, is drawn anew for each simulated study. With --at M the error that
-M answers will reach is predicted, those of the file among them."""
+A file of first answers says more than a guess: with --like FILE what they leave possible, the map, how noisy answers
+are and how people differ, is drawn anew for each simulated study, which goes on after these answers. With another
+number of --objects it is a new study, of objects and people like these. With --at M the error that M answers will reach
+is predicted."""
 
 
 def add(commands: Commands) -> None:
@@ -130,7 +131,7 @@ def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple
         f"{figure(found.error)}; {level_of(found.level)} of simulated studies reach {interval(found.low, found.high)}.",
         *floor_of(found.floor),
     ]
-    if pilot is not None:
+    if pilot is not None and pilot.continued_by(_design(options)):
         there = counted(min(pilot.n_answers, options.at), "answer")
         lines.append(f"{there} of {options.file.name} count among them; further questions are drawn at random.")
     cost = {} if options.price is None else {"cost": options.price * options.at}

@@ -79,7 +79,8 @@ class Replication:
     ) -> Self:
         """Draw a world and ask the first questions."""
         world = make_world(design, rng, questions) if pilot is None else pilot.world(design, rng)
-        first = None if pilot is None else world.answered(pilot.comparisons, rng)
+        goes_on = pilot is not None and pilot.continued_by(design)
+        first = world.answered(pilot.comparisons, rng) if pilot is not None and goes_on else None
         asked = world.ask(_TESTED, rng) if questions is None else world.ask_again(questions, rng)
         return cls(world, rng, asked, first, questions is not None)
 
@@ -139,9 +140,9 @@ def predict_error(
         The questions to ask, in random order, in place of uniformly drawn ones; their answers are not looked at. The
         error is that on the questions left over. Their trials stay whole, and each counts as one answer.
     pilot : NoiseEstimate, optional
-        First answers of the study, from `estimate_noise`. Maps are then learned from them and simulated further ones,
-        and each simulated study has a map, noise and people drawn from their posterior, in place of the noise and the
-        decay of the design.
+        First answers, from `estimate_noise`. Each simulated study has a map, noise and people drawn from their
+        posterior, in place of the noise and the decay of the design, and maps are learned from them and simulated
+        further ones. If the design has another number of objects, it is a new study of other objects of their kind.
     estimator, n_replications, level, random_state
         As in `plan`. With fewer than ``2 / (1 - level) - 1`` replications the interval is all of them, and holds less.
 
@@ -215,15 +216,8 @@ def check_run(
         raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
     check_level(level)
     check_integer("n_replications", n_replications, 1, _MOST_REPLICATIONS)
-    if pilot is None:
-        return
-    if not isinstance(pilot, NoiseEstimate):
+    if pilot is not None and not isinstance(pilot, NoiseEstimate):
         raise ValueError(f"pilot must come from estimate_noise, got {type(pilot).__name__}")
-    if pilot.comparisons.n_objects > design.n_objects:
-        raise ValueError(
-            f"the pilot is about {pilot.comparisons.n_objects} objects, but n_objects={design.n_objects} (--objects); "
-            "a study goes on with the objects of its pilot, and may add others"
-        )
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
@@ -244,7 +238,7 @@ def _check_questions(
     if questions.n_objects != design.n_objects:
         raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={design.n_objects}")
     there = int(trials_of(questions).max()) + 1
-    there += 0 if pilot is None else pilot.n_answers
+    there += pilot.n_answers if pilot is not None and pilot.continued_by(design) else 0
     if there < n_answers + _FEWEST_TESTED:
         raise ValueError(
             f"n_answers={n_answers}, and {_FEWEST_TESTED} more to judge by, but there are only {there} questions; give "

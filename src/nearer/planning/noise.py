@@ -74,8 +74,12 @@ class NoiseEstimate:
         low, high = (f"{100 * end:.1f}%" for end in (self.low, self.high))
         return f"{100 * self.noise:.1f}% of the answers are wrong ({level_of(self.level)} interval {low} to {high})"
 
+    def continued_by(self, design: Design) -> bool:
+        """Whether a study asks on about the same objects; with another number of them it is a new study."""
+        return design.n_objects == self.comparisons.n_objects
+
     def world(self, design: Design, rng: np.random.Generator) -> World:
-        """Draw a map and people; objects beyond those of the answers are others of their kind."""
+        """Draw a map and people; if the design has another number of objects, all of them are others of their kind."""
         return _worlds(self.posterior, design, self.comparisons, 1, rng)[0]
 
 
@@ -145,10 +149,12 @@ def _worlds(
     posterior: PosteriorEmbedding, design: Design, answers: Comparisons, k: int, rng: np.random.Generator
 ) -> list[World]:
     """Draw so many maps, each with as many people as the design has, or as gave the answers."""
-    drawn = posterior.population(k, design.n_objects, rng)
+    n = answers.n_objects
+    others = 0 if design.n_objects == n else n
+    drawn = posterior.population(k, others + design.n_objects, rng)
     people = 1 if answers.annotators is None else len(np.unique(answers.annotators))
     steeper, careless = rng.normal(size=(2, k, design.n_annotators or people))
     slopes = drawn.slopes[:, None] * np.exp(drawn.slope_spreads[:, None] * steeper)
     lapses = expit(logit(drawn.lapses)[:, None] + drawn.lapse_spreads[:, None] * careless)
-    columns = zip(drawn.points, slopes, lapses, drawn.offsets.tolist(), strict=True)
+    columns = zip(drawn.points[:, others:], slopes, lapses, drawn.offsets.tolist(), strict=True)
     return [World(design, *column) for column in columns]

@@ -47,7 +47,9 @@ class Plan:
         Median over simulated studies, and how many answers ``level`` of them need. ``high`` is None where more of them
         than an interval leaves out do not get there with any size that was tried: their answers are too noisy.
     n_pilot : int, or None
-        First answers that are there, and count.
+        First answers about these objects that are there, and count.
+    after_pilot : bool
+        Whether noise and people are drawn from the posterior of first answers.
     n_comparisons : int
         That follow from so many answers.
     target_error : float
@@ -83,6 +85,7 @@ class Plan:
     low: int
     high: int | None
     n_pilot: int | None
+    after_pilot: bool
     n_comparisons: int
     target_error: float
     against: Against
@@ -133,10 +136,10 @@ class Plan:
             people = counted(design.n_annotators or 0, "person", "people")
             lines.append(f"With {people}, each gives {counted(self.answers_per_annotator, 'answer')}.")
         if self.cost is not None and self.cost_low is not None:
-            highest = "more" if self.cost_high is None else money(self.cost_high)
-            lines.append(f"They cost {money(self.cost)} ({money(self.cost_low)} to {highest}).")
+            highest = "or more" if self.cost_high is None else f"to {money(self.cost_high)}"
+            lines.append(f"They cost {money(self.cost)} ({money(self.cost_low)} {highest}).")
         studies = counted(self.n_replications, "study", "studies")
-        simulated = f"{studies} {design}" if self.n_pilot is None else f"{studies} {design.of_objects}, {_AFTER_PILOT}"
+        simulated = f"{studies} {design.of_objects}, {_AFTER_PILOT}" if self.after_pilot else f"{studies} {design}"
         return [*lines, f"Simulated: {simulated}; maps by {self.estimator}."]
 
     def _curve(self) -> list[str]:
@@ -232,7 +235,8 @@ def plan(
         n_answers=n_answers,
         low=low,
         high=high,
-        n_pilot=None if pilot is None else pilot.n_answers,
+        n_pilot=pilot.n_answers if pilot is not None and pilot.continued_by(design) else None,
+        after_pilot=pilot is not None,
         n_comparisons=n_answers * design.comparisons_per_answer,
         target_error=target_error,
         against=against,
@@ -347,7 +351,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
         ax.annotate(f"floor {figure(plan.floor)}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
     ax.set_xlabel("answers", color=INK)
     ax.set_ylabel("error on new answers" if plan.against == "answers" else "error against the true order", color=INK)
-    highest = "more" if plan.high is None else digits(plan.high)
-    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} to {highest})"
+    highest = "or more" if plan.high is None else f"to {digits(plan.high)}"
+    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} {highest})"
     ax.set_title(title, color=INK, fontsize=11, loc="left")
     return plain(ax)
