@@ -212,6 +212,32 @@ def test_an_engine_without_its_database_says_why(make_study):
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such rights here")
 
 
+@posix
+@pytest.mark.parametrize("replaced", [False, True])
+def test_no_answer_is_confirmed_while_the_file_is_not_in_its_place(serve, caplog, replaced):
+    served = serve()
+    person, file = served.person(), served.folder / DATABASE
+    question = person.state()["next"][0]
+    file.rename(served.folder / "moved")  # SQLite would go on with it, and with one that was deleted
+    if replaced:
+        shutil.copy(served.folder / "moved", file)
+    assert person.answer(question).status_code == 503
+    assert any("put the file back" in record.getMessage() for record in caplog.records)
+    (served.folder / "moved").rename(file)
+    assert person.answer(question).status_code == 200
+    assert len(served.rows()) == 1
+
+
+@posix
+def test_a_file_that_is_opened_twice_stays_locked(tmp_path):
+    first, again = (Database.of_file(tmp_path / DATABASE) for _ in range(2))
+    look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM facts').fetchall()"
+    subprocess.run([sys.executable, "-c", look, str(tmp_path / DATABASE)], check=True)
+    assert (tmp_path / f"{DATABASE}-wal").exists()  # the last to close deletes it
+    again.close()
+    first.close()
+
+
 def rights(path):
     return stat.S_IMODE(path.stat().st_mode)
 

@@ -52,7 +52,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
 
 
 class Damaged(OSError):
-    """A file of SQLite of which parts cannot be read."""
+    """A file of SQLite of which parts cannot be read, or that is not where it was."""
 
 
 class Database:
@@ -114,6 +114,8 @@ class Database:
                 self.version = version_of(connection) if reading else migrate(connection)
         except SQLAlchemyError as error:
             raise ValueError(f"database {self.name} cannot be opened: {reason(error)}") from error
+        self._file = Path(parsed.database) if self.is_sqlite and parsed.database else None
+        self._file_id = None if self._file is None else _file_id(self._file)
 
     @classmethod
     def of_file(cls, path: Path) -> Database:
@@ -152,6 +154,19 @@ class Database:
                 found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
             if found != "ok":
                 raise Damaged(self._damage(found))
+
+    def check_in_place(self) -> None:
+        """Make sure that what was written is in the file by its name: SQLite goes on with one that was deleted.
+
+        Raises
+        ------
+        Damaged
+        """
+        if self._file is not None and _file_id(self._file) != self._file_id:
+            raise Damaged(
+                f"{self._file} was deleted, renamed or replaced, and nothing can be kept: put the file back, or stop "
+                "the server, put a backup in its place and start again"
+            )
 
     def _say_damaged(self, context: ExceptionContext) -> None:
         error = context.original_exception
@@ -263,10 +278,20 @@ def reason(error: SQLAlchemyError) -> str:
     return next(iter(str(inner if inner is not None else error).strip().splitlines()), "")
 
 
+def _file_id(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from others, whatever it is called; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _make_private(file: Path) -> None:
     """Let nobody but its owner read a file of SQLite, made if it is not there; its log gets the rights of the file."""
     with suppress(OSError):  # of another owner, or where there are no such rights; SQLite says what cannot be opened
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        with suppress(FileExistsError):  # closing a file that is open here already would free SQLite's locks on it
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         for each in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm"))):
             if each.exists():
                 each.chmod(0o600)

@@ -137,6 +137,7 @@ class Writer:
                         connection.exec_driver_sql("ROLLBACK TO SAVEPOINT piece")
                         done.append((future, error))
                     connection.exec_driver_sql("RELEASE SAVEPOINT piece")
+            self.database.check_in_place()
         except Exception as error:
             for each in together:
                 each.future.set_exception(Busy(f"the database took nothing: {_first_reason(error)}"))
