@@ -115,6 +115,7 @@ CASES = {
         collection.get_offsets() for collection in plot_shepard(fitted(), c).collections
     ],
     "reproducibility.split_half": lambda c, _: split_half(quick(), c, n_splits=2, random_state=0),
+    "runs.RunSettings": lambda c, _: RunSettings().for_answers(c),
     "runs.fit_study": lambda c, _: (
         fit_study(answers_of(c), RunSettings("STE", 2, {"trace": 0.02}, n_resamples=0)).model.embedding_
     ),
