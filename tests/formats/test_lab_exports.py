@@ -116,6 +116,22 @@ def test_columns_of_any_name_are_proposed(kind, tmp_path, capsys):
         assert "240 answers by 4 people about 10 objects" in out
 
 
+def test_a_proposal_repeats_what_was_said_and_may_be_added_to_it(tmp_path, capsys):
+    """Typed in place of the columns that were said, or behind them."""
+    rows = [
+        {"Bild A": t.shown[0], "Bild B": t.shown[1], "Bild C": t.shown[2], "sel": t.chosen, "nr": f"s{at % 4}"}
+        for at, t in enumerate(lab_exports.trials("near"))
+    ]  # fmt: skip
+    file, said = lab_exports.table(tmp_path / "any.csv", rows), ["--columns", "annotator=nr"]
+    _, _, err = run(capsys, "check", file, *said)
+    found = proposals(err)
+    assert found == [["--columns", "annotator=nr,anchor=Bild A,left=Bild B,right=Bild C,answer=sel"]]
+    for options in (found[0], [*said, "--columns", found[0][1].removeprefix("annotator=nr,")]):
+        status, out, err = run(capsys, "check", file, *options)
+        assert status == 0, err
+        assert "240 answers by 4 people about 10 objects" in out
+
+
 def test_an_option_that_is_never_chosen_is_the_anchor(tmp_path, capsys):
     rows = [
         {"x1": t.shown[1], "x2": t.shown[0], "x3": t.shown[2], "resp_obj": t.chosen} for t in lab_exports.trials("near")

@@ -87,13 +87,20 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
 
 
+class _Merge(argparse.Action):
+    """Takes an option that is given several times as one, so that what a message proposes may be added to a command."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), **values})
+
+
 def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = None) -> None:
     """Add the options that say how a file of answers is to be read; ``kind``: what ``--kind`` takes, if it is other."""
     group = parser.add_argument_group("how to read the file")
     usual = {"choices": KINDS, "help": "how people were asked (found by the names of the columns)"}
     group.add_argument("--kind", **(kind or usual))
     group.add_argument(
-        "--columns", type=pairs, default=None, metavar="ROLE=NAME,...",
+        "--columns", type=pairs, action=_Merge, default=None, metavar="ROLE=NAME,...",
         help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "
         "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none; anchor=hue*size for an object "
         "that two columns make up",

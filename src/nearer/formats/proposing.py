@@ -64,12 +64,20 @@ def proposals(table: Table, kind: str | None, said: Mapping[str, Any], read: Rea
         whole = {**columns, **_people(table, columns)}
         whole = {role: name for role, name in whole.items() if role not in said}
         if not any(_SPECIAL.search(part) for name in whole.values() for part in name.split("+")):
-            found += _tried(whole, read)
+            found += _tried(whole, read, {role: _typed(name) for role, name in said.items()})
     return found[:_MOST]
 
 
-def _tried(columns: Columns, read: Read) -> list[Proposal]:
-    """Return the proposals that columns make: none, one, or two where numbers may mean either of two things."""
+def _typed(column: Any) -> str:
+    """Return a column, or several or none, as it is typed on the command line."""
+    return column if isinstance(column, str) else "+".join(map(str, column or ()))
+
+
+def _tried(columns: Columns, read: Read, said: Columns) -> list[Proposal]:
+    """Return the proposals that columns make beside those that the caller says.
+
+    They are none, one, or two where numbers may mean either of two things.
+    """
     found = []
     for first, skip in product(({}, {"first_is": "1"}, {"first_is": "0"}), ({}, {"skip_bad": "yes"})):
         settings = {**first, **skip}
@@ -79,7 +87,7 @@ def _tried(columns: Columns, read: Read) -> list[Proposal]:
             continue
         if answers.n_bad > _FEW_BAD * (len(answers) + answers.n_bad):
             continue
-        proposal = Proposal(settings, columns, in_words(answers))
+        proposal = Proposal(settings, {**said, **columns}, in_words(answers))
         if len(str(proposal)) <= _LONGEST:
             found.append(proposal)
         if not first:
