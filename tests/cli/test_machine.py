@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -51,6 +52,19 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.fixture
+def alarm():
+    """What hangs for a minute is ended."""
+
+    def ring(number, frame):
+        raise TimeoutError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 # Indices
 
 
@@ -78,7 +92,8 @@ def test_what_is_no_index_is_refused_by_its_row(wrong, name, tmp_path, capsys):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_a_pipe_or_a_device_is_refused_and_does_not_hang(folder, tmp_path):
+@pytest.mark.usefixtures("alarm")
+def test_a_pipe_or_a_device_is_refused_and_does_not_hang(folder, tmp_path, capsys):
     pipe = tmp_path / "answers.fifo"
     os.mkfifo(pipe)
     answers, made = folder / "answers.csv", folder / "map"
@@ -87,10 +102,11 @@ def test_a_pipe_or_a_device_is_refused_and_does_not_hang(folder, tmp_path):
         ["check", answers, pipe], ["check", answers, "--exclude-from", pipe], ["report", made, "--attributes", pipe],
         ["compare", made, "--with", pipe], ["ask", "--objects", pipe, "-n", "5", "-o", tmp_path / "questions.csv"],
     ):  # fmt: skip
-        done = ended(*arguments, cwd=tmp_path)
-        assert done.returncode == 2, arguments
-        assert f"is a {'device' if '/dev/zero' in arguments else 'pipe'}, not a file" in done.stderr, arguments
-        assert len(done.stderr.splitlines()) == 1
+        signal.alarm(60)
+        status, _, err = run(capsys, *arguments)
+        assert status == 2, arguments
+        assert f"is a {'device' if '/dev/zero' in arguments else 'pipe'}, not a file" in err, arguments
+        assert len(err.splitlines()) == 1
     assert not (tmp_path / "map").exists()
 
 
@@ -160,9 +176,8 @@ def test_output_that_finds_no_room(folder):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no limit on the size of files")
 def test_a_full_disk_leaves_no_half_results(folder, tmp_path):
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}  # which finds no room either
     new, earlier = tmp_path / "new", folder / "map"
-    done = ended("fit", "answers.csv", "-o", new, *QUICK, cwd=folder, limit=3000, environment=cache)
+    done = ended("fit", "answers.csv", "-o", new, *QUICK, cwd=folder, limit=3000)
     assert done.returncode == 2
     assert done.stderr.endswith(f"{new}/model.npz cannot be used: file too large; choose another folder with --out\n")
     assert not new.exists()
@@ -177,6 +192,24 @@ def test_a_full_disk_leaves_no_half_results(folder, tmp_path):
         assert done.returncode == 2, arguments
         assert "Traceback" not in done.stderr
         assert contents(earlier) == before, arguments
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no limit on the size of files")
+def test_a_full_disk_keeps_no_loop_from_running(tmp_path):
+    """What is compiled is kept for the next process, if there is room for it."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "from twice import twice\n"
+        "print(twice(4))"
+    )
+    (tmp_path / "twice.py").write_text(
+        "from nearer.kernels.compiling import loop\n\n@loop\ndef twice(number):\n    return 2 * number\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "8\n"), done.stderr
 
 
 # Settings of the environment
