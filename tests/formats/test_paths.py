@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from nearer.cli.main import main
+from nearer.comparing.matrices.files import NamedMatrix
 from nearer.formats import read_answers
 from nearer.formats.paths import same_objects, short_names
 
@@ -82,6 +84,16 @@ def test_a_map_knows_its_objects_in_other_paths(tmp_path, capsys):
     page = tmp_path / "page.html"
     assert main(["report", folder, "--attributes", sizes, "-o", str(page)]) == 0
     assert "not on the map" not in capsys.readouterr().err
+
+
+def test_a_matrix_may_name_the_paths():
+    found = NamedMatrix("model", np.array([[0, 2, 3], [2, 0, 1], [3, 1, 0.0]]), ["s/a.png", "s/b.png", "other"])
+    over = found.over(["b", "a", "c"])
+    assert over.matrix[0, 1] == 2
+    assert over.notes[:2] == (
+        "1 object is not in it, and left out: 'c'",
+        "1 object is not on the map, and left out: 'other'",
+    )
 
 
 def test_questions_to_ask_keep_their_paths(tmp_path):

@@ -26,6 +26,7 @@ from scipy.spatial.distance import cdist
 
 from nearer.common.arrays import FloatArray
 from nearer.common.words import counted, listed, name
+from nearer.formats.paths import same_objects
 from nearer.formats.text import as_utf8, original, read_bytes
 from nearer.study.distances import DISTANCES
 from nearer.study.folder import read_results
@@ -62,7 +63,9 @@ class NamedMatrix:
 
     def over(self, objects: Sequence[str]) -> NamedMatrix:
         """Return the distances between these objects, in this order; what is missing is NaN, and told."""
-        at = {label: number for number, label in enumerate(self.objects)}
+        same = same_objects(set(self.objects) - set(objects), objects)  # paths, and what a map calls them
+        own = [same.get(label, label) if same.get(label) not in self.objects else label for label in self.objects]
+        at = {label: number for number, label in enumerate(own)}
         here = [number for number, label in enumerate(objects) if label in at]
         if not here:
             raise ValueError(
@@ -76,7 +79,7 @@ class NamedMatrix:
         on_map = set(objects)
         said = {
             "not in it, and left out": [label for label in objects if label not in at],
-            "not on the map, and left out": [label for label in self.objects if label not in on_map],
+            "not on the map, and left out": [label for label in own if label not in on_map],
         }
         notes = [
             f"{counted(len(missing), 'object is', 'objects are')} {what}: {listed(missing)}"
