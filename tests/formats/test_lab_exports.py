@@ -194,6 +194,24 @@ def test_a_file_without_a_line_of_names_loses_no_answer(tmp_path, capsys):
     assert "bad.csv:6: has 2 cells" in err
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("prefix", ["", "Q{}_"])
+def test_a_question_that_many_could_not_answer_is_one_of_the_table(prefix, tmp_path, capsys):
+    """A column that lists objects of the other questions is read with them, whatever its cells hold."""
+    shown = [("ant", "bee", "cow"), ("bee", "cow", "dog"), ("ant", "cow", "dog"), ("ant", "bee", "dog")]
+    names = [prefix.format(at) + "_".join(each) for at, each in enumerate(shown)]
+    rows = [
+        {"person": f"p{k}", **{name: each[k % 3] for name, each in zip(names, shown, strict=True)}} for k in range(10)
+    ]
+    for row in rows[:4]:
+        row[names[1]] = "don't know"
+    answers = read_answers(lab_exports.table(tmp_path / "wide.csv", rows), "odd-one-out")
+    assert (len(answers), answers.n_undecided, answers.unused) == (36, 4, ())
+    rows[4][names[1]] = "eel"
+    with pytest.raises(ValueError, match="'eel'"):
+        read_answers(lab_exports.table(tmp_path / "wide.csv", rows), "odd-one-out")
+
+
 def test_questions_of_which_nothing_is_known_are_named(tmp_path, capsys):
     rows = [{"person": k, **{f"Q{at}": lab_exports.THINGS[at % 3] for at in range(1, 9)}} for k in range(4)]
     status, _, err = run(capsys, "check", lab_exports.table(tmp_path / "wide.csv", rows))
@@ -212,6 +230,26 @@ def test_lines_of_json_may_be_people(tmp_path, capsys):
     status, out, err = run(capsys, "check", together, "--kind", "odd-one-out")
     assert status == 0, err
     assert "240 answers about 10 objects" in out
+
+
+def test_people_are_told_apart_where_all_are_on_one_line(tmp_path, capsys):
+    file = lab_exports.jatos(tmp_path)
+    lines = [line for line in file.read_text().split("\n") if line.startswith("[")]
+    assert len(lines) == 6
+    file.write_text("".join(lines))
+    status, out, err = run(capsys, "check", file, "--kind", "odd-one-out", "--columns", "annotator=json_line")
+    assert status == 0, err
+    assert "240 answers by 6 people about 10 objects" in out
+
+
+def test_a_line_of_many_answers_that_was_cut_off_is_named(tmp_path, capsys):
+    file = lab_exports.jatos(tmp_path)
+    lines = file.read_text().split("\n")
+    at = max(at for at, line in enumerate(lines) if line.startswith("["))
+    file.write_text("\n".join([*lines[:at], lines[at][:-30], *lines[at + 1 :]]))
+    status, _, err = run(capsys, "check", file, "--kind", "odd-one-out")
+    assert status == 2
+    assert f"is line {at + 1} of the file, which is no JSON (was it cut off?): all answers on it are missing" in err
 
 
 def test_what_stands_beside_an_answer_stays_with_it(tmp_path):

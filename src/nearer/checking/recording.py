@@ -24,11 +24,11 @@ _MANY_FAST = 0.1
 
 
 def check_trials(case: Case) -> CheckResult:
-    """Find a column of trials whose numbers stand for several questions each."""
+    """Find a column of trials whose numbers stand for several trials each."""
     found = case.answers.trial_numbers
     if found is None:
         return CheckResult()
-    text = f"Rows of one trial are about one question; {found.remedy}."
+    text = f"Rows of one trial are about one question, asked once; {found.remedy}."
     if case.people is None:
         named = as_column("annotator", "NAME")
         text += f" If the numbers begin again with every person, name the column of people: {named}."

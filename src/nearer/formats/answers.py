@@ -123,7 +123,7 @@ class Catches(NamedTuple):
 
 
 class TrialNumbers(NamedTuple):
-    """A column of trials whose numbers stand for several questions each, as where they begin again with every block.
+    """A column of trials whose numbers stand for several trials each, as where they begin again with every block.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class TrialNumbers(NamedTuple):
     n_answers, n_numbers : int
         Answers with a number, and different numbers (of different people, where these are known).
     n_mixed : int
-        Numbers of several answers that are not about one question.
+        Numbers of several answers that are not about one question, or ask it again.
     n_trials : int
         Trials that the answers were read as instead.
     examples : tuple of str
@@ -141,8 +141,8 @@ class TrialNumbers(NamedTuple):
     --------
     >>> found = TrialNumbers("trial", 600, 60, 60, 600, ("line 2 ('a', 'b', 'c'), line 62 ('a', 'd', 'e')",))
     >>> print(found)
-    column 'trial' does not number trials: 60 of its 60 numbers stand for several questions; each row is read as a trial
-    of its own
+    column 'trial' does not number trials: 60 of its 60 numbers stand for several trials; each row is read as a trial of
+    its own
     """
 
     column: str
@@ -161,7 +161,7 @@ class TrialNumbers(NamedTuple):
         stand = "stands" if self.n_mixed == 1 else "stand"
         return (
             f"column {self.column!r} does not number trials: {digits(self.n_mixed)} of its "
-            f"{counted(self.n_numbers, 'number')} {stand} for several questions"
+            f"{counted(self.n_numbers, 'number')} {stand} for several trials"
         )
 
     @property

@@ -2,15 +2,16 @@
 
 Servers of experiments write one array of objects a line for every person, or for every part of an experiment, or an
 object for every person with the array in it; those read like one long array, and what such an object says of the person
-goes with every row. Where several lines are arrays, a column says which line a row is from. An object in a
-cell makes columns of its own, "question.anchor", beside the cell.
+goes with every row. Where several lines are arrays, a column says which line a row is from, or which array if a line
+has several. An object in a cell makes columns of its own, "question.anchor", beside the cell.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from nearer.formats.answers import BadRow
 from nearer.formats.table import MOST_BAD_ROWS_KEPT, Encoder, Loaded, Table, cell
 
 JSON_LINE = "json_line"  # the column of lines, where each may be a person's
+_SPACES = re.compile(r"\s*")
 _INSIDE = ("trials", "data", "responses", "answers")  # where an array of objects hides in an object of its own
 
 
@@ -26,30 +28,18 @@ def json_table(data: bytes, source: str) -> Table:
     text = data.decode("utf-8", "replace")
     whole = _parsed(text)
     listed = _array_in(whole)
-    bad_rows: list[BadRow] = []
-    if listed is not None:
-        entries = list(enumerate(listed, 1))
-    else:
-        entries = []
-        n_arrays = 0
-        for number, line in enumerate(text.split("\n"), 1):
-            for value in _values(line) if line.strip() else ():
-                inside = _array_in(value)
-                n_arrays += inside is not None
-                entries += [(number, item) for item in ([value] if inside is None else inside)]
-        if n_arrays > 1:
-            entries = [(at, {JSON_LINE: at, **each} if isinstance(each, dict) else each) for at, each in entries]
-        if len({number for number, _ in entries}) < len(entries):
-            entries = [(at, item) for at, (_, item) in enumerate(entries, 1)]
+    entries = list(enumerate(listed, 1)) if listed is not None else _of_lines(text)
     records = [(number, _flat(entry)) for number, entry in entries if isinstance(entry, dict)]
-    odd = [number for number, entry in entries if not isinstance(entry, dict)]
+    odd = [(number, entry) for number, entry in entries if not isinstance(entry, dict)]
     if not records:
         raise ValueError(
             f"{source} holds no JSON objects; write an object a line, such as "
             '{"anchor": "cat", "near": "dog", "far": "car"}'
         )
-    reason = "is no JSON object such as {...}"
-    bad_rows = [BadRow(source, number, reason) for number in odd[:MOST_BAD_ROWS_KEPT]]
+    bad_rows = [
+        BadRow(source, number, entry.reason if isinstance(entry, _Broken) else "is no JSON object such as {...}")
+        for number, entry in odd[:MOST_BAD_ROWS_KEPT]
+    ]
     names = tuple(dict.fromkeys(str(name) for _, record in records for name in record))
 
     def load(wanted: Sequence[str]) -> Loaded:
@@ -64,6 +54,41 @@ def json_table(data: bytes, source: str) -> Table:
     return Table(source, names, load)
 
 
+class _Broken(NamedTuple):
+    """A line that is no JSON, in place of all its answers."""
+
+    line: int
+
+    @property
+    def reason(self) -> str:
+        """What is wrong with it."""
+        return f"is line {self.line} of the file, which is no JSON (was it cut off?): all answers on it are missing"
+
+
+def _of_lines(text: str) -> list[tuple[int, Any]]:
+    """Return what lines hold, with the line; numbered throughout where one holds several answers."""
+    entries: list[tuple[int, Any]] = []
+    arrays: list[int] = []  # for each entry the line of its array, and its number if a line has several
+    lines = [(number, _values(line)) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    several = any(sum(_array_in(value) is not None for value in values) > 1 for _, values in lines)
+    n_arrays = 0
+    for number, values in lines:
+        for value in values:
+            inside = _array_in(value)
+            n_arrays += inside is not None
+            items = inside if inside is not None else [_Broken(number) if value is None else value]
+            entries += [(number, item) for item in items]
+            arrays += [n_arrays if several else number] * len(items)
+    if n_arrays > 1:
+        entries = [
+            (number, {JSON_LINE: array, **item} if isinstance(item, dict) else item)
+            for (number, item), array in zip(entries, arrays, strict=True)
+        ]
+    if len({number for number, _ in entries}) == len(entries):  # numbers of rows are those of lines
+        return [(number, None if isinstance(item, _Broken) else item) for number, item in entries]
+    return [(at, item) for at, (_, item) in enumerate(entries, 1)]
+
+
 def _values(line: str) -> list[Any]:
     """Return the values in a line, where programs write several one behind the other; None for what is no JSON.
 
@@ -72,10 +97,11 @@ def _values(line: str) -> list[Any]:
     >>> _values('[1, 2][3]'), _values('[1] and more')
     ([[1, 2], [3]], [None])
     """
+    line = line.strip()
     values, at, decoder = [], 0, json.JSONDecoder()
-    while at < len(line.rstrip()):
+    while at < len(line):
         try:
-            value, at = decoder.raw_decode(line, len(line) - len(line[at:].lstrip()))
+            value, at = decoder.raw_decode(line, _SPACES.match(line, at).end())  # type: ignore[union-attr]
         except (ValueError, RecursionError):
             return [None]
         values.append(value)

@@ -9,7 +9,7 @@ person. Where names only number the questions (``Q1``, ``Q2``), what they showed
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,11 +129,27 @@ def _listing(table: Table) -> _Wide | None:
         if len(split) < _FEWEST:
             continue
         loaded = loaded or without_headers(table.load(table.names), table.source, [])
-        split = {name: parts for name in split if (parts := _shown(split[name], loaded.columns[name]))}
-        widths = {len(parts) for parts in split.values()}
-        if len(split) >= _FEWEST and len(widths) == 1:
-            return _Wide(("response",), [(name,) for name in split], list(split.values()))
+        shown = {name: parts for name in split if (parts := _shown(split[name], loaded.columns[name]))}
+        widths = {len(parts) for parts in shown.values()}
+        if len(shown) >= _FEWEST and len(widths) == 1:
+            shown |= _others(split, shown, max(widths))
+            named = [name for name in split if name in shown]  # in the order of the columns
+            return _Wide(("response",), [(name,) for name in named], [shown[name] for name in named])
     return None
+
+
+def _others(
+    split: Mapping[str, tuple[str, ...]], shown: Mapping[str, tuple[str, ...]], width: int
+) -> dict[str, tuple[str, ...]]:
+    """Return further questions about objects of those that were found, whatever was answered to them."""
+    objects = {label for parts in shown.values() for label in parts}
+    rest = {name: parts for name, parts in split.items() if name not in shown}
+    cut = {name: parts[len(parts) - width :] for name, parts in rest.items() if len(parts) - width in (0, 1)}
+    return {
+        name: parts
+        for name, parts in cut.items()
+        if set(parts) <= objects and (parts == rest[name] or _PREFIX.fullmatch(rest[name][0]))
+    }
 
 
 def _parts(name: str, separator: str) -> tuple[str, ...]:
