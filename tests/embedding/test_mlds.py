@@ -236,6 +236,21 @@ def test_the_lapse_rate_is_the_likeliest(seed):
     assert MLDS().fit(rows, y).deviance_ <= min(deviances) + 1e-6
 
 
+def test_the_interval_of_the_lapse_rate_ends_where_a_likelihood_ratio_test_rejects():
+    rows = questions("triads", 400)
+    y = with_lapses(answered(rows, sigma=0.1), 0.1)
+    model = MLDS().fit(rows, y)
+    low, high = model.intervals(n_resamples=10, random_state=0).lapse
+    assert 0 < low < model.lapse_ < high
+    for end in (low, high):
+        assert MLDS(lapse=end).fit(rows, y).deviance_ - model.deviance_ == pytest.approx(3.84, abs=0.05)
+    assert MLDS(lapse=0.1).fit(rows, y).intervals(n_resamples=10, random_state=0).lapse == (0.1, 0.1)
+    without = MLDS().fit(rows, answered(rows, sigma=0.1, seed=3))
+    low, high = without.intervals(n_resamples=10, random_state=0).lapse
+    assert low <= without.lapse_ < high < 0.1
+    assert low == 0 if without.lapse_ == 0 else low >= 0
+
+
 def test_without_lapses_the_rate_may_be_0(rows):
     fits = [MLDS().fit(rows, answered(rows, seed=seed)) for seed in range(10)]
     at_bound = [model for model in fits if model.lapse_ == 0]

@@ -24,6 +24,7 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.scale import (
     RIDGE,
     corrected_quantiles,
+    lapse_interval,
     lapse_ratio,
     likeliest,
     nonadditivity,
@@ -185,7 +186,8 @@ class MLDS(OrdinalEmbedding):
         """Return bootstrap intervals of the scale, of its noise and of the lapse rate.
 
         They are quantiles of other fits, corrected for the median of these, which lies off the fit itself where the
-        answers are few: the noise is estimated too small (Efron 1987).
+        answers are few: the noise is estimated too small (Efron 1987). That of the lapse rate, by trials, has the rates
+        that a likelihood ratio test does not reject.
 
         Parameters
         ----------
@@ -221,6 +223,8 @@ class MLDS(OrdinalEmbedding):
         expansion = small_sample_factor(units_of(comparisons, "annotators"), level) if by_people else 1.0
         lower, upper = corrected_quantiles(np.array(drawn), estimate, level, expansion)
         sigmas, lapses = (tuple(ends) for ends in np.column_stack([lower, upper])[-2:].tolist())
+        if not by_people:
+            lapses = lapse_interval(problem, theta, level) if self.lapse is None else (self.lapse, self.lapse)
         return ScaleIntervals(lower[:-2], upper[:-2], sigmas, lapses, "annotators" if by_people else "trials")
 
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
+from scipy.stats import chi2
 
 from nearer.common.arrays import FloatArray
 from nearer.common.telling import progress_bar
@@ -21,6 +23,7 @@ from nearer.solvers.driver import Callback, Solution, solve
 from nearer.solvers.newton import Newton
 
 RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
+_LAPSE_TOL, _MOST_LAPSES = 1e-4, 0.99  # of the ends of an interval
 _LAPSES = (0.02, 0.1, 0.25)  # at which a free lapse rate is sought first
 _NEWTON, _ROUGH, _RESAMPLED = Newton(), Newton(tol=1e-3), Newton(tol=1e-6)
 _NUMBERED = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
@@ -192,6 +195,23 @@ def lapse_ratio(problem: ScalingProblem, start: FloatArray | None = None) -> flo
     free, at_free = likeliest(replace(problem, lapse=None), start=at_none.value)
     values = replace(without, ridge=0.0).value(at_none.value), replace(free, ridge=0.0).value(at_free.value)
     return max(2 * (values[0] - values[1]), 0.0)
+
+
+def lapse_interval(problem: ScalingProblem, theta: FloatArray, level: float) -> tuple[float, float]:
+    """Return the lapse rates that a likelihood ratio test does not reject, with theta the maximum of the likelihood.
+
+    Resamples of a rate that is near its bound, or at it, say little of how far above it the true one may be.
+    """
+    steps, found = theta[: problem.n_steps], problem.lapse_of(theta)
+    accepted = replace(problem, ridge=0.0).value(theta) + chi2.ppf(level, 1) / 2
+
+    def excess(lapse: float) -> float:
+        fixed, solution = likeliest(replace(problem, lapse=lapse), start=steps, solver=_RESAMPLED)
+        return replace(fixed, ridge=0.0).value(solution.value) - accepted
+
+    low = brentq(excess, 0.0, found, xtol=_LAPSE_TOL) if found > 0 and excess(0.0) > 0 else 0.0
+    high = brentq(excess, found, _MOST_LAPSES, xtol=_LAPSE_TOL) if excess(_MOST_LAPSES) > 0 else 1.0
+    return float(low), float(high)
 
 
 def nonadditivity(problem: ScalingProblem, theta: FloatArray, lengths: FloatArray) -> float:
