@@ -56,6 +56,7 @@ def test_objects_stay_distinct():
 def test_an_object_is_found_among_others_if_there_is_one():
     assert same_objects(["a/x.png", "y"], ["x", "b/y", "c/y"]) == {"a/x.png": "x"}
     assert same_objects(["a/x.png", "b/x.png"], ["x"]) == {}
+    assert same_objects(["a/x.png", "a/y"], ["x.png", "x.jpg", "y.png", "y.jpg"]) == {"a/x.png": "x.png"}
 
 
 def test_a_map_knows_its_objects_in_other_paths(tmp_path, capsys):

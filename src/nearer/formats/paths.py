@@ -8,8 +8,10 @@ object that two columns make up, and the name of a file without a folder may be 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
+from typing import TypeAlias
 
 _ENDINGS = (
     "png jpg jpeg gif webp svg bmp tif tiff avif heic wav mp3 ogg oga opus m4a aac flac aif aiff mp4 m4v webm mov avi "
@@ -17,6 +19,8 @@ _ENDINGS = (
 )
 _ENDING = re.compile(rf"\.({'|'.join(_ENDINGS.split())})$", re.IGNORECASE)
 _SLASH = re.compile(r"[/\\]+")
+
+Parts: TypeAlias = tuple[str, ...]
 
 
 def short_names(labels: Sequence[object]) -> dict[str, str]:
@@ -42,27 +46,34 @@ def short_names(labels: Sequence[object]) -> dict[str, str]:
 
 
 def same_objects(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return which known object each label is, where both end in the same parts of a path, whatever the ending.
+    """Return which known object each label is, where both end in the same parts of a path.
+
+    Endings of files count only where they tell objects apart; a label that may be two objects is none of them.
 
     Examples
     --------
     >>> same_objects(["stimuli/cat.png", "dog", "owl.png"], ["cat", "tools/dog", "cow"])
     {'stimuli/cat.png': 'cat', 'dog': 'tools/dog'}
+    >>> same_objects(["stimuli/a.png", "stimuli/b"], ["a.png", "a.jpg", "b.png", "b.jpg"])
+    {'stimuli/a.png': 'a.png'}
     """
-    known = list(known)
-    ends: dict[tuple[str, ...], list[str]] = {}
-    whole = {_parts(each): each for each in known}
-    for each in known:
-        parts = _parts(each)
-        for start in range(len(parts)):
-            ends.setdefault(parts[start:], []).append(each)
+    labels, known = list(labels), list(known)
     found: dict[str, str] = {}
-    for label in labels:
-        parts = _parts(label)
-        alike = ends.get(parts) or [whole[parts[at:]] for at in range(len(parts)) if parts[at:] in whole]
-        if len(alike) == 1:
-            found[label] = alike[0]
-    return found if len(set(found.values())) == len(found) else {}
+    for parts_of in (_SLASH.split, _parts):
+        ends, whole = defaultdict[Parts, list[str]](list), defaultdict[Parts, list[str]](list)
+        for each in known:
+            parts = tuple(parts_of(each))
+            whole[parts].append(each)
+            for start in range(len(parts)):
+                ends[parts[start:]].append(each)
+        for label in (each for each in labels if each not in found):
+            parts = tuple(parts_of(label))
+            alike = ends.get(parts) or [each for at in range(len(parts)) for each in whole.get(parts[at:], ())]
+            if len(alike) == 1:
+                found[label] = alike[0]
+    if len(set(found.values())) < len(found):
+        return {}
+    return {label: found[label] for label in labels if label in found}
 
 
 def told(names: Mapping[str, str]) -> str:
@@ -71,5 +82,5 @@ def told(names: Mapping[str, str]) -> str:
     return f"objects are paths, and called by what differs between them: {path!r} is {name!r}"
 
 
-def _parts(label: str) -> tuple[str, ...]:
+def _parts(label: str) -> Parts:
     return tuple(_SLASH.split(_ENDING.sub("", label)))
