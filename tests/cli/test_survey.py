@@ -169,6 +169,27 @@ def test_a_study_is_checked_like_a_file(answered, capsys):
     assert sum(found["catches"]["n_asked"]) == 12
 
 
+def test_a_map_has_the_dimensions_of_the_study_unless_the_command_says_otherwise(answered, tmp_path, capsys):
+    text = (answered / "study.toml").read_text()
+    (answered / "study.toml").write_text(text.replace("dimensions = 2", "dimensions = 1"))
+    assert "dimensions = 1" in (answered / "study.toml").read_text()
+    for options, dimensions in (([], 1), (["--dimensions", "3"], 3)):
+        assert main(["check", str(answered), *options, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["counts"]["n_components"] == dimensions
+        fast = ["--method", "CKL", "--quick", "--json"]
+        assert main(["fit", str(answered), "-o", str(tmp_path / f"map{dimensions}"), *options, *fast]) == 0
+        assert json.loads(capsys.readouterr().out)["dimensions"] == dimensions
+
+
+def test_a_study_and_its_map_state_the_same_figures(answered, tmp_path, capsys):
+    assert main(["check", str(answered), "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert main(["fit", str(answered), "-o", str(tmp_path / "map"), "--set", "budget=1", "--json"]) == 0
+    results = json.loads((tmp_path / "map" / "results.json").read_text())
+    assert results["findings"] == checked["findings"]
+    assert len(results["embedding"][0]) == checked["counts"]["n_components"] == 2
+
+
 def test_a_report_of_a_study_needs_nothing_else(answered, capsys):
     (answered / "objects.csv").rename(answered / "aside.csv")  # pictures alone will do
     (answered / "stimuli" / "notes.txt").write_text("")

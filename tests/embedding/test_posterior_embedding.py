@@ -27,6 +27,7 @@ from nearer.posterior import NUTS, Microcanonical, Prior, Variational, microcano
 from nearer.posterior.maps import chances_of
 from nearer.posterior.model import NUMBERS, Draws, model_of
 from nearer.solvers import Outcome
+from nearer.storage import load_model, save_model
 
 N = 20
 SHORT = NUTS(2, n_warmup=60, n_draws=40, thin=2)
@@ -261,6 +262,18 @@ def test_the_data_choose_the_dimension():
     assert model.sample(3).shape == (3, 25, 15)
     on_map = model.sample(200, random_state=0)[:, :, :2]
     assert np.corrcoef(on_map.mean(axis=0).ravel(), model.embedding_.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_guesses_have_no_dimension_and_a_map_of_two_for_show(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.argpartition(rng.random((300, 20)), 3, axis=1)[:, :3]
+    guesses = Comparisons.from_triplets(rows, n_objects=20, annotators=rng.integers(2, size=300))
+    model = PosteriorEmbedding(budget=1, random_state=0).fit(guesses)
+    assert model.dimension_ is None
+    assert model.embedding_.shape == (20, 2)
+    save_model(model, tmp_path)
+    assert load_model(tmp_path).dimension_ is None
 
 
 @QUIET

@@ -282,6 +282,13 @@ def test_a_planted_dimension_is_found(dimension):
     assert found.chosen == dimension
 
 
+def test_guesses_have_no_dimension():
+    rows = np.argpartition(np.random.default_rng(1).random((400, 12)), 3, axis=1)[:, :3]
+    found = choose_dimension(STE(random_state=0), Comparisons.from_triplets(rows), (1, 2, 3), random_state=0)
+    assert (found.chosen, found.shown) == (None, 2)
+    assert "no dimension can be determined" in str(found)
+
+
 def test_the_smallest_dimension_within_one_standard_error_is_chosen():
     nearly = np.column_stack([POINTS, 1e-4 * POINTS[:, 0], 5 * make_gaussian(12, 1, random_state=5)])
     found = choose_dimension(Knows(nearly), sample_triplets(nearly[:, :3], random_state=0), (4, 3, 2, 1))

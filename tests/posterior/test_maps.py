@@ -5,7 +5,7 @@ import pytest
 from helpers import posterior_twin as twin
 from scipy.stats import ortho_group
 
-from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart, with_two_places
+from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, n_resolvable_dimensions, with_two_places
 from nearer.posterior.model import Draws
 
 
@@ -112,8 +112,8 @@ def test_axes_count_where_objects_differ_more_than_draws_do():
     centres = rng.normal(size=(40, 3)) * [3.0, 2.0, 0.5]
     points = centres + rng.normal(size=(200, 40, 3))  # along the third axis draws scatter twice as far as objects
     ones = np.ones(200)
-    assert told_apart(Draws(points, ones, ones, 0 * ones)) == 2
-    assert told_apart(Draws(rng.normal(size=(200, 40, 3)), ones, ones, 0 * ones)) == 0
+    assert n_resolvable_dimensions(Draws(points, ones, ones, 0 * ones), 3) == 2
+    assert n_resolvable_dimensions(Draws(rng.normal(size=(200, 40, 3)), ones, ones, 0 * ones), 3) == 0
 
 
 def test_objects_with_two_places_are_told_from_those_that_are_merely_unsure():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nearer.cli.parsing import Commands, add_command, add_file, add_seed, read_file, say
+from nearer.cli.parsing import Commands, add_command, add_file, add_seed, dimension_of, read_file, say
 from nearer.cli.values import dimensions
 
 _ABOUT = """\
@@ -18,7 +18,11 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "check", "find out what is wrong with a file of answers", _ABOUT, command=run)
     add_file(parser)
     parser.add_argument(
-        "--dimensions", type=dimensions, default=2, metavar="P", help="of the map that they are for (2)"
+        "--dimensions",
+        type=dimensions,
+        default=None,
+        metavar="P",
+        help="of the map that they are for (2, or what study.toml says)",
     )
     add_seed(parser, "what is drawn from many answers")
 
@@ -29,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.formats.unused_columns import told_columns
 
     answers = read_file(options, told=False)  # the notes are among the findings
-    findings = check(answers, n_components=options.dimensions, random_state=options.seed)
+    findings = check(answers, n_components=dimension_of(options) or 2, random_state=options.seed)
     figures = {
         "file": answers.source, "kind": answers.kind, "columns": answers.columns,
         "unused": list(answers.unused), "worst": findings.worst, "findings": findings.as_dicts(),

@@ -77,7 +77,7 @@ def _dimension(train: Comparisons, seed: int) -> int:
     from nearer.study.parts import choose_dimensions
 
     choice, _ = choose_dimensions(train, RunSettings(seed=seed))
-    return 2 if choice is None else choice.chosen
+    return 2 if choice is None else choice.shown
 
 
 def _figures(found: MethodComparison) -> dict[str, Any]:

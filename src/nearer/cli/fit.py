@@ -9,11 +9,23 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_file, add_seed, fail, files_of, read_file, say, tell
+from nearer.cli.parsing import (
+    Commands,
+    add_command,
+    add_file,
+    add_seed,
+    dimension_of,
+    fail,
+    files_of,
+    read_file,
+    say,
+    tell,
+)
 from nearer.cli.values import dimensions, pairs, resamples, share
 
 if TYPE_CHECKING:
@@ -48,7 +60,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
     group = parser.add_argument_group("what to fit")
     group.add_argument("--method", choices=_METHODS, default="auto", help="(auto: posterior, best for large files)")
-    group.add_argument("--dimensions", type=dimensions, default=None, metavar="P", help="of the map (chosen)")
+    group.add_argument(
+        "--dimensions", type=dimensions, default=None, metavar="P", help="of the map (chosen, or what study.toml says)"
+    )
     group.add_argument(
         "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
         help="settings of the method, such as trace=0.01",
@@ -78,7 +92,6 @@ def run(options: argparse.Namespace) -> int:
 
     settings = RunSettings(
         method=options.method,
-        n_components=options.dimensions,
         parameters={name: _value(text) for name, text in options.parameters.items()},
         seed=options.seed,
         n_resamples=options.resamples,
@@ -90,7 +103,8 @@ def run(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     refuse_input(options.file, options.out)
     answers = read_file(options)
-    errors = check_errors(answers, n_components=options.dimensions or 2)
+    settings = replace(settings, n_components=dimension_of(options))
+    errors = check_errors(answers, n_components=settings.n_components or 2)
     if errors and not options.anyway:
         return stop(options, errors)
     about = _about(options)
@@ -151,7 +165,7 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
         "ceiling": None if ceiling is None else ceiling.error,
         "reliability": None if study.distances is None else study.distances.reliability,
         "ellipse_size": size_of_ellipses(study),
-        "verdict": judged.sentence,
+        "verdict": list(judged.lines),
         "trust": judged.trust,
         "findings": None if study.findings is None else study.findings.worst,
         "notes": list(study.notes),
@@ -162,6 +176,7 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
     """Return the figures of a study in words."""
     from nearer.checking.enough import CURVE_CODES
     from nearer.common.words import counted, percent
+    from nearer.evaluation.reproducibility import DISTANCES_FAIR
 
     answers = study.answers
     lines = [
@@ -179,7 +194,8 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
         lines.append(str(study.ceiling))
     if study.distances is not None:
         lines.append(str(study.distances))
-    if found["ellipse_size"] is not None:
+    # Of a map whose distances are not reproducible, small ellipses would promise too much.
+    if found["ellipse_size"] is not None and not (study.distances and study.distances.reliability < DISTANCES_FAIR):
         lines.append(
             f"a typical object is known to lie within {percent(found['ellipse_size'])} of the typical distance between "
             "two objects (95% ellipse)"
@@ -190,7 +206,7 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
         grave = [finding for finding in study.findings if finding.level in ("error", "warning")]
         lines += [_line(finding) for finding in grave]
     lines += [f"note: {note}" for note in study.notes]
-    lines.append(found["verdict"])
+    lines += found["verdict"]
     lines += [f"written to {folder}; for a page to look at: nearer report {shlex.quote(str(folder))}"]
     return "\n".join(lines)
 

@@ -191,6 +191,13 @@ def read_file(
     return answers
 
 
+def dimension_of(options: argparse.Namespace) -> int | None:
+    """Return the dimension asked for on the command line, or in the settings of a study; after `read_file`."""
+    study: StudyTable | None = getattr(options, "study_table", None)
+    given: int | None = options.dimensions
+    return given if given is not None or study is None else study.n_components
+
+
 def files_of(options: argparse.Namespace) -> FileList:
     """Return the files that the answers come from; of a study, what was in it when it was read."""
     from nearer.formats.file_lists import file_list

@@ -17,6 +17,7 @@ from nearer.common.parameters import check_integer, check_level, check_number
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import listed
 from nearer.data.comparisons import Comparisons
+from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
@@ -24,7 +25,7 @@ from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
 from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
 from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, told_apart, with_two_places
+from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, n_resolvable_dimensions, with_two_places
 from nearer.posterior.microcanonical import Microcanonical
 from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
 from nearer.posterior.nuts import NUTS, Sampled, sample
@@ -94,10 +95,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
     covariances_ : ndarray, shape (n_objects_, p, p)
         The same in all directions; `ellipses` makes ellipses of them. They hold what the draws do in the dimensions
         that the map does not show, as far as it is seen on the map.
-    dimension_ : int
-        The number of dimensions that the comparisons call for, and along which the places of objects can be told
-        apart: the posterior's most probable number, less axes along which objects are not known to lie at least
-        1.4 times as far apart as the draws scatter. Two can always be shown.
+    dimension_ : int or None
+        The number of dimensions that the comparisons call for, and along which the places of objects are resolved:
+        the posterior's most probable number, less axes along which objects are not known to lie at least 1.4 times as
+        far apart as the draws scatter. Two can always be shown. None where the answers may be mere guesses (exact
+        test at 5%): no dimension can be determined, and a map has two for show.
     dimension_evidence_ : ndarray, shape (most,)
         The posterior probability of 1, 2, ... dimensions.
     reliability_ : dict of str to Reliability, or None
@@ -288,7 +290,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             sampled = sample_until_settled(model, method, [], seed, self._threads(), self.budget)
         self._keep_draws(model, seen, sampled, comparisons, rng)
         self.solver_: Any = method
-        if self._summarize(model, rng, start):
+        if self._summarize(model, comparisons, rng, start):
             sampled = replace(sampled, interrupted=True)
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
         if callback is not None:
@@ -320,13 +322,18 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self.classes_ = np.array([-1, 1])
         self.n_iter_ = sampled.n_steps
 
-    def _summarize(self, model: Model, rng: np.random.Generator, onto: FloatArray | None) -> bool:
+    def _summarize(
+        self, model: Model, comparisons: Comparisons, rng: np.random.Generator, onto: FloatArray | None
+    ) -> bool:
         """Set one map and the dimension; say whether Ctrl-C ended the search for it."""
         known = Draws(self.draws_.points[:, self._seen], *self.draws_[1:])
         self.dimension_evidence_ = dimensions_of(known)
         called_for = int(self.dimension_evidence_.argmax()) + 1
-        self.dimension_ = min(called_for, max(told_apart(known), 2))
-        wanted = self.n_components or self.dimension_
+        self.dimension_: int | None = min(called_for, max(n_resolvable_dimensions(known, called_for), 2))
+        # Signs of their own: what is drawn for the map must not depend on the number of trials.
+        if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
+            self.dimension_ = None
+        wanted = self.n_components or self.dimension_ or min(2, known.points.shape[2])
         asked, weights = self._seen[model.answers.quadruplets], model.answers.total_weights
         found, interrupted = distilled_posterior(
             asked, weights, self._larger.exposure, self.draws_, wanted, rng, self._threads()

@@ -14,14 +14,18 @@ from nearer.common.arrays import FloatArray
 from nearer.common.randomness import RandomState, stream
 from nearer.common.words import figure
 from nearer.data.comparisons import Comparisons
+from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
 from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance
 from nearer.evaluation.reproducibility import DISTANCES_GOOD, split_half
+from nearer.evaluation.trend import CHANCE
 
+NO_DIMENSION = "no dimension can be determined, as answers are predicted no better than by guessing"
 _NEARLY_AS_GOOD = 0.05  # of reliability
+_Z_95 = 1.64
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,9 @@ class DimensionChoice:
         Cross-validated error of the map in each dimension.
     standard_errors : ndarray, shape (k,)
         Of these errors.
-    chosen : int
+    chosen : int or None
+        None where no dimension can be determined: held-out answers are predicted no better than by guessing, or the
+        answers may be mere guesses.
     reliabilities : ndarray, shape (k,), or None
         How reproducible distances are in each dimension, from maps of halves of the answers; None where the answers
         are too few to be halved.
@@ -53,8 +59,13 @@ class DimensionChoice:
     candidates: NDArray[np.int64]
     errors: FloatArray
     standard_errors: FloatArray
-    chosen: int
+    chosen: int | None
     reliabilities: FloatArray | None = None
+
+    @property
+    def shown(self) -> int:
+        """The dimension of a map: the chosen one, and two (or what comes next) for show where there is none."""
+        return self.chosen or int(self.candidates[np.abs(self.candidates - 2).argmin()])
 
     def __str__(self) -> str:
         known = self.reliabilities is not None
@@ -64,6 +75,8 @@ class DimensionChoice:
             reliability = f"   {self.reliabilities[row]:.2f}" if self.reliabilities is not None else ""
             error = f"{figure(self.errors[row])} +- {figure(self.standard_errors[row])}"
             lines.append(f"{candidate:>9}   {error}{reliability}{chosen}")
+        if self.chosen is None:
+            lines.append(f"{NO_DIMENSION}; a map of {self.shown} is for show")
         return "\n".join(lines)
 
 
@@ -84,9 +97,10 @@ def choose_dimension(
     distances is at least 0.9, or within 0.05 of the best. Among these the smallest is chosen whose error is at most one
     standard error (that of the smallest error) above the smallest error (Breiman, Friedman, Olshen and Stone 1984).
     It is the error of the p-dimensional map, `embedding_`, since it is the map that is chosen; predictions of `DMOE`
-    may use more dimensions. All maps are judged by the same answers, so that smaller differences could be told apart;
-    but beyond the dimensions that matter errors are flat and differ by chance, and a map of fewer dimensions is easier
-    to read.
+    may use more dimensions. Where that error is not below one half by 1.64 standard errors, or an exact test at 5% does
+    not reject that all answers are guesses (`nearer.data.guessing`), no dimension is chosen. All maps are judged by the
+    same answers, so that smaller differences could be detected; but beyond the dimensions that matter errors are flat
+    and differ by chance, and a map of fewer dimensions is easier to read.
 
     Parameters
     ----------
@@ -130,7 +144,9 @@ def choose_dimension(
         counts = reliabilities >= min(DISTANCES_GOOD, reliabilities.max() - _NEARLY_AS_GOOD)
     best = np.flatnonzero(counts)[errors[counts].argmin()]
     within = counts & (errors <= errors[best] + deviations[best])
-    return DimensionChoice(tried, errors, deviations, int(tried[within.argmax()]), reliabilities)
+    guesses = guessing_p_value(judged, stream(random_state, "start")) > GUESSING_LEVEL
+    guesses = guesses or bool(errors[best] + _Z_95 * deviations[best] >= CHANCE)
+    return DimensionChoice(tried, errors, deviations, None if guesses else int(tried[within.argmax()]), reliabilities)
 
 
 def _reliabilities(

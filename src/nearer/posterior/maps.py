@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.common.arrays import FloatArray
-from nearer.geometry import align, principal, rotation
+from nearer.geometry import align, rotation
 from nearer.posterior.model import Draws
 
 _ROUNDS = 5
-_TOLD_APART = 2.0
+_RESOLVED = 2.0  # of the variance from draw to draw
 _FAR_APART, _ELSEWHERE, _RARELY = 5.0, 0.5, 0.1  # deviations, sizes of the map, share of the draws
 _FEWEST_OF_TWO = 40  # draws
 _RELEVANT = 0.15  # of the mean variance of the axes before it
@@ -86,14 +86,29 @@ def dimensions_of(draws: Draws) -> FloatArray:
     return np.bincount(counts, minlength=variances.shape[1]) / len(counts)
 
 
-def told_apart(draws: Draws) -> int:
-    """Return along how many axes of the mean map places can be told apart.
+def n_resolvable_dimensions(draws: Draws, n_components: int) -> int:
+    """Return along how many axes places vary, from object to object, at least 1.4 times as much as from draw to draw.
 
-    There they vary, from object to object, at least 1.4 times as much as from draw to draw (with twice the variance).
+    Draws are not aligned for this: with many dimensions and few objects, rotations would make any two configurations
+    alike. With n objects, signal variances v_k and a variance s of the draws in each of q dimensions, the mean of the
+    draws' Gram matrices has eigenvalues n v_k + b, and b = n q s / (n - 1) where there is no signal. So v_k >= 2 s if
+    eigenvalue k is at least b (1 + 2 (n - 1) / q), with b the mean of those after it.
+
+    Parameters
+    ----------
+    draws : Draws
+    n_components : int
+        Dimensions that the draws have, beside those that vanish.
     """
-    mean = principal(mean_map(draws), np.ones(draws.points.shape[1], dtype=bool))
-    scatter = ((align(draws.points, mean) - mean) ** 2).mean(axis=(0, 1))
-    return int((mean.var(axis=0) >= _TOLD_APART * scatter).sum())
+    n, free = draws.points.shape[1:]
+    if n < 3:
+        return int(min(n - 1, free))
+    centered = draws.points - draws.points.mean(axis=1, keepdims=True)
+    gram = np.einsum("kip,kjp->ij", centered, centered, optimize=True) / len(centered)
+    eigenvalues = np.linalg.eigvalsh(gram)[:0:-1].clip(min=0.0)  # without that of the mean, which is 0
+    after = np.append(np.cumsum(eigenvalues[:0:-1])[::-1] / np.arange(n - 2, 0, -1), 0.0)
+    resolved = np.flatnonzero(eigenvalues >= (1 + _RESOLVED * (n - 1) / n_components) * after)
+    return min(int(resolved[resolved < n_components].max(initial=-1)) + 1, n_components)
 
 
 def with_two_places(maps: FloatArray, embedding: FloatArray) -> NDArray[np.intp]:

@@ -68,10 +68,13 @@ class StudyTable(FileList):
         As `nearer.formats.read_answers` takes them.
     catches : Catches or None
         How people did on catch questions.
+    n_components : int or None
+        Dimension of the map, as the study's settings have it.
     """
 
     columns: Columns = field(default_factory=dict)
     catches: Catches | None = None
+    n_components: int | None = None
 
     def digest(self) -> str:
         """Return the SHA-256 of the table as CSV: the same answers, the same digest."""
@@ -106,7 +109,10 @@ def study_table(folder: Path) -> StudyTable:
     if not columns:
         raise ValueError(f"{folder}: nobody has answered yet; serve the study with `nearer survey run {folder}`")
     name = folder.resolve().name
-    return StudyTable((folder,), name, study.settings.title or name, columns=columns, catches=catches)
+    return StudyTable(
+        (folder,), name, study.settings.title or name, columns=columns, catches=catches,
+        n_components=study.settings.dimensions,
+    )  # fmt: skip
 
 
 def table_of(folder: Path) -> Columns:

@@ -313,7 +313,7 @@ def chosen_dimension(comparisons: Comparisons, random_state: RandomState) -> int
     from nearer.evaluation.dimension import choose_dimension
 
     candidates = [p for p in _CANDIDATES if p < comparisons.n_objects]
-    return int(choose_dimension(STE(), comparisons, candidates, random_state=random_state).chosen)
+    return int(choose_dimension(STE(), comparisons, candidates, random_state=random_state).shown)
 
 
 def _positive(kept: Grouped) -> Grouped:
