@@ -12,7 +12,10 @@ from tqdm import tqdm
 from benchmarks.validity.rates import Estimate, Rate, Records, complete
 
 # In the order of the page.
-MODULES: tuple[str, ...] = ("reading", "ceiling", "held_out", "properties", "matrices", "groups", "mlds", "ellipses")
+MODULES: tuple[str, ...] = (
+    "reading", "ceiling", "held_out", "properties", "matrices", "groups", "mlds", "ellipses", "random_responders",
+    "copies", "dimension",
+)  # fmt: skip
 PAGE = Path(__file__).parents[2] / "docs" / "validity.md"
 INTRODUCTION = """# Validity
 

@@ -12,8 +12,8 @@ from scipy.special import comb
 
 from nearer import Comparisons
 from nearer.checking import check, doctor
-from nearer.checking.coins import check_chance
 from nearer.checking.enough import check_curve, worth_of_repeats
+from nearer.checking.people import check_people
 from nearer.formats import read_answers
 from nearer.formats.answers import Answers, BadRow
 
@@ -25,7 +25,7 @@ def examine(answers, code, n_components=2):
     """Return all findings, but for those that need fits, which take most of the time, unless the code is of one."""
     if code in NEED_FITS:
         return check(answers, n_components=n_components, random_state=0)
-    quick = tuple(each for each in doctor.CHECKS if each not in (check_chance, check_curve))
+    quick = tuple(each for each in doctor.CHECKS if each not in (check_people, check_curve))
     with mock.patch.object(doctor, "CHECKS", quick):
         return check(answers, n_components=n_components, random_state=0)
 
@@ -256,7 +256,7 @@ def test_contradictions_are_counted_and_shown():
     rows = [["cat", "dog", "car"], ["cat", "car", "dog"], ["dog", "cat", "car"], ["dog", "cat", "car"]]
     finding = found(as_answers(rows), "contradictions")
     assert finding.level == "note"
-    assert finding.title == "1 question was answered both ways, 50% of the 2 asked more than once"
+    assert finding.title == "1 question was answered both ways, of 2 asked more than once"
     assert finding.examples == ("'cat' nearer to 'dog' than to 'car': 1 answer, the other way round: 1",)
 
 
@@ -287,7 +287,7 @@ def test_person_who_contradicts_themselves():
 def test_circle_in_words():
     rows = [["a", "b", "c"], ["a", "c", "d"], ["a", "d", "b"], ["b", "c", "d"]]
     finding = found(as_answers(rows), "cycles")
-    assert finding.title == "3 questions of 4 take part in circles"
+    assert finding.title == "3 questions of 4 take part in intransitive cycles"
     words = set(finding.examples[0].split("; "))
     assert words == {f"'a' nearer to '{near}' than to '{far}'" for _, near, far in rows[:3]}
 

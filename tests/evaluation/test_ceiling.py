@@ -70,7 +70,7 @@ def test_the_interval_holds_the_ceiling_where_some_questions_are_toss_ups_and_ot
         found = noise_ceiling(asked(np.where(rng.random(300) < 0.4, 0.5, 0.028), repeats, rng))
         held += found.low <= 0.2168 <= found.high
         assert found.best.is_bound or repeats > 3
-        assert ("lies between" in str(found)) == found.best.is_bound
+        assert ("would narrow it" in str(found)) == found.best.is_bound
     assert held >= 17
 
 

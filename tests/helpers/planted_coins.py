@@ -15,7 +15,7 @@ import numpy as np
 from helpers.studies import simulate
 from nearer import Comparisons
 from nearer.checking.case import Case
-from nearer.checking.coins import check_chance
+from nearer.checking.people import check_people
 from nearer.formats.answers import Answers
 
 SIMULATED = {"simulated": {}, "simulated, uneven": {"uneven": True}}
@@ -81,7 +81,7 @@ def with_coins(answers, n_coins, per_coin, seed):
 
 def named(answers, seed=0):
     """Return who is said to answer at chance or the wrong way round, and what else the check says."""
-    outcome = check_chance(Case(answers, 2, np.random.default_rng([seed, 3])))
+    outcome = check_people(Case(answers, 2, seed))
     people = {finding.code: set(finding.people) for finding in outcome.findings}
     return people.get("at-chance", set()), people.get("reversed", set()), outcome.counts
 
@@ -96,7 +96,7 @@ def line(study, n_coins, per_coin, found, before=frozenset()):
     turned = sum(sum(map(is_coin, reverse)) for _, reverse, _ in found)
     others = [{person for person in chance | reverse if not is_coin(person)} - before for chance, reverse, _ in found]
     usual = np.mean([counts["typical_error"] for *_, counts in found])
-    enough = np.median([counts["answers_to_tell"] or np.inf for *_, counts in found])
+    enough = np.median([counts["answers_for_power"] or np.inf for *_, counts in found])
     return (
         f"{study:<17} {n_coins:>5} {per_coin:>7} {coins:>4} of {n_coins * len(found):<4} {turned:>6} "
         f"{sum(map(len, others)):>6} {len(found):>8} {usual:>7.3f} {enough:>7.0f}"

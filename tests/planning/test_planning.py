@@ -289,7 +289,7 @@ class TestPlan:
             f"{digits(found.n_answers)} answers",
             "With 7 people, each gives",
             f"They cost {found.cost:.2f}",
-            "No map can do better than 0.100: 10% of the new answers are wrong",
+            "The least error to be expected is 0.100: 10% of the new answers are wrong",
         ):
             assert part in text
 

@@ -48,18 +48,19 @@ def test_a_good_map_is_told_in_figures_and_words(tmp_path, capsys):
     assert 0 < results["ellipse_size"] < 0.4
     assert f"reliability {found['reliability']:.2f}" in told
     assert "a typical object is known to lie within" in told
-    assert "and you can trust it.\n" in told
+    assert "Predictions are good: " in told
+    assert "Next: find out who gave which answers; then you can trust this map.\n" in told
     assert main(["report", str(tmp_path / "map")]) == 0
     page = (tmp_path / "map" / "report.html").read_text()
     assert f"have a reliability of {found['reliability']:.2f} (" in page
-    assert "and you can trust it.</p>" in page
+    assert "then you can trust this map.</li>" in page
 
 
 def test_a_map_of_few_answers_is_not_trusted(tmp_path, capsys):
     told, results = fit(file_of(tmp_path / "a.csv", 25, 130, 0.1), tmp_path / "map", capsys, "--quick")
     assert results["reproducibility"]["reliability"] < 0.6
-    assert "you can trust it" not in told
-    assert "warning: Distances on the map would come out quite differently" in told
+    assert "you can trust" not in told
+    assert "warning: Distances on a 2-D map by STE would come out quite differently" in told
 
 
 def test_where_it_cannot_be_told_the_notes_say_why(tmp_path, capsys):

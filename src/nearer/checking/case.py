@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, torn
 from nearer.embedding import STE
+from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.formats.answers import Answers
 from nearer.solvers import Factored
@@ -36,10 +38,11 @@ _FELT = 1e-12  # of the largest weight
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one check has to say: findings, and figures for machines."""
+    """What one check has to say: findings, figures for machines, and how people did."""
 
     findings: tuple[Finding, ...] = ()
     counts: dict[str, Any] = field(default_factory=dict)
+    annotators: AnnotatorReliability | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,20 +54,28 @@ class Case:
     answers : Answers
     n_components : int
         Dimension of the map that the answers are for.
-    rng : numpy Generator
+    seed : int
+        Each check draws from a stream of its own, so that what one finds does not depend on which others ran before.
+    level : float
+        Of intervals.
 
     Examples
     --------
     >>> rows = Comparisons.from_triplets([("cat", "dog", "car"), ("cat", "car", "dog"), ("dog", "cat", "car")])
     >>> answers = Answers(rows, np.arange(3), "triplet", "answers.csv", np.arange(2, 5))
-    >>> case = Case(answers, n_components=2, rng=np.random.default_rng())
+    >>> case = Case(answers, n_components=2)
     >>> case.n_pairs, case.n_questions, case.questions.tolist()
     (3, 2, [0, 0, 1])
     """
 
     answers: Answers
     n_components: int
-    rng: np.random.Generator
+    seed: int = 0
+    level: float = 0.95
+
+    def stream(self, purpose: str) -> np.random.Generator:
+        """Return the random numbers of one purpose."""
+        return np.random.default_rng(np.random.SeedSequence([self.seed, crc32(purpose.encode())]))
 
     @property
     def comparisons(self) -> Comparisons:
@@ -175,7 +186,7 @@ class Case:
     @cached_property
     def ceiling(self) -> NoiseCeiling | None:
         """The smallest error that any map could have, where questions were asked often enough to tell."""
-        return noise_ceiling(self.comparisons)
+        return noise_ceiling(self.comparisons, level=self.level)
 
     @cached_property
     def _people(self) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
@@ -247,9 +258,14 @@ class Case:
 Check: TypeAlias = Callable[[Case], CheckResult]
 
 
-def quick_estimator(case: Case) -> STE:
+def part_seed(seed: int, number: int) -> int:
+    """Return the seed of one part of a run: `check` and `fit` find the same where they look at the same."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+
+
+def quick_estimator(n_components: int) -> STE:
     """Return an estimator that is fast and stands noise well; maps of STE fold so seldom that one start will do."""
-    return STE(case.n_components, trace=_TRACE, solver=Factored(n_init=1), random_state=0)
+    return STE(n_components, trace=_TRACE, solver=Factored(n_init=1), random_state=0)
 
 
 def quick_part(case: Case, most: int = 50_000) -> Comparisons:
@@ -257,8 +273,7 @@ def quick_part(case: Case, most: int = 50_000) -> Comparisons:
     comparisons, answer_of = case.known, case.answers.answer_of
     if len(comparisons) <= most:
         return _weighty(comparisons)
-    # The stream is the study's own: each check may see another part, and none depends on the order of the file.
-    order = case.rng.permutation(len(case.answers))
+    order = case.stream("part").permutation(len(case.answers))
     sizes = np.bincount(answer_of, minlength=len(case.answers))[order]
     chosen = np.zeros(len(case.answers), dtype=bool)
     chosen[order[np.cumsum(sizes) <= most]] = True

@@ -150,8 +150,8 @@ def check_repeats(case: Case) -> CheckResult:
         return CheckResult((Finding("good", "contradictions", title, text),), counts)
     level, text = _verdict(disagreement, n_repeated)
     title = (
-        f"{counted(n_both, 'question was', 'questions were')} answered both ways, {percent(n_both / n_repeated)} of "
-        f"the {digits(n_repeated)} asked more than once"
+        f"{counted(n_both, 'question was', 'questions were')} answered both ways, of {digits(n_repeated)} asked more "
+        "than once"
     )
     return CheckResult((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
 
@@ -161,13 +161,15 @@ def _verdict(disagreement: float, n_questions: int) -> tuple[Level, str]:
     low, high = wilson(disagreement, n_questions, _QUANTILE)
     if n_questions >= _FEWEST and low > _NEAR_CHANCE and high >= 0.5:
         return "warning", (
-            f"Two answers to one question differ in {percent(disagreement)} of cases, as coin tosses do; check that "
+            f"Two answers to one question differ in {percent(disagreement)} of cases, as guesses do; check that "
             "the answer column is read as it was meant, and what people were told."
         )
-    return "note", (
-        f"Two answers to one question differ in {percent(disagreement)} of cases (coin tosses: 50%). "
-        "A map weighs them against each other; nothing needs to be removed."
+    seen = (
+        f"Two answers to one question differ in {percent(disagreement)} of cases (guesses: 50%)."
+        if n_questions >= _FEWEST
+        else f"From fewer than {_FEWEST} questions no rate of disagreement is estimated."
     )
+    return "note", f"{seen} A map weighs them against each other; nothing needs to be removed."
 
 
 def _examples(case: Case, chosen: NDArray[np.bool_], most: int = 3) -> tuple[str, ...]:
@@ -204,8 +206,8 @@ def check_self_contradictions(case: Case) -> CheckResult:
         if per_person[index]
     )
     title = (
-        f"{counted(n_both, 'question was', 'questions were')} answered both ways by the same person, "
-        f"{percent(n_both / n_repeated)} of those that one person was asked again"
+        f"{counted(n_both, 'question was', 'questions were')} answered both ways by the same person, of "
+        f"{digits(n_repeated)} that one person was asked again"
     )
     level, text = _verdict_on_self(disagreement, n_different)
     return CheckResult((Finding(level, "self-contradictions", title, text, examples),), counts)
@@ -219,9 +221,11 @@ def _disagreement(votes: IntArray) -> float:
 
 def _verdict_on_self(disagreement: float, n_questions: int) -> tuple[Level, str]:
     low, high = wilson(disagreement, n_questions, _QUANTILE)
-    seen = f"Asked again, a person answers otherwise in {percent(disagreement)} of cases (coin tosses: 50%)"
+    seen = f"Asked again, a person answers otherwise in {percent(disagreement)} of cases (guesses: 50%)"
     if n_questions >= _FEWEST and low > _NEAR_CHANCE and high >= 0.5:
         return "warning", f"{seen}; check how answers are recorded, and what people were told."
+    if n_questions < _FEWEST:
+        return "note", f"From fewer than {_FEWEST} questions no rate of disagreement is estimated."
     return "note", f"{seen}. This is how noisy single answers are; a map weighs them against each other."
 
 
@@ -244,7 +248,7 @@ def check_cycles(case: Case) -> CheckResult:
         return CheckResult()
     knot = knots(near, far, case.n_pairs)
     inside = int((knot[near] == knot[far]).sum())
-    found = triads(near, far, case.n_pairs, case.rng)
+    found = triads(near, far, case.n_pairs, case.stream("triads"))
     counts: dict[str, Any] = {
         "n_in_cycles": inside,
         "n_knots": len(np.unique(knot[near][knot[near] == knot[far]])),
@@ -260,14 +264,12 @@ def check_cycles(case: Case) -> CheckResult:
     n_triads = min(found.n_closed, len(near) // 3)
     if found.share_cyclic is None or n_triads < _FEWEST:
         level: Level = "note"
-        title = f"{counted(inside, 'question')} of {digits(len(near))} take part in circles"
+        title = f"{counted(inside, 'question')} of {digits(len(near))} take part in intransitive cycles"
     else:
         level = _level_of_cycles(found.share_cyclic, n_triads)
-        title = (
-            f"Answers go in a circle in {percent(found.share_cyclic)} of the cases where they could (coin tosses: 25%)"
-        )
+        title = f"{percent(found.share_cyclic)} of testable triads are intransitive (guesses: 25%)"
     text = {
-        "note": "Noisy answers always make some circles; a map settles them by weighing all answers.",
+        "note": "Noisy answers always make some triads intransitive; a map weighs all answers.",
         "warning": "These answers follow no order of distances; check how they were recorded and what was asked.",
     }[level]
     return CheckResult((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
@@ -276,14 +278,14 @@ def check_cycles(case: Case) -> CheckResult:
 def _no_circle(case: Case, n_triads: int) -> Finding:
     """Say that there is no circle, which is a good sign only where many could be and no two answers disagree."""
     if n_both := int((case.votes.min(axis=1) > 0).sum()):
-        title = "What most answers to each question say does not go in a circle"
+        title = "The majority answers to all questions are transitive"
         differ = counted(n_both, "question was", "questions were")
         text = f"But {differ} answered both ways, so that no order of distances agrees with all answers."
         return Finding("note", "cycles", title, text)
-    title, text = "No answers go in a circle", "Some order of all distances agrees with them."
+    title, text = "No triad is intransitive", "Some order of all distances agrees with them."
     if n_triads < _FEWEST:
-        where = counted(n_triads, "case") if n_triads else "no case"
-        return Finding("note", "cycles", title, f"{text} That says little, as three of them could in {where} only.")
+        testable = counted(n_triads, "triad is", "triads are") if n_triads else "no triad is"
+        return Finding("note", "cycles", title, f"{text} That says little, as {testable} testable.")
     return Finding("good", "cycles", title, text)
 
 

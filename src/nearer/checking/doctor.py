@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.checking.case import Case, Check
 from nearer.checking.catches import check_catches
-from nearer.checking.coins import check_chance
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
+from nearer.checking.copies import check_copies
 from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
 from nearer.checking.findings import Finding, Findings
+from nearer.checking.people import check_people
 from nearer.checking.recording import check_blocks, check_columns, check_double, check_speed, check_trials
 from nearer.checking.sampling import check_counts, check_groups, check_hardly, check_uneven, check_unseen
 from nearer.checking.screen_places import check_order, check_places, check_runs, check_sides
@@ -54,12 +57,16 @@ CHECKS: tuple[Check, ...] = (
     check_runs,
     check_speed,
     check_catches,
-    check_chance,
+    check_people,
+    check_copies,
     check_ceiling,
     check_rule,
     check_curve,
     check_distances,
 )
+
+#: Those that a run leaves to its own map.
+OF_MAPS: tuple[Check, ...] = (check_curve, check_distances)
 
 #: The quick ones among them that can find an error.
 ERRORS: tuple[Check, ...] = (check_unseen, check_groups)
@@ -72,7 +79,14 @@ COLLECTED: tuple[Check, ...] = (
 )
 
 
-def check(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
+def check(
+    answers: Answers,
+    *,
+    n_components: int = 2,
+    level: float = 0.95,
+    random_state: RandomState = None,
+    without: Collection[Check] = (),
+) -> Findings:
     """Look for everything that can be wrong with answers, before a map is made of them.
 
     Parameters
@@ -81,8 +95,12 @@ def check(answers: Answers, *, n_components: int = 2, random_state: RandomState 
         As `nearer.formats.read_answers` returns them.
     n_components : int
         Dimension of the map that they are for.
+    level : float
+        Of intervals.
     random_state : None, int, SeedSequence, Generator or RandomState
         For what is drawn where there are very many answers, and for the parts that a quick map is judged by.
+    without : collection of checks
+        To leave out.
 
     Returns
     -------
@@ -104,7 +122,8 @@ def check(answers: Answers, *, n_components: int = 2, random_state: RandomState 
     """
     if n_components < 1:
         raise ValueError(f"n_components={n_components!r} must be at least 1")
-    return _run(CHECKS, Case(answers, n_components, stream(random_state, "folds")))
+    chosen = tuple(each for each in CHECKS if each not in without)
+    return _run(chosen, Case(answers, n_components, _seed(random_state), level))
 
 
 def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
@@ -130,7 +149,7 @@ def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
     >>> [finding.title for finding in check_errors(answers)]
     ['1 object is in no comparison']
     """
-    found = _run(ERRORS, Case(answers, n_components, stream(None, "folds")))
+    found = _run(ERRORS, Case(answers, n_components))
     return Findings(found.source, tuple(finding for finding in found if finding.level == "error"))
 
 
@@ -162,11 +181,19 @@ def check_collected(answers: Answers, *, n_components: int = 2, random_state: Ra
     >>> [finding.code for finding in check_collected(answers)]
     ['cycles', 'connected']
     """
-    return _run(COLLECTED, Case(answers, n_components, stream(random_state, "folds")))
+    return _run(COLLECTED, Case(answers, n_components, _seed(random_state)))
+
+
+def _seed(random_state: RandomState) -> int:
+    """Return an integer as it is, as `fit` has one, and draw one from anything else."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(stream(random_state, "folds").integers(2**31))
 
 
 def _run(checks: tuple[Check, ...], case: Case) -> Findings:
     findings: list[Finding] = []
+    annotators = None
     counts: dict[str, Any] = {"n_components": case.n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the quick maps; nobody sees those
@@ -174,4 +201,5 @@ def _run(checks: tuple[Check, ...], case: Case) -> Findings:
             outcome = each(case)
             findings += outcome.findings
             counts |= outcome.counts
-    return agreed(Findings(case.answers.source, tuple(findings), counts))
+            annotators = outcome.annotators or annotators
+    return agreed(Findings(case.answers.source, tuple(findings), counts, annotators))

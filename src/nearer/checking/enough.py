@@ -27,11 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
+from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings, Level
-from nearer.common.words import counted, percent, rounded, short
+from nearer.common.words import counted, rounded, short
+from nearer.data.comparisons import Comparisons
 from nearer.data.units import units_of
-from nearer.evaluation.ceiling import Best
+from nearer.embedding import CKL
+from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, NoiseCeiling, about_ceiling
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
 from nearer.evaluation.trend import Kind, Trend, trend
 
@@ -40,7 +42,8 @@ TOO_FEW, PLENTY = 1.0, 4.0
 _WORTH = 0.6
 _MOST_REPEATS = 2  # what answers to one question are worth at most
 _FEW_QUESTIONS = 0.8  # for each comparison: below, their number is worth telling
-_FEWEST = 50
+_FEWEST, _FEWEST_UNITS = 50, 10  # comparisons, trials
+CURVE_SEED = 7  # never changed, or results would
 
 
 def check_rule(case: Case) -> CheckResult:
@@ -109,37 +112,33 @@ def _repeats(case: Case) -> str:
 def check_curve(case: Case) -> CheckResult:
     """See whether a map predicts answers that it has not seen, and whether more answers would help."""
     part = quick_part(case)
-    m = len(part)
-    largest = int(np.bincount(units_of(part)).max())  # kept whole, so that the test part may grow by it
-    most = math.floor(0.8 * m) - largest
-    if m < _FEWEST or most < m // 2:
+    if len(part) < _FEWEST or len(np.unique(units_of(part))) < _FEWEST_UNITS:
         return CheckResult()
-    curve = learning_curve(quick_estimator(case), part, [most // 2, most], random_state=case.rng)
+    curve = curve_of(case.n_components, part, case.seed, case.level, n_sizes=2)
     (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])
     counts: dict[str, Any] = {"held_out": float(error), "held_out_low": low, "held_out_high": high}
     counts["held_out_half"] = float(half)
-    part_of = "" if m == len(case.comparisons) else f" of {counted(m, 'comparison')}"
     worth = _worth(case)[0] / (case.n_objects * case.n_components * math.log(case.n_objects))
     best = None if case.ceiling is None else case.ceiling.best
-    return CheckResult((curve_finding(curve, f"A quick map{part_of}", few=worth < TOO_FEW, best=best),), counts)
+    found = curve_trend(curve, few=worth < TOO_FEW, best=best, level=case.level, unit="answers")
+    return CheckResult((curve_finding(found),), counts)
 
 
-_CURVE: dict[Kind, tuple[Level, str]] = {
-    "guessing": ("warning", "no-signal"),
-    "unknown": ("note", "weak-signal"),
-    "falls": ("note", "still-learning"),
-    "settled": ("good", "learned"),
+def curve_of(n_components: int, comparisons: Comparisons, seed: int, level: float, *, n_sizes: int) -> LearningCurve:
+    """Return the learning curve that `fit` has of a posterior: by CKL, which is fast."""
+    method = CKL(n_components, random_state=seed)
+    return learning_curve(method, comparisons, n_sizes=n_sizes, level=level, random_state=part_seed(seed, CURVE_SEED))
+
+
+_CURVE: dict[Kind, tuple[Level, str, str]] = {
+    "guessing": ("warning", "no-signal", "Held-out answers are predicted no better than by guessing"),
+    "unknown": ("note", "weak-signal", "Whether more answers would improve predictions is not known"),
+    "falls": ("note", "still-learning", "More answers would improve predictions"),
+    "settled": ("good", "learned", "Predictions have settled"),
 }
 
 _FOR_DISTANCES = " Distances take more."
-CURVE_CODES = frozenset(code for _, code in _CURVE.values())
-
-
-def curve_finding(
-    curve: LearningCurve, what: str, *, few: bool, best: Best | None, level: float = 0.95, unit: str = "answers"
-) -> Finding:
-    """Return what a learning curve says: how often maps err, and whether more answers would help."""
-    return _told(curve, what, curve_trend(curve, few=few, best=best, level=level, unit=unit))
+CURVE_CODES = frozenset(code for _, code, _ in _CURVE.values())
 
 
 def curve_trend(curve: LearningCurve, *, few: bool, best: Best | None, level: float, unit: str) -> Trend:
@@ -149,15 +148,15 @@ def curve_trend(curve: LearningCurve, *, few: bool, best: Best | None, level: fl
     return trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)
 
 
-def _told(curve: LearningCurve, what: str, found: Trend) -> Finding:
-    title = f"{what} errs in {percent(float(curve.errors[-1]))} of answers it has not seen (chance: 50%)"
-    return Finding(*_CURVE[found.kind], title, found.sentence)
+def curve_finding(found: Trend) -> Finding:
+    """Return where a learning curve leads as a finding."""
+    return Finding(*_CURVE[found.kind], found.sentence)
 
 
-def with_curve(findings: Findings, curve: LearningCurve, found: Trend) -> Findings:
-    """Return findings in which a learning curve takes the place of that of a quick map, wherever they speak of it."""
+def with_curve(findings: Findings, found: Trend) -> Findings:
+    """Return findings in which the learning curve of a run takes the place of that of `check`."""
     others = (finding for finding in findings if finding.code not in CURVE_CODES)
-    return agreed(replace(findings, items=(*others, _told(curve, "A map of fewer answers", found))))
+    return agreed(replace(findings, items=(*others, curve_finding(found))))
 
 
 def agreed(findings: Findings) -> Findings:
@@ -185,19 +184,20 @@ def check_ceiling(case: Case) -> CheckResult:
     """Say how well any map could do, from questions asked more than once."""
     found = case.ceiling
     if found is None:
-        title = "How well a map could do at best is not known"
+        title = "The noise ceiling is not known"
         text = "Too few questions were asked more than once; next time ask some of several people."
         return CheckResult((Finding("note", "no-ceiling", title, text),), {"ceiling": None})
     counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     counts["ceiling_at_most"] = found.at_most
+    asked = f"estimated from {counted(found.n_questions, 'question')} that several answered"
     if found.best.vague:
-        title = f"How well a map could do at best is hardly known: an error of {found.best.within}"
-        asked = counted(found.n_questions, "question")
-        text = f"The {asked} that several answered are too few, or were asked too few times, to tell."
-        return CheckResult((Finding("note", "vague-ceiling", title, text),), counts)
-    interval = f"({found.best.within})"
-    title = f"Judging by repeated questions, no map can err in less than {found.best.shown()} of answers {interval}"
-    text = f"So much do people differ in the {counted(found.n_questions, 'question')} that several answered"
-    text += ", and of what they cannot tell half is wrong in any case." if case.n_split else "."
-    text += " More answers to each would narrow the range." if found.best.is_bound else ""
-    return CheckResult((Finding("note", "ceiling", title, text),), counts)
+        text = f"That interval is too wide to measure maps by, {asked}; ask more of them of more people."
+        return CheckResult((Finding("note", "vague-ceiling", _title(found), text),), counts)
+    text = f"So much do people differ over the same question, {asked}"
+    text += "; of what they cannot tell half is wrong in any case." if case.n_split else "."
+    return CheckResult((Finding("note", "ceiling", _title(found), f"{text} {OTHER_PREDICTORS}"),), counts)
+
+
+def _title(found: NoiseCeiling) -> str:
+    sentence = about_ceiling(found.best, found.level)
+    return sentence[0].upper() + sentence[1:]

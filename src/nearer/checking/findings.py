@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, overload
 
 from nearer.common.words import counted
+from nearer.evaluation.annotators import AnnotatorReliability
 
 Level: TypeAlias = Literal["error", "warning", "note", "good"]
 
@@ -82,11 +83,13 @@ class Findings(Sequence[Finding]):
         Sorted by level; within a level in the order of the checks.
     counts : mapping
         Every figure that was worked out, by name: plain numbers, None where there is nothing to say.
+    annotators : AnnotatorReliability or None
+        Error of each person against maps of the others, where people are known.
 
     Examples
     --------
     >>> findings = Findings("answers.csv", (
-    ...     Finding("good", "groups", "All objects hang together", "One map can hold them."),
+    ...     Finding("good", "groups", "All objects are connected", "One map can hold them."),
     ...     Finding("warning", "too-fast", "1 person answers too fast", "Look at the answers.", ("'Bob'",)),
     ... ))
     >>> findings.worst, [finding.code for finding in findings]
@@ -98,13 +101,14 @@ class Findings(Sequence[Finding]):
               Look at the answers.
               - 'Bob'
     <BLANKLINE>
-    GOOD      All objects hang together
+    GOOD      All objects are connected
               One map can hold them.
     """
 
     source: str
     items: tuple[Finding, ...] = ()
     counts: Mapping[str, Any] = field(default_factory=dict)
+    annotators: AnnotatorReliability | None = None
 
     def __post_init__(self) -> None:
         ranked = sorted(self.items, key=lambda finding: LEVELS.index(finding.level))

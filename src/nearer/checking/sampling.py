@@ -186,7 +186,7 @@ def check_groups(case: Case) -> CheckResult:
     findings = [_hinged(case, groups)] if groups else []
     findings += _few_partners(case)
     if not hanging and not findings:
-        title = "All objects hang together"
+        title = "All objects are connected"
         text = "Every one and every group of them is measured against others through more than one object."
         findings.append(Finding("good", "connected", title, text))
     return CheckResult(tuple(findings), counts)

@@ -50,7 +50,7 @@ from scipy.special import chdtri, xlog1py, xlogy
 
 from nearer.common.arrays import FloatArray
 from nearer.common.parameters import check_level
-from nearer.common.words import counted, digits, figure, interval, level_of, percent
+from nearer.common.words import counted, digits, level_of, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, questions_of, torn, trials_of
@@ -129,9 +129,26 @@ class Best(NamedTuple):
         return None if found is None or found.vague else found
 
 
+#: What a ceiling does not say.
+OTHER_PREDICTORS = "A predictor that knows who answers may do better."
+
+
+def about_ceiling(best: Best, level: float) -> str:
+    """Say what a noise ceiling says, in the words that are used everywhere.
+
+    Examples
+    --------
+    >>> about_ceiling(Best(0.2, 0.171, 0.229), 0.95)
+    'a map that all people share is estimated to err in 20% of answers at best (95% interval 17% to 23%)'
+    """
+    said = f"a map that all people share is estimated to err in {best.shown()} of answers at best"
+    narrower = "; more answers per question would narrow it" if best.is_bound else ""
+    return f"{said} ({level_of(level)} interval {best.within}{narrower})" if best.low < best.high else said
+
+
 @dataclass(frozen=True)
 class NoiseCeiling:
-    """The smallest error that one predictor for all people could have on questions such as these.
+    """The smallest error that a map which all people share could have on questions such as these.
 
     Attributes
     ----------
@@ -148,11 +165,11 @@ class NoiseCeiling:
     Examples
     --------
     >>> print(NoiseCeiling(0.104, 0.106, 0.0871, 0.1212, 340, 912))
-    the least possible error of a predictor shared by all people is 0.104 (95% interval 0.087 to 0.121), judging by \
+    a map that all people share is estimated to err in 10% of answers at best (95% interval 8.7% to 12%): \
 340 questions asked 912 times
     >>> print(NoiseCeiling(0.104, 0.185, 0.0871, 0.2012, 340, 680))
-    the least possible error of a predictor shared by all people lies between 0.104 and 0.185 (95% interval 0.087 to \
-0.201; more answers per question would narrow it), judging by 340 questions asked 680 times
+    a map that all people share is estimated to err in 10% to 18% of answers at best (95% interval 8.7% to 20%; more \
+answers per question would narrow it): 340 questions asked 680 times
     """
 
     error: float
@@ -169,16 +186,8 @@ class NoiseCeiling:
         return Best(self.error, self.low, self.high, self.at_most)
 
     def __str__(self) -> str:
-        best, within = self.best, f"{level_of(self.level)} interval {interval(self.low, self.high)}"
-        found = f"is {figure(self.error)} ({within})"
-        if best.is_bound:
-            more = "more answers per question would narrow it"
-            found = f"lies between {figure(self.error)} and {figure(self.at_most)} ({within}; {more})"
-        hardly = "is hardly known: it " if best.vague else ""
-        return (
-            f"the least possible error of a predictor shared by all people {hardly}{found}, judging by "
-            f"{counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
-        )
+        asked = f"{counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
+        return f"{about_ceiling(self.best, self.level)}: {asked}"
 
 
 def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | None:

@@ -59,6 +59,7 @@ def learning_curve(
     comparisons: Any,
     sizes: ArrayLike | None = None,
     *,
+    n_sizes: int = N_SIZES,
     n_repeats: int = 5,
     by: By = "trials",
     level: float = 0.95,
@@ -78,7 +79,9 @@ def learning_curve(
     comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
     sizes : array-like of int, optional
         Numbers of training comparisons, rounded up to whole trials. Left out: all but the test part,
-        half of that, and four more below, evenly spaced in their logarithm down to one for each object.
+        half of that, and more below, evenly spaced in their logarithm down to one for each object.
+    n_sizes : int >= 2
+        How many, where sizes are left out. Errors at the largest two are the same for any number.
     n_repeats : int >= 1
     by : {"trials", "annotators", "questions"}
         What is kept whole, as for `WholeKFold`.
@@ -100,11 +103,12 @@ def learning_curve(
     """
     check_level(level)
     check_integer("n_repeats", n_repeats, 1)
+    check_integer("n_sizes", n_sizes, 2)
     judged = read_judged(comparisons)
     units = units_of(judged, by)
     rng = stream(random_state, "split")
     orders = [_order(units, rng) for _ in range(n_repeats)]
-    wanted = _checked_sizes(sizes, judged, min(order.n_most for order in orders))
+    wanted = _checked_sizes(sizes, judged, min(order.n_most for order in orders), n_sizes)
     ends = np.array([[order.first_end(size) for size in wanted] for order in orders])
     tasks = [
         Task(estimator, np.sort(order.rows[:end]), order.test)
@@ -160,10 +164,10 @@ def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
     return _Order(rows[:n_train], np.cumsum(counts[order[: len(order) - n_test]]), np.sort(rows[n_train:]))
 
 
-def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int) -> NDArray[np.int64]:
+def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int, n_sizes: int) -> NDArray[np.int64]:
     if sizes is None:
         half = max(most // 2, 1)
-        steps = np.geomspace(min(comparisons.n_objects, half), half, N_SIZES - 1)
+        steps = np.geomspace(half, min(comparisons.n_objects, half), n_sizes - 1)
         return np.unique(np.append(np.rint(steps).astype(np.int64), most))
     wanted = np.atleast_1d(np.asarray(sizes))
     if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu" or wanted.min() < 1:

@@ -93,8 +93,8 @@ still make predictions better.')
     if high >= CHANCE and low > SURELY_CHANCE:
         return Trend(
             "guessing",
-            f"With {all_of} the error is no better than a coin's ({within}): there are too few {unit}, or no order in "
-            "the answers.",
+            f"With {all_of} the error is no better than that of guessing ({within}): there are too few {unit}, or no "
+            "order in the answers.",
         )
     half = min(range(len(sizes) - 1), key=lambda place: abs(sizes[place] - sizes[-1] / 2), default=None)
     fall, paired = 0.0 if half is None else errors[half] - last, None
@@ -122,7 +122,7 @@ still make predictions better.')
         left = f", by {_short(last - best.low)} of comparisons at most" if last > best.low else ""
         return Trend(
             "settled",
-            f"{fell}, and the best possible is {best.within}: more answers of the same kind would hardly make "
+            f"{fell}, and the noise ceiling is {best.within}: more answers of the same kind would hardly make "
             f"predictions better{left}.",
         )
     if falls:

@@ -266,7 +266,7 @@ def measured_on(against: Against) -> str:
 def floor_of(floor: float) -> list[str]:
     """Say which error no map gets below, if there is one."""
     wrong = f"{percent(floor)} of the new answers are wrong themselves"
-    return [f"No map can do better than {figure(floor)}: {wrong}."] if floor else []
+    return [f"The least error to be expected is {figure(floor)}: {wrong}."] if floor else []
 
 
 def check_price(price: float | None) -> None:

@@ -131,10 +131,11 @@ def draw_dimensions(study: Study) -> Axes:
     assert study.dimension is not None
     found, ax = study.dimension, new_figure(5, 3.5).add_subplot()
     ax.errorbar(found.candidates, found.errors, found.standard_errors, fmt="o-", color=INK, markersize=4, capsize=2)
-    at = int(np.flatnonzero(found.candidates == found.chosen)[0])
-    ax.plot(found.chosen, found.errors[at], "o", markersize=12, markerfacecolor="none", color=INK, label="chosen")
+    if found.chosen is not None:
+        at = int(np.flatnonzero(found.candidates == found.chosen)[0])
+        ax.plot(found.chosen, found.errors[at], "o", markersize=12, markerfacecolor="none", color=INK, label="chosen")
+        ax.legend(frameon=False)
     ax.set(xlabel="dimensions", ylabel="held-out error of the map", xticks=found.candidates)
-    ax.legend(frameon=False)
     return plain(ax)
 
 

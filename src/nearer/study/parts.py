@@ -11,22 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from nearer.checking import Findings, check
+from nearer.checking.case import part_seed
+from nearer.checking.doctor import OF_MAPS
+from nearer.checking.enough import CURVE_SEED
+from nearer.checking.split_half import check_distances, halves_of
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import seen_objects
-from nearer.embedding import SOE, STE, PosteriorEmbedding
+from nearer.embedding import SOE, STE
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.annotators import AnnotatorReliability, annotator_reliability
+from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.bootstrap import Bootstrap, bootstrap
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.dimension import DimensionChoice, choose_dimension
 from nearer.evaluation.held_out import HeldOutError, Judgeable, held_out_error
 from nearer.evaluation.learning_curve import LearningCurve, learning_curve
-from nearer.evaluation.reproducibility import SplitHalf, split_half
+from nearer.evaluation.reproducibility import SplitHalf
 from nearer.study.settings import RunSettings
 from nearer.study.study import Study
 from nearer.study.weighing import Weighed
@@ -63,12 +66,7 @@ class Part:
 
     def of(self, study: Study) -> Any:
         """Find it out."""
-        return self.find(study, seed_of(study.settings, self.seed_number))
-
-
-def seed_of(settings: RunSettings, number: int) -> int:
-    """Return the seed of one part of a run."""
-    return int(np.random.SeedSequence([settings.seed, number]).generate_state(1)[0])
+        return self.find(study, part_seed(study.settings.seed, self.seed_number))
 
 
 def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[DimensionChoice | None, str]:
@@ -77,7 +75,7 @@ def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[
     candidates = [dimension for dimension in _DIMENSIONS if dimension <= seen - 2]
     if len(candidates) < 2:
         return None, f"two dimensions, as {seen} objects leave no choice"
-    seed = seed_of(settings, _DIMENSION_SEED)
+    seed = part_seed(settings.seed, _DIMENSION_SEED)
     try:
         quick = clone(DIMENSIONS_BY).set_params(random_state=seed)
         return choose_dimension(quick, comparisons, candidates, by=settings.by, random_state=seed), ""
@@ -101,17 +99,22 @@ def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
 
 
 def _findings(study: Study, seed: int) -> Findings:
-    return check(study.answers, n_components=study.n_components, random_state=seed)
+    """Find what `nearer check` finds with the same seed; of maps, this one has more to say."""
+    settings = study.settings
+    without = [check_distances] if settings.quick else OF_MAPS
+    return check(
+        study.answers, n_components=study.n_components, level=settings.level, random_state=settings.seed,
+        without=without,
+    )  # fmt: skip
 
 
 def _distances(study: Study, seed: int) -> SplitHalf:
     # With the settings chosen once, as for the ellipses: what their choice adds is in neither.
     method = study.chosen.quick_stand_in() if study.is_distribution else study.chosen.with_chosen_settings()
-    enough, by = None, study.settings.by
-    if isinstance(study.chosen, PosteriorEmbedding):
-        called_for = int(study.chosen.dimension_evidence_.argmax()) + 1
-        enough = STE(called_for, random_state=seed) if called_for > study.n_components else None
-    return split_half(method, study.model.comparisons_, unrestricted=enough, by=by, random_state=seed)
+    more = study.more_dimensions
+    enough = None if more is None else STE(more, random_state=seed)
+    settings = study.settings
+    return halves_of(method, study.model.comparisons_, settings.seed, settings.by, unrestricted=enough)
 
 
 def _places(study: Study, seed: int) -> Bootstrap:
@@ -124,9 +127,9 @@ def _wants_places(study: Study) -> bool:
     return study.settings.n_resamples > 0 and (not study.settings.quick or study.is_distribution)
 
 
-def _annotators(study: Study, seed: int) -> AnnotatorReliability:
-    method, comparisons = study.chosen.quick_stand_in(), study.answers.comparisons
-    return annotator_reliability(method, comparisons, level=study.settings.level, random_state=seed)
+def _annotators(study: Study, seed: int) -> AnnotatorReliability | None:
+    # As the findings name them: an error of each person that is stated twice must be the same.
+    return None if study.findings is None else study.findings.annotators
 
 
 def _wants_annotators(study: Study) -> bool:
@@ -152,5 +155,5 @@ PARTS = (
     Part("distances", "reproducibility of distances", 8, _distances),
     Part("places", "ellipses", 5, _places, _wants_places),
     Part("annotators", "reliability of annotators", 6, _annotators, _wants_annotators),
-    Part("curve", "learning curve", 7, _curve, lambda study: not study.settings.quick),
+    Part("curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick),
 )

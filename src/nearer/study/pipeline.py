@@ -11,10 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.checking.enough import agreed, with_curve
 from nearer.checking.split_half import with_distances
+from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import two_maps
+from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.formats import Answers
 from nearer.study.parts import PARTS, Part, choose_dimensions
 from nearer.study.settings import RunSettings
@@ -57,7 +59,8 @@ def fit_study(
     if n_components is None and not settings.chooses_dimension:
         tell("number of dimensions")
         dimension, why = choose_dimensions(answers.comparisons, settings)
-        n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.chosen, notes)
+        n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.shown, notes)
+        notes = notes if dimension is None or dimension.chosen else (*notes, _for_show(dimension.shown))
     tell("map")
     study = replace(_fitted(answers, settings, n_components, notes), dimension=dimension)
     study = replace(study, model=turn(study.model))
@@ -87,12 +90,18 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         model.fit(answers.comparisons)
     study = Study(answers, settings, model, notes=notes, weighed=weighed)
     if study.is_distribution:
-        others = "" if settings.quick else ", reliability of people and learning curve"
+        others = "" if settings.quick else " and learning curve"
         are = "is that" if settings.quick else "are those"
         study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
+    if n_components is None and getattr(study.chosen, "dimension_", 1) is None:
+        study = replace(study, notes=(*study.notes, _for_show(study.n_components)))
     if twice := getattr(study.chosen, "two_places_", []):
         study = replace(study, notes=(*study.notes, f"{two_maps(twice)}, and their ellipses hold both"))
     return study
+
+
+def _for_show(n_components: int) -> str:
+    return f"{NO_DIMENSION}; the map of {counted(n_components, 'dimension')} is for show"
 
 
 def _with_part(study: Study, part: Part) -> Study:
@@ -113,9 +122,9 @@ def _agreed(study: Study) -> Study:
     if findings is None:
         return study
     if study.curve is not None and trend is not None:
-        findings = with_curve(findings, study.curve, trend)
+        findings = with_curve(findings, trend)
     if study.distances is not None:
-        findings = with_distances(findings, study.distances)
+        findings = with_distances(findings, study.distances, study.n_components, study.compared_with)
     return replace(study, findings=agreed(findings))
 
 

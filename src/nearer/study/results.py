@@ -20,7 +20,7 @@ from nearer.evaluation.bootstrap import LEVEL
 from nearer.evaluation.reproducibility import ellipse_size
 from nearer.study.citing import citations
 from nearer.study.parts import DIMENSIONS_BY
-from nearer.study.schema import FORMAT
+from nearer.study.schema import FORMAT, SUMMARY_COUNTS
 from nearer.study.settings import METHODS
 from nearer.study.study import Study, margins_histogram
 
@@ -53,10 +53,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
             "catches": None if answers.catches is None else answers.catches._asdict(),
             **about.get("source", {}),
         },
-        "summary": {
-            name: getattr(summary, name)
-            for name in ("n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen")
-        },
+        "summary": {name: getattr(summary, name) for name in SUMMARY_COUNTS},
         "objects": [str(label) for label in model.objects_.tolist()],
         "attributes": {},  # which come with the report
         "embedding": model.embedding_,

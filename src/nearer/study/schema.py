@@ -41,6 +41,10 @@ from nearer.study.schema_checks import (
 )
 
 FORMAT = 2
+#: What of the summary of the comparisons is kept.
+SUMMARY_COUNTS = (
+    "n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen", "n_triads", "n_possible_triads"
+)  # fmt: skip
 
 _share, _amount, _number = number(0, 1), number(0), number()
 _ends = {"low": _number, "high": _number}
@@ -65,9 +69,7 @@ SCHEMA: dict[str, Check] = {
             | dict.fromkeys(("n_answers", "n_bad", "n_undecided", "n_files"), whole()),
         )
     ),
-    "summary": maybe(
-        record({}, dict.fromkeys(("n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen"), whole()))
-    ),
+    "summary": maybe(record({}, dict.fromkeys(SUMMARY_COUNTS, whole()))),
     "objects": list_of(string, least=1),
     "attributes": maybe(mapping_of(list_of(scalar))),
     "scree": maybe(list_of(_amount)),
@@ -96,7 +98,7 @@ SCHEMA: dict[str, Check] = {
     "trend": maybe(record({"kind": one_of("guessing", "unknown", "falls", "settled"), "sentence": string})),
     "dimension": maybe(
         record(
-            {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": whole(1)},
+            {"candidates": list_of(whole(1), least=1), "errors": list_of(_share), "chosen": maybe(whole(1))},
             {"standard_errors": list_of(maybe(_amount)), "rule": string, "method": _method}
             | {"reliabilities": list_of(_share)},
         )

@@ -84,6 +84,22 @@ class Study:
         return self.chosen.map_draws(1, 0) is not None
 
     @property
+    def compared_with(self) -> str:
+        """Which maps of halves were compared, in words, where they are not those of `check`."""
+        if not self.is_distribution:
+            return f"by {type(self.chosen).__name__}"
+        return "" if self.more_dimensions is None else f"of {self.more_dimensions} dimensions"
+
+    @property
+    def more_dimensions(self) -> int | None:
+        """The number of dimensions that the answers call for, if a posterior says that they are more than are shown."""
+        evidence = getattr(self.chosen, "dimension_evidence_", None)
+        if evidence is None or getattr(self.chosen, "dimension_", None) is None:
+            return None
+        called_for = int(evidence.argmax()) + 1
+        return called_for if called_for > self.n_components else None
+
+    @property
     def trend(self) -> Trend | None:
         """Where the learning curve leads: the one answer to whether more answers would help predictions."""
         if self.curve is None:

@@ -1,0 +1,190 @@
+r"""Copied answers: pairs of people who agree beyond what independent answers allow.
+
+People a and b answered m questions in common and differ in D of them; rho = 1 - 2 D / m. A pair with D <= 0.05 m is a
+*near copy*, and people in no such pair are the *others*. If answers are independent given the question, with a
+precision u_a = 1 - 2 e_a of each person, then rho_ab is u_a u_b times what the questions allow (the mean of squared
+clarity), whoever a and b are. With s_a the pooled rho of a and the others, and s that of pairs of others,
+
+    E = m (1 - rho_ab) / 2,    rho_ab = s_a s_b / s,
+
+is how often a and b are expected to differ. Two standard errors are added to s_a and s_b, which makes E small where
+little is known. (Where there are no two others, all pairs that are no near copies take their place.) Honest people may
+share more than that: a view of the objects that others do not have. So the null hypothesis is that D has a mean of at
+least
+
+    q E / 2,    q = lower quartile of D / E over pairs that are no near copies, at most 1:
+
+half as many differences as the more similar pairs of this study have. A sum of independent indicators has a lighter
+lower tail than the binomial distribution of the same mean (Hoeffding 1956), so that
+
+    p = P(Binomial(m, q E / (2 m)) <= D)
+
+is an upper bound of the p-value. A pair is reported if p < 0.05 / (number of pairs with 10 or more questions in common)
+and it is a near copy: at most 5% of studies of independent people have any such pair (Bonferroni). Where all
+pairs are near copies, identical answers are compared with the share of differences among the pairs that are not
+identical, or with 5% if all are. Nobody is reported without questions in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.stats import binom
+
+from nearer.checking.case import Case, CheckResult
+from nearer.checking.findings import Finding
+from nearer.common.arrays import FloatArray
+from nearer.common.words import counted, digits, name
+from nearer.data.comparisons import Comparisons
+from nearer.data.labels import factorize
+from nearer.data.units import near_and_far, questions_of, torn
+
+FALSE_ALARMS = 0.05  # studies in which any pair is reported wrongly
+CHANGED = 0.05  # questions that a near copy may answer differently
+_FEWEST_SHARED = 10
+_LEAST_AGREEMENT = 0.01  # below, all answer at random
+_STANDARD_ERRORS = 2.0
+
+
+class Shared(NamedTuple):
+    """Pairs of people with questions in common: who, how many questions, and how many answered differently."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    n_shared: NDArray[np.int64]
+    n_different: NDArray[np.int64]
+
+
+class Pair(NamedTuple):
+    """Two people whose answers agree beyond chance; ``expected`` is how often independent people would differ."""
+
+    first: int
+    second: int
+    n_shared: int
+    n_different: int
+    expected: float
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Pairs of people with the same answers, the most surprising first.
+
+    Attributes
+    ----------
+    pairs : tuple of Pair
+    n_compared : int
+        Pairs with enough questions in common.
+    """
+
+    pairs: tuple[Pair, ...]
+    n_compared: int
+
+    @property
+    def people(self) -> NDArray[np.intp]:
+        """Everybody in one of the pairs."""
+        return np.unique(np.array([(pair.first, pair.second) for pair in self.pairs], dtype=np.intp).ravel())
+
+    @classmethod
+    def of(cls, shared: Shared) -> Copies:
+        """Test all pairs."""
+        shared = Shared(*(each[shared.n_shared >= _FEWEST_SHARED] for each in shared))
+        first, second, n_shared, n_different = shared
+        if len(first) == 0:
+            return cls((), 0)
+        near = n_different <= CHANGED * n_shared
+        expected = _expected(shared, near)
+        if near.all():
+            differing = n_different > 0
+            share = n_different[differing].sum() / n_shared[differing].sum() if differing.any() else CHANGED
+            p_values: FloatArray = np.where(differing, 1.0, (1 - share) ** n_shared)
+        else:
+            quartile = np.quantile(n_different[~near] / np.maximum(expected[~near], 1e-9), 0.25)
+            chances = min(1.0, float(quartile)) * expected / (2 * n_shared)
+            p_values = np.asarray(binom.cdf(n_different, n_shared, chances))
+        found = np.flatnonzero((p_values < FALSE_ALARMS / len(first)) & near)
+        found = found[np.argsort(p_values[found], kind="stable")]
+        columns = (first, second, n_shared, n_different, expected)
+        return cls(tuple(Pair(*(each[at].item() for each in columns)) for at in found), len(first))
+
+
+def _expected(shared: Shared, near: NDArray[np.bool_]) -> FloatArray:
+    """Return in how many questions each pair is expected to differ, at least; near copies do not tell."""
+    first, second, n_shared, n_different = shared
+    other = np.ones(int(max(first.max(), second.max())) + 1, dtype=bool)
+    other[np.concatenate([first[near], second[near]])] = False
+    of_others = other[first] & other[second]
+    if not of_others.any():
+        other[:], of_others = True, ~near
+    net = n_shared - 2 * n_different
+    with_first, with_second = ~near & other[second], ~near & other[first]
+    ends = np.concatenate([first[with_first], second[with_second]])
+    times = np.bincount(ends, np.concatenate([n_shared[with_first], n_shared[with_second]]), len(other))
+    agreement = np.bincount(ends, np.concatenate([net[with_first], net[with_second]]), len(other))
+    known = np.maximum(times, 1)
+    upper = np.minimum(agreement / known + _STANDARD_ERRORS / np.sqrt(known), 1.0)
+    usual = max(float(net[of_others].sum() / max(n_shared[of_others].sum(), 1)), _LEAST_AGREEMENT)
+    products = np.clip(upper[first] * upper[second] / usual, 0.0, 1.0)
+    found: FloatArray = n_shared * (1 - products) / 2
+    return found
+
+
+def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
+    """Return what pairs of people have in common; of somebody who was asked again, what they said more often counts.
+
+    Parameters
+    ----------
+    person : ndarray of int, shape (m,)
+        Who answered each comparison.
+    answered : Comparisons
+
+    Examples
+    --------
+    >>> rows = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 2, 1], [1, 0, 2]])
+    >>> found = shared_answers(np.array([0, 0, 1, 1]), rows)
+    >>> found.n_shared.tolist(), found.n_different.tolist()
+    ([2], [1])
+    """
+    near, far = near_and_far(answered.oriented, answered.n_objects)
+    questions = questions_of(answered)
+    shape = (int(person.max()) + 1, int(questions.max()) + 1)
+    votes = csr_array(coo_array((np.where(near < far, 1, -1), (person, questions)), shape=shape))
+    votes.sum_duplicates()
+    votes.data = np.sign(votes.data)
+    votes.eliminate_zeros()
+    common = coo_array(abs(votes) @ abs(votes).T)
+    chosen = common.row < common.col
+    first, second = common.row[chosen].astype(np.intp), common.col[chosen].astype(np.intp)
+    n_shared = common.data[chosen].astype(np.int64)
+    net = csr_array(votes @ votes.T)
+    agree = np.asarray(net[first, second]).ravel().astype(np.int64) if len(first) else n_shared
+    return Shared(first, second, n_shared, (n_shared - agree) // 2)
+
+
+def check_copies(case: Case) -> CheckResult:
+    """Find people whose answers are, but for a few, those of somebody else."""
+    decided = ~torn(case.known)
+    if case.known.annotators is None or not decided.any():
+        return CheckResult()
+    answered = case.known[decided]
+    labels, person = factorize(case.known.annotators[decided])
+    found = Copies.of(shared_answers(person, answered))
+    counts = {"n_copied": len(found.people), "n_pairs_compared": found.n_compared}
+    if not found.pairs:
+        return CheckResult(counts=counts)
+    examples = tuple(
+        f"{name(labels[pair.first])} and {name(labels[pair.second])}: {digits(pair.n_shared - pair.n_different)} of "
+        f"{counted(pair.n_shared, 'answer')} to the same questions agree (of independent people about "
+        f"{digits(round(pair.n_shared - pair.expected))} would)"
+        for pair in found.pairs[:10]
+    )
+    flags = dict.fromkeys(labels[found.people].tolist(), "same answers as somebody else")
+    title = f"{counted(len(found.people), 'person', 'people')} gave the same answers as somebody else"
+    text = (
+        "People who answer independently differ more often, even those who agree best: answers may have been copied, "
+        "or one person took part under several names. Keep one of each."
+    )
+    return CheckResult((Finding("warning", "copies", title, text, examples, flags),), counts)
