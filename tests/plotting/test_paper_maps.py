@@ -128,10 +128,31 @@ def test_ellipses_become_outlines_when_they_are_many():
         return [len(part.get_facecolor()) > 0 for part in found if isinstance(part, EllipseCollection)]
 
     assert drawn(10, 0.1) == [True]
-    assert drawn(10, 1.0) == [False]
+    assert drawn(10, 0.6) == [False]
     assert drawn(60, 0.01) == [False]
     assert drawn(60, 0.01, "filled") == [True]
     assert drawn(10, 0.1, "none") == []
+
+
+def test_ellipses_larger_than_half_the_map_do_not_hide_it():
+    points = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [3.0, 3.0], [2.0, 1.0]])
+
+    def drawn(sizes):
+        ax = plot_map(points, ellipses=np.column_stack([points, sizes, sizes, np.zeros(5)]))
+        dashed = [
+            part.get_linestyle()[0][1] is not None for part in ax.collections if isinstance(part, EllipseCollection)
+        ]
+        return ax, dashed
+
+    ax, dashed = drawn(np.full(5, 0.3))
+    assert dashed == [False]
+    small = ax.get_xlim()
+    ax, dashed = drawn(np.array([0.3, 0.3, 0.3, 0.3, 5.0]))
+    assert dashed == [False, True]
+    assert ax.get_xlim() == pytest.approx(small)  # points decide what is shown
+    ax, dashed = drawn(np.full(5, 5.0))
+    assert dashed == []
+    assert "5 of 5 ellipses are larger than half the map; none is drawn" in [text.get_text() for text in ax.texts]
 
 
 def test_pictures_take_the_place_of_dots_and_no_label_lies_on_them():

@@ -32,7 +32,7 @@ def test_data_method_dimension_error_and_regions_are_told():
         "In 5-fold cross-validation that kept trials whole such maps had an error of 0.124 on held-out comparisons"
         in told
     )
-    assert "(95% interval 0.113 to 0.136; guessing: 0.500; the least that" in told
+    assert "(95% interval 0.113 to 0.136; guessing: 0.500; noise ceiling of" in told
     assert told.endswith(
         "95% confidence regions of the positions, from 100 bootstrap resamples of annotators; they assume that the "
         "dimensions of the map are enough."
@@ -164,8 +164,8 @@ def test_damaged_settings_are_refused(settings):
 
 def test_the_ceiling_has_its_interval_where_it_is_known():
     error = color_results()["error"]
-    assert "allow: 0.074)." in said(error=error)
-    assert "allow: 0.074, 95% interval 0.061 to 0.090)." in said(
+    assert "share: 0.074)." in said(error=error)
+    assert "share: 0.074, 95% interval 0.061 to 0.090)." in said(
         error=error | {"ceiling_low": 0.061, "ceiling_high": 0.09}
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.report_sample import color_results, empty_results
 
-from nearer.checking.enough import curve_finding
+from nearer.checking.enough import curve_finding, curve_trend
 from nearer.evaluation.ceiling import Best
 from nearer.model_selection import LearningCurve
 from nearer.report.page import assemble
@@ -124,7 +124,8 @@ def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
         dict(zip(("n_comparisons", "error", "low", "high"), row, strict=True))
         for row in zip(*_columns(curve), strict=True)
     ]
-    finding = curve_finding(curve, "A map", few=False, best=Best(0.074, 0.074, 0.074))
+    best = Best(0.074, 0.074, 0.074)
+    finding = curve_finding(curve_trend(curve, few=False, best=best, level=0.95, unit="answers"))
     assert finding.code == "learned"
     older = color_results(format=1, learning_curve=step)
     assert finding.text in unescape(section(page_of(older), "learning"))

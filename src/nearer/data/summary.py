@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ class Summary:
         Questions that got both answers.
     n_annotators, n_trials : int or None
         None where the set does not say.
+    n_triads, n_possible_triads : int or None
+        Sets of three objects that some triplet is about, and how many sets there are; None for quadruplets.
 
     Examples
     --------
@@ -58,6 +61,8 @@ class Summary:
     n_contradicted: int
     n_annotators: int | None
     n_trials: int | None
+    n_triads: int | None = None
+    n_possible_triads: int | None = None
 
     def __str__(self) -> str:
         unseen = f", {digits(self.n_unseen)} of them never seen" if self.n_unseen else ""
@@ -90,6 +95,8 @@ def summarize(comparisons: Comparisons) -> Summary:
         n_contradicted=n_contradicted,
         n_annotators=_n_labels(comparisons.annotators),
         n_trials=_n_labels(comparisons.trials),
+        n_triads=_n_triads(rows, n) if rows.shape[1] == 3 else None,
+        n_possible_triads=math.comb(n, 3) if rows.shape[1] == 3 else None,
     )
 
 
@@ -108,6 +115,12 @@ def _questions(comparisons: Comparisons) -> tuple[int, int]:
     near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
     one_way, rows = np.bincount(questions, near < far), np.bincount(questions)
     return len(rows), int(((one_way > 0) & (one_way < rows)).sum())
+
+
+def _n_triads(rows: Indices, n: int) -> int:
+    """Count the sets of three objects."""
+    first, second, third = np.sort(rows.astype(np.int64), axis=1).T
+    return len(np.unique((first * n + second) * n + third))
 
 
 def _n_labels(labels: Labels | None) -> int | None:

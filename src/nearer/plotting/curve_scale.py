@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nearer.evaluation.trend import CHANCE
 
 X_TITLE, Y_TITLE = "comparisons learned from (logarithmic)", "held-out error"
-GUESSING, BEST_POSSIBLE = "guessing", "best possible"
+GUESSING, BEST_POSSIBLE = "guessing", "noise ceiling"
 _APART = 0.13  # of the axis: labels that are nearer to each other may touch
 _LEAST_APART = 0.1  # and those of four digits, nearer than this, do
 

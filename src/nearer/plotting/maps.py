@@ -15,7 +15,7 @@ from nearer.plotting.keys import Attribute, Coded, as_colors, as_shapes, draw_ke
 from nearer.plotting.labels import write_labels
 from nearer.plotting.papers import Paper
 from nearer.plotting.pictures import draw_pictures, picture_side
-from nearer.plotting.style import INK, SECOND
+from nearer.plotting.style import FAINT, INK, SECOND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ EllipseStyle: TypeAlias = Literal["filled", "outline", "none", "auto"]
 # Lets a white dot be seen on white paper, and two dots of one colour be told apart.
 _OUTLINE = (0.0, 0.0, 0.0, 0.25)
 _FLATTEST = 0.65  # heights of a figure for a paper in widths: flatter maps would have no room for names
+_LARGE = 0.5  # of the map's width: larger ellipses would cover it
 _MANY, _DENSE = 40, 0.35  # ellipses, and the share of the map that they cover, beyond which outlines are clearer
 
 
@@ -101,12 +102,12 @@ def plot_map(
     sheet, ways = paper or SCREEN, [Arrow(*arrow) for arrow in arrows]
     with sheet.text([*names, *(way.name for way in ways), *words_of(color, shape)]):
         if ax is None:
-            high = _shape_of(points, regions, 0.5 if paper is None else _FLATTEST)
+            high = _shape_of(points, 0.5 if paper is None else _FLATTEST)
             ax = framed_axes(sheet, high, color, shape, float(np.sqrt(area)))
         else:
             draw_keys_beside(ax, color, shape, float(np.sqrt(area)))
         if regions is not None:
-            _draw_ellipses(ax, regions, tones, ellipse_style)
+            _draw_ellipses(ax, points, regions, tones, ellipse_style)
         _draw_dots(ax, points, tones, shape, area, np.setdiff1d(np.arange(n), list(images or ())))
         ax.set_aspect("equal", adjustable="datalim")
         ax.margins(0.08)
@@ -162,13 +163,9 @@ def _checked_ellipses(ellipses: ArrayLike, n_points: int) -> FloatArray:
     return regions
 
 
-def _shape_of(points: FloatArray, ellipses: FloatArray | None, flattest: float) -> float:
+def _shape_of(points: FloatArray, flattest: float) -> float:
     """Return how high a map is in widths, from ``flattest`` to 1."""
-    corners = points
-    if ellipses is not None:
-        reach = ellipses[:, 2:3]
-        corners = np.vstack([corners - reach, corners + reach])
-    width, height = np.ptp(corners, axis=0)
+    width, height = np.ptp(points, axis=0)
     return float(np.clip(height / width if width > 0 else 1.0, flattest, 1))
 
 
@@ -204,13 +201,26 @@ def _reach_of(shape: Coded | None, n_points: int) -> FloatArray:
     return np.array([1.0] * n_points if shape is None else [1.45 if mark == "D" else 1.0 for mark in shape.marks])
 
 
-def _draw_ellipses(ax: Axes, ellipses: FloatArray, colors: Any, style: EllipseStyle) -> None:
-    """Draw an ellipse under each dot, in a pale tone of its colour, or as a line."""
+def _draw_ellipses(ax: Axes, points: FloatArray, ellipses: FloatArray, colors: Any, style: EllipseStyle) -> None:
+    """Draw an ellipse under each dot, in a pale tone of its color, or as a line; a note where most are too large."""
+    from matplotlib.colors import to_rgba_array
+
+    large = 2 * ellipses[:, 2] > _LARGE * np.ptp(points, axis=0).max()
+    if large.sum() > len(points) / 2:
+        words = f"{large.sum()} of {len(points)} ellipses are larger than half the map; none is drawn"
+        ax.text(0, 1, words, transform=ax.transAxes, fontsize=7, color=FAINT, va="bottom")
+        return
+    tones = np.broadcast_to(to_rgba_array(SECOND if colors is None else colors), (len(points), 4))
+    for chosen, dashed in ((~large, False), (large, True)):
+        if chosen.any():
+            _draw_some_ellipses(ax, ellipses[chosen], tones[chosen], "outline" if dashed else style, dashed)
+
+
+def _draw_some_ellipses(ax: Axes, ellipses: FloatArray, tone: FloatArray, style: EllipseStyle, dashed: bool) -> None:
     from matplotlib.collections import EllipseCollection
 
     if style == "auto":
         style = "outline" if _crowded(ellipses) else "filled"
-    tone = SECOND if colors is None else colors
     look: dict[str, Any] = (
         {"facecolors": tone, "alpha": 0.15} if style == "filled"
         else {"facecolors": "none", "edgecolors": tone, "linewidths": 0.5, "alpha": 0.6}
@@ -218,10 +228,10 @@ def _draw_ellipses(ax: Axes, ellipses: FloatArray, colors: Any, style: EllipseSt
     ax.add_collection(
         EllipseCollection(
             2 * ellipses[:, 2], 2 * ellipses[:, 3], ellipses[:, 4], units="xy", offsets=ellipses[:, :2],
-            offset_transform=ax.transData, zorder=0, **look,
-        )
+            offset_transform=ax.transData, zorder=0, clip_on=dashed, linestyles="dashed" if dashed else "solid", **look,
+        ),
+        autolim=False,  # the points alone decide what is shown
     )  # fmt: skip
-    ax.update_datalim(np.concatenate([ellipses[:, :2] + side * ellipses[:, 2:3] for side in (-1, 1)]))
 
 
 def _crowded(ellipses: FloatArray) -> bool:

@@ -301,7 +301,7 @@ def dimension_chart(choice: Mapping[str, Any]) -> Markup:
         + "; ".join(
             f"{counted(size, 'dimension')} {figure(value)}" for size, value in zip(candidates, errors, strict=True)
         )
-        + f"; chosen {choice.get('chosen')}",
+        + f"; chosen: {choice.get('chosen') or 'none'}",
     )
 
 

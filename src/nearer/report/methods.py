@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearer.common.words import counted, figure, interval, level_of, percent
-from nearer.report.sections import Content, Results, called_for, evidence_of, sentences
+from nearer.evaluation.ceiling import Best
+from nearer.evaluation.dimension import NO_DIMENSION
+from nearer.plotting.curve_scale import BEST_POSSIBLE
+from nearer.report.sections import Content, Results, called_for, evidence_of, no_dimension, sentences
 from nearer.report.wording import (
     assumes_dimensions,
     basis,
@@ -108,6 +111,8 @@ def _dimension(results: Results) -> str:
     found = results["dimension"]
     if evidence := evidence_of(results):
         return f"The posterior called for {called_for(evidence)}."
+    if no_dimension(results) or (found and found["chosen"] is None):
+        return f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}."
     if not found or found.get("rule") != "one standard error":
         return ""
     *others, last = sorted(found["candidates"])
@@ -130,9 +135,9 @@ def _error(results: Results) -> str:
     if interval(low, high):
         beside.insert(0, f"{_level(results)} interval {interval(low, high)}")
     if error.get("ceiling") is not None:
-        around = interval(error.get("ceiling_low"), error.get("ceiling_high"))
+        around, best = interval(error.get("ceiling_low"), error.get("ceiling_high")), Best.read(error)
         within = f", {_level(results)} interval {around}" if around else ""
-        beside.append(f"the least that contradictions among the answers allow: {figure(error['ceiling'])}{within}")
+        beside.append(f"{BEST_POSSIBLE} of maps that all people share: {best.shown(figure) if best else ''}{within}")
     return f"{folds} had an error of {figure(value)} on held-out comparisons ({'; '.join(beside)})."
 
 

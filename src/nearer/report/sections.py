@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from nearer.common.words import counted, digits, figure, interval, level_of, percent
-from nearer.evaluation.ceiling import Best
+from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, about_ceiling
+from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
+from nearer.plotting.curve_scale import BEST_POSSIBLE
 from nearer.report import charts as _charts
 from nearer.report.payload import N_NEIGHBOURS
 from nearer.report.verdict import grade_predictions
@@ -104,7 +106,8 @@ def _about_distances(results: Results) -> list[str]:
     else:
         why = left_out(results, "distances", "To have it measured, run nearer fit again.")
         words = ["How far its distances are reproducible was not measured.", why]
-    if size is not None:
+    # Of a map whose distances are not reproducible, small ellipses would promise too much.
+    if size is not None and not (found and found["reliability"] < DISTANCES_FAIR):
         words.append(
             f"The place of a typical object is known to within {percent(size)} of the typical distance between two "
             "objects (95% ellipses)."
@@ -126,22 +129,19 @@ def _about_whole(error: Mapping[str, Any]) -> str:
 def _about_ceiling(value: float, results: Results) -> str:
     best, chance = Best.read(results["error"]), results["error"].get("chance") or 0.5
     if best is None:
-        return "How well any map could do is not known. " + left_out(
+        return f"The {BEST_POSSIBLE} is not known. " + left_out(
             results,
             "ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
-    within = best.shown(figure) + (f" ({interval(best.low, best.high)})" if best.low < best.high else "")
+    ceiling = about_ceiling(best, results["level"] or 0.95)
+    said = f"The {BEST_POSSIBLE}: {ceiling}, as answers to the same question disagree. {OTHER_PREDICTORS}"
     if best.vague:
-        return (
-            f"Answers to the same question disagree, but how well any map could do is hardly known: {within}; too few "
-            "questions were asked more than once, or each of them too few times."
-        )
-    said = f"Answers to the same question disagree, so that no map could have an error much below {within}"
+        return f"{said} That is too wide to measure this map by."
     if grade_predictions(results) == "unknown":
-        return f"{said}."
+        return said
     share = share_of_way(value, best.error, chance)
-    return f"{said}; of the way from guessing to there, this one has come {percent(max(share, 0.0))}."
+    return f"{said} Of the way from guessing to there, this map has come {percent(max(share, 0.0))}."
 
 
 def findings(results: Results) -> Content:
@@ -216,6 +216,8 @@ def dimensions(results: Results) -> Content | None:
     if choice:
         figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
         said += _about_choice(choice)
+    elif no_dimension(results):
+        said.append(f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show.")
     elif evidence := evidence_of(results):
         said += _about_evidence(evidence, len(results["embedding"][0]))
     else:
@@ -225,8 +227,17 @@ def dimensions(results: Results) -> Content | None:
 
 def evidence_of(results: Results) -> Sequence[float]:
     """Return the posterior probability of 1, 2, ... dimensions, where the method chose among them."""
+    if no_dimension(results):
+        return ()
     found: Sequence[float] = ((results["settings"] or {}).get("chosen") or {}).get("dimension_evidence") or ()
     return found
+
+
+def no_dimension(results: Results) -> bool:
+    """Whether the data were to choose the number of dimensions, and did not."""
+    settings = results["settings"] or {}
+    given = (settings.get("run") or {}).get("n_components")
+    return given is None and (settings.get("chosen") or {}).get("dimension", 1) is None
 
 
 def called_for(evidence: Sequence[float]) -> str:
@@ -253,6 +264,8 @@ def _about_whiskers(choice: Mapping[str, Any]) -> str:
 
 def _about_choice(choice: Mapping[str, Any]) -> list[str]:
     chosen, rule = choice["chosen"], choice.get("rule")
+    if chosen is None:
+        return [f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show."]
     by = f" by the rule of {rule}" if rule else ""
     words = [f"{counted(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
     if rule == "one standard error":

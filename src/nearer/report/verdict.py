@@ -1,4 +1,4 @@
-"""The verdict on a map, in one sentence: the one rule by which the page, the terminal and the results speak of trust.
+"""The verdict on a map, in three lines: predictions, distances, and what to do next; page and terminal have the same.
 
 **Predictions.** How far a map has come is measured between two errors that need no map: that of guessing (chance) and
 that of the answers themselves, which contradict each other where a question was asked twice (the ceiling),
@@ -15,24 +15,26 @@ where no ceiling is known the sure share alone decides. They are not known if th
 chance from an error that is markedly better, or if it is wider than 0.15 and not even fair for sure: then the answers,
 or the people where these are held out whole, are too few to tell. **Distances.** They are judged by their
 split-half reliability and by the size of the ellipses; the bounds come from simulations, see `nearer.reproducibility`.
-Each is good, fair, poor or not known, and the map can be trusted if both are good and nothing speaks against it:
+Each is good, fair, poor or not known, and the map can be trusted if both are good, everybody was judged by a map fitted
+without them, and nothing speaks against it:
 
     =============  ===========================  ===================================================================
-    predictions    distances                    verdict
+    predictions    distances                    what to do
     =============  ===========================  ===================================================================
-    not known      any                          not to be relied on yet
-    at chance      any                          not to be trusted
-    any            any, errors in the answers   not to be relied on before they are seen to
-    poor           any                          with caution
-    fair           poor                         neither its layout nor its distances yet
-    fair           others                       its broad layout
-    good           poor                         its predictions, not its distances yet
-    good           fair                         its predictions, its distances roughly
-    good           not known                    its predictions; of its distances nothing is known
-    good           good                         it can be trusted; once warnings are read and flagged people seen to
+    at chance      any                          do not use it
+    not known      any                          do not rely on it yet
+    any            any, errors in the answers   resolve them first
+    poor           any                          read it with caution
+    fair           poor                         trust neither its layout nor its distances yet
+    fair           others                       trust its broad layout
+    good           poor                         use its predictions, not its distances
+    good           fair                         use its predictions, and its distances roughly
+    good           not known                    use its predictions
+    good           good                         trust it, once people are judged, warnings read and flags looked at
     =============  ===========================  ===================================================================
 
-Warnings and flagged people are named in every verdict.
+Where more answers are needed, the last line says how many and to which questions. A reliability is not stated for a map
+whose predictions are no better than guessing: maps of noise can be alike for reasons of the method.
 """
 
 from __future__ import annotations
@@ -43,14 +45,17 @@ from typing import Any, Literal, TypeAlias
 
 from nearer.common.words import counted, digits, percent
 from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
-from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, reproduced
-from nearer.report.wording import basis, held_out_unit, map_error, n_fitted, share_of_way
+from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
+from nearer.plotting.curve_scale import BEST_POSSIBLE
+from nearer.report.wording import held_out_unit, map_error, n_fitted, share_of_way
 
 Grade: TypeAlias = Literal["good", "fair", "poor", "unknown"]
 
 # Of the way from chance to the ceiling, or to an error of zero, which nobody reaches, where there is none.
 _GOOD, _FAIR = 0.85, 0.6
 _SURELY_GOOD, _SURELY_FAIR = 0.7, 0.4
+_MOSTLY_ASKED = 0.5  # of all triads: beyond, other questions are few
+_TRUSTED = "you can trust this map"
 
 
 @dataclass(frozen=True)
@@ -59,15 +64,19 @@ class Verdict:
 
     Attributes
     ----------
-    sentence : str
+    lines : tuple of str
+        On its predictions, on its distances, and what to do next.
     trust, predictions, distances : {"good", "fair", "poor", "unknown"}
         The whole in a word, and its two parts.
     """
 
-    sentence: str
+    lines: tuple[str, str, str]
     trust: Grade
     predictions: Grade
     distances: Grade
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
 
 
 def verdict(results: Mapping[str, Any]) -> Verdict:
@@ -81,17 +90,18 @@ def verdict(results: Mapping[str, Any]) -> Verdict:
     Examples
     --------
     >>> error = {"held_out": 0.1, "map": 0.12, "map_low": 0.11, "map_high": 0.13, "ceiling": 0.06, "chance": 0.5}
-    >>> results = {"error": error, "summary": {}, "source": {"n_answers": 7097}, "findings": [], "objects": "ab"}
-    >>> results |= {"annotators": None, "reproducibility": {"reliability": 0.95}, "ellipse_size": None, "placed": None}
-    >>> verdict(results).sentence
-    'The map gets 12% of unseen comparisons wrong (guessing: 50%, the best possible: 6%), which is 86% of the way \
-from guessing to the best possible; its distances would come out much the same with other answers (reliability 0.95); \
-it rests on 7097 answers about 2 objects, and you can trust it.'
+    >>> results = {"error": error, "summary": {"n_annotators": 3}, "findings": [], "objects": "ab", "trend": None}
+    >>> results |= {"annotators": [{"name": "ann"}, {"name": "bob"}], "ellipse_size": None, "placed": None}
+    >>> print(verdict(results | {"reproducibility": {"reliability": 0.95}}))
+    Predictions are good: the map gets 12% of unseen comparisons wrong (guessing: 50%, noise ceiling: 6%).
+    Distances are reproducible: other answers would give much the same ones (reliability 0.95).
+    Next: you can trust this map.
     """
     predictions, distances = grade_predictions(results), grade_distances(results)
     trust, advice = _advice(results, predictions, distances)
-    parts = [_about_predictions(results), _about_distances(results), f"it rests on {basis(results)}, and {advice}"]
-    return Verdict(_about_placing(results) + "; ".join(filter(None, parts)) + ".", trust, predictions, distances)
+    first = _about_placing(results) + _about_predictions(results, predictions)
+    lines = (f"{first}.", f"{_about_distances(results, distances)}.", f"Next: {advice}.")
+    return Verdict(lines, trust, predictions, distances)
 
 
 def grade_predictions(results: Mapping[str, Any]) -> Grade:
@@ -126,83 +136,119 @@ def grade_distances(results: Mapping[str, Any]) -> Grade:
 
 
 def _advice(results: Mapping[str, Any], predictions: Grade, distances: Grade) -> tuple[Grade, str]:
-    """Return whether to trust the map, and what to do, which ends the verdict."""
+    """Return whether to trust the map, and what to do next."""
     n_errors = sum(finding["level"] == "error" for finding in results["findings"] or [])
     if (predictions, distances) == ("good", "good") and not n_errors:
-        done = _reading(results, "seen")
-        return ("fair", f"you can trust it once you have {done}") if done else ("good", "you can trust it")
+        to_do = [step for step in (_judge_people(results), _reading(results)) if step]
+        return ("fair", f"{' and '.join(to_do)}; then you can trust this map") if to_do else ("good", _TRUSTED)
     trust, advice = _limited(results, predictions, distances, n_errors)
-    to_do = _reading(results, "see")
-    return trust, f"{advice}; also {to_do}" if to_do else advice
+    reading = _reading(results)
+    return trust, f"{advice}; also {reading}" if reading else advice
 
 
 def _limited(results: Mapping[str, Any], predictions: Grade, distances: Grade, n_errors: int) -> tuple[Grade, str]:
     """Return the advice on a map that something speaks against."""
-    why = _because_of_ellipses(results)
+    more = more_to_ask(results)
+    if at_chance(results) and predictions != "unknown":
+        return "poor", f"do not use this map; look at how the answers were read and what people were asked, then {more}"
     if predictions == "unknown":
-        return "unknown", "you should not rely on it yet"
-    if _at_chance(results):
-        return "poor", "you should not trust it"
+        return "unknown", f"do not rely on this map yet; {more}"
     if n_errors:
-        return "poor", f"you should not rely on it before you have seen to {_the(n_errors, 'error')}"
+        return "poor", f"resolve {_the(n_errors, 'error')} before you rely on this map"
     if predictions == "poor":
-        return "poor", "you should read it with caution: it is wrong too often"
+        return "poor", f"read this map with caution, it is wrong too often; {more}"
     if predictions == "fair":
         if distances == "poor":
-            return (
-                "poor",
-                f"you should read it with caution: neither its layout nor its distances can be trusted yet{why}",
-            )
-        return "fair", "you can trust its broad layout, but not who is the nearest neighbour of whom"
+            return "poor", f"trust neither the layout nor the distances yet; {more}"
+        return "fair", f"trust the broad layout, but not who is the nearest neighbor of whom; {more}"
     if distances == "poor":
-        return "fair", f"its predictions can be trusted, its distances cannot yet{why}"
+        return "fair", f"use its predictions, but not its distances; for these {more}"
     if distances == "fair":
-        return "fair", f"its predictions can be trusted, its distances only roughly{why}"
-    return "fair", "its predictions can be trusted, but whether its distances can is not known"
+        return "fair", f"use its predictions, and its distances only roughly; for these {more}"
+    return "fair", "use its predictions; nothing is known of its distances"
 
 
-def _because_of_ellipses(results: Mapping[str, Any]) -> str:
-    """Say that the ellipses are too large, where the reliability of the distances does not tell."""
-    reliability = (results["reproducibility"] or {}).get("reliability") or 0.0
-    size = results["ellipse_size"] or 0.0
-    if size > ELLIPSES_FAIR or (size > ELLIPSES_GOOD and reliability >= DISTANCES_GOOD):
-        return (
-            f", as the place of a typical object is known only to within {percent(size)} of the typical distance "
-            "between two objects"
-        )
-    return ""
+def more_to_ask(results: Mapping[str, Any]) -> str:
+    """Say how many more answers are wanted, and to which questions.
+
+    Examples
+    --------
+    >>> results = {"reproducibility": {"reliability": 0.75}, "summary": {"n_triads": 1329, "n_possible_triads": 7770}}
+    >>> more_to_ask(results)
+    'ask for about 3 times as many answers, to other questions (1329 of 7770 possible triads were asked)'
+    """
+    reliability = (results["reproducibility"] or {}).get("reliability")
+    ask = "ask for more answers"
+    if reliability is not None and reliability < DISTANCES_GOOD:
+        ask = f"ask for {more_answers(reliability)}"
+    summary = results["summary"] or {}
+    asked, possible = summary.get("n_triads"), summary.get("n_possible_triads")
+    if not asked or not possible:
+        return ask
+    if asked < _MOSTLY_ASKED * possible:
+        return f"{ask}, to other questions ({digits(asked)} of {digits(possible)} possible triads were asked)"
+    return f"{ask}, of more people ({digits(asked)} of {digits(possible)} possible triads were asked already)"
 
 
-def _reading(results: Mapping[str, Any], see: str) -> str:
-    """Return what a reader has to do, or to have done: read the warnings, and see (or have seen) to flagged people."""
+def _judge_people(results: Mapping[str, Any]) -> str:
+    """Say how to learn whether everybody answered with care, where nobody was judged by a map of the others."""
+    if results["annotators"]:
+        return ""
+    known = ((results["summary"] or {}).get("n_annotators") or 0) > 1
+    return "judge people by maps of the others (without --quick)" if known else "find out who gave which answers"
+
+
+def _reading(results: Mapping[str, Any]) -> str:
+    """Return what a reader has to do: read the warnings, and look at flagged people."""
     n_warnings = sum(finding["level"] == "warning" for finding in results["findings"] or [])
     flagged = sum(bool(person.get("flags")) for person in results["annotators"] or [])
     found = [f"read {_the(n_warnings, 'warning')}"] if n_warnings else []
     if flagged:
         people = "the person who is" if flagged == 1 else f"the {digits(flagged)} people who are"
-        found.append(f"{see} to {people} flagged")
+        found.append(f"look at {people} flagged")
     return " and ".join(found)
 
 
-def _about_predictions(results: Mapping[str, Any]) -> str:
+def _about_predictions(results: Mapping[str, Any], grade: Grade) -> str:
     measured = _measured(results)
     if measured is None:
-        return "How good the map is was not measured"
+        return "Predictions were not tested on held-out answers"
     error, low, high = measured
     best, chance = Best.known(results["error"]), _chance(results)
-    known = f", the best possible: {best.shown()}" if best is not None else ""
-    said = f"The map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{known})"
-    if grade_predictions(results) == "unknown":
+    ceiling = f", {BEST_POSSIBLE}: {best.shown()}" if best is not None else ""
+    wrong = f"the map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{ceiling})"
+    if grade == "unknown":
         return (
-            f"{said}, but it may be anything from {percent(low)} to {percent(high)}: too few "
-            f"{held_out_unit(results)} to tell how good it is"
+            f"How good predictions are is not known: {wrong}, but anything from {percent(low)} to {percent(high)} is "
+            f"possible with so few {held_out_unit(results)}"
         )
-    return f"{said}, {_way(measured, best, chance)}"
+    if at_chance(results):
+        return f"Predictions are no better than guessing: {wrong}"
+    return f"Predictions are {grade}: {wrong}"
 
 
-def _about_distances(results: Mapping[str, Any]) -> str:
+def _about_distances(results: Mapping[str, Any], grade: Grade) -> str:
     reliability = (results["reproducibility"] or {}).get("reliability")
-    return "" if reliability is None else f"its distances {reproduced(reliability)} (reliability {reliability:.2f})"
+    if at_chance(results):
+        return "Distances mean nothing where predictions may be no better than guessing"
+    if reliability is None:
+        return "Whether distances are reproducible is not known"
+    how = {
+        "good": "reproducible: other answers would give much the same ones",
+        "fair": "only roughly reproducible",
+        "poor": "not reproducible",
+        "unknown": "of unknown reproducibility",
+    }[grade]
+    return f"Distances are {how} (reliability {reliability:.2f}{_size_of_ellipses(results)})"
+
+
+def _size_of_ellipses(results: Mapping[str, Any]) -> str:
+    """Say that the ellipses are too large, where the reliability of the distances does not tell."""
+    reliability = (results["reproducibility"] or {}).get("reliability") or 0.0
+    size = results["ellipse_size"] or 0.0
+    if size > ELLIPSES_FAIR or (size > ELLIPSES_GOOD and reliability >= DISTANCES_GOOD):
+        return f"; a typical place is known only to within {percent(size)} of the typical distance between two objects"
+    return ""
 
 
 def _about_placing(results: Mapping[str, Any]) -> str:
@@ -215,18 +261,6 @@ def _about_placing(results: Mapping[str, Any]) -> str:
         f"{counted(number, 'object')} {'was' if number == 1 else 'were'} placed on a map of {n_fitted(results)}, and "
         f"what follows is about that map, without {'it' if number == 1 else 'them'}. "
     )
-
-
-def _way(measured: tuple[float, float, float], best: Best | None, chance: float) -> str:
-    error, low, high = measured
-    if error >= chance:
-        return "which is no better than guessing"
-    if best is None:
-        return "with the best possible error not known"
-    if error <= best.error and high - low <= WIDE and high < chance - (0.5 - NEAR_CHANCE):
-        return "which is as good as the answers allow"
-    share = share_of_way(error, best.error, chance)
-    return f"which is {percent(share)} of the way from guessing to the best possible"
 
 
 def _measured(results: Mapping[str, Any]) -> tuple[float, float, float] | None:
@@ -242,8 +276,8 @@ def _chance(results: Mapping[str, Any]) -> float:
     return results["error"].get("chance") or 0.5
 
 
-def _at_chance(results: Mapping[str, Any]) -> bool:
-    """Whether the error's interval reaches up to chance."""
+def at_chance(results: Mapping[str, Any]) -> bool:
+    """Whether the interval of the held-out error reaches up to chance."""
     measured = _measured(results)
     return measured is not None and measured[2] >= _chance(results)
 

@@ -92,12 +92,9 @@ class Study:
 
     @property
     def more_dimensions(self) -> int | None:
-        """The number of dimensions that the answers call for, if a posterior says that they are more than are shown."""
-        evidence = getattr(self.chosen, "dimension_evidence_", None)
-        if evidence is None or getattr(self.chosen, "dimension_", None) is None:
-            return None
-        called_for = int(evidence.argmax()) + 1
-        return called_for if called_for > self.n_components else None
+        """The number of dimensions that a posterior has determined, if it is more than are shown."""
+        determined: int | None = getattr(self.chosen, "dimension_", None) if self.is_distribution else None
+        return determined if determined is not None and determined > self.n_components else None
 
     @property
     def trend(self) -> Trend | None:

@@ -76,7 +76,9 @@ function drawMap() {
   if (scene.shown === 3) drawAxes(colours);
   const active = activeObject();
   const all = look.ellipses && !(resting && count > HEAVY);
-  if (data.covariances) drawRegions(all ? everyObject : active >= 0 ? [active] : [], active, colours);
+  const regions = all ? everyObject.filter((object) => !scene.allLarge && !scene.large[object]) : [];
+  if (active >= 0 && !regions.includes(active)) regions.push(active);
+  if (data.covariances) drawRegions(regions, active, colours);
   if (active >= 0) drawTies(active, colours);
   drawObjects(radius, colours);
   if (active >= 0) drawRing(active, radius, colours);
@@ -177,6 +179,7 @@ function drawObjects(radius, colours) {
       drawImage(object, colours);
       continue;
     }
+    if (scene.large[object] && !scene.allLarge) context.globalAlpha /= 2; // known less than the others
     context.fillStyle = colourOf(object, colours);
     traceShape(look.paint.shapes ? look.paint.shapes[object] : "circle", scene.xs[object], scene.ys[object], radius * (0.7 + 0.3 * near));
     if (isPlaced(object)) drawHollow(radius, colours, object);

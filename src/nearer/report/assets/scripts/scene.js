@@ -3,7 +3,7 @@
 // whose first two rows are the screen and whose third is the depth; in two dimensions nothing is turned.
 const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
 const OBLIQUE = turned(turned(IDENTITY, 1, -0.6), 0, 0.45);
-const WIDEST = 0.75; // of the map's width: how far beyond its dots a view goes for the sake of ellipses
+const LARGE = 0.5; // of the map's width: larger regions would cover it, and are shown for one object at a time
 const scene = {
   axes: [0, 1, 2],
   shown: Math.min(dimensions, 2),
@@ -49,20 +49,30 @@ function resetView() {
   scene.turn = scene.shown === 3 ? OBLIQUE : IDENTITY;
 }
 
-// Centre and size of what is shown, of the dots and with the ellipses around them; only a change of axes changes them.
+// Centre and size of what is shown, which the dots alone decide; only a change of axes changes them.
 function measureScene() {
   const places = [0, 1, 2];
   const low = places.map((place) => extreme(place, Math.min));
   const high = places.map((place) => extreme(place, Math.max));
   scene.centre = places.map((place) => (low[place] + high[place]) / 2);
   scene.half = places.map((place) => (high[place] - low[place]) / 2);
-  // Ellipses much wider than the map go over the edge: they must not squeeze the dots into its middle.
-  const most = WIDEST * 2 * Math.max(...scene.half);
   const away = (object, place) => Math.abs(coordinate(object, place) - scene.centre[place]);
-  const distance = (object) => Math.hypot(...places.map((place) => away(object, place)));
-  scene.wide = places.map((place) => greatest((object) => away(object, place) + Math.min(reachOf(object, place), most)));
-  scene.radius = greatest(distance) || 1;
-  scene.wideRadius = greatest((object) => distance(object) + Math.min(longest(object), most)) || 1;
+  scene.radius = greatest((object) => Math.hypot(...places.map((place) => away(object, place)))) || 1;
+  noteLargeRegions();
+}
+
+// Which regions are larger than half the map; a note says how many there are. Where most are, none is drawn: those that
+// are left would make the others look as if they were known.
+function noteLargeRegions() {
+  const most = LARGE * Math.max(...scene.half);
+  scene.large = data.objects.map((_, object) => longest(object) > most);
+  const many = scene.large.filter(Boolean).length;
+  scene.allLarge = many > count / 2;
+  byId("large").hidden = many === 0;
+  const whose = many === count ? "all objects" : many === 1 ? "1 object" : `${digits(many)} of ${digits(count)} objects`;
+  byId("large").textContent =
+    `The ellipses of ${whose} are larger than half the map: where they lie is hardly known. ` +
+    "Point at an object to see its own.";
 }
 
 function extreme(place, choose) {
@@ -77,13 +87,7 @@ function greatest(measure) {
   return found;
 }
 
-// How far an object's ellipse goes along an axis that is shown.
-function reachOf(object, place) {
-  if (!data.covariances || place >= scene.shown) return 0;
-  return data.scales[scene.shown - 1] * Math.sqrt(Math.max(covariance(object, scene.axes[place], scene.axes[place]), 0));
-}
-
-// Not less than the longest half axis of an object's region in any direction: the root of a matrix's norm bounds it.
+// About the longest half axis of an object's region in any direction: the root of a matrix's norm bounds it.
 function longest(object) {
   if (!data.covariances) return 0;
   let squares = 0;
@@ -98,19 +102,13 @@ function middle() {
   return [scene.width / 2, scene.height / 2 - 14];
 }
 
-// Pixels for a unit of the map; labels need some room around the outermost dots, and ellipses hardly any around them.
+// Pixels for a unit of the map; labels need some room around the outermost dots.
 function unit() {
   const [across, up] = [scene.width - Math.min(120, 0.24 * scene.width), scene.height - 100];
-  const [allAcross, allUp] = [scene.width - 12, scene.height - 40];
   const fits =
     scene.shown === 3
-      ? Math.min(Math.min(across, up) / (2 * scene.radius), Math.min(allAcross, allUp) / (2 * scene.wideRadius))
-      : Math.min(
-          across / (2 * scene.half[0] || 1e-9),
-          up / (2 * scene.half[1] || 1e-9),
-          allAcross / (2 * scene.wide[0] || 1e-9),
-          allUp / (2 * scene.wide[1] || 1e-9),
-        );
+      ? Math.min(across, up) / (2 * scene.radius)
+      : Math.min(across / (2 * scene.half[0] || 1e-9), up / (2 * scene.half[1] || 1e-9));
   return scene.zoom * Math.min(fits, Math.min(across, up) / (2 * scene.radius) * 8);
 }
 
