@@ -56,7 +56,8 @@ def distances_finding(found: SplitHalf, n_components: int, maps: str = "") -> Fi
     ``maps`` says which maps they are, where these are not those of `check`: "by SOE", say.
     """
     which = f" {maps}" if maps else ""
-    title = f"Distances on a {n_components}-D map{which} {reproduced(found.reliability)} (reliability {found.reliability:.2f})"
+    reliability = f"{reproduced(found.reliability)} (reliability {found.reliability:.2f})"
+    title = f"Distances on a {n_components}-D map{which} {reliability}"
     if found.reliability >= DISTANCES_GOOD and found.low < DISTANCES_FAIR:
         text = (
             f"From one split of the answers to another it goes from {found.low:.2f} to {found.high:.2f}: ask for more."
