@@ -9,7 +9,7 @@ from nearer.cli import values
 from nearer.cli.main import _parser, main
 
 #: Options whose value is text, by what reads it; all others take numbers.
-TEXT = {Path, values.word, values.words, values.names, values.pairs}
+TEXT = {Path, values.word, values.word_or_file, values.words, values.names, values.pairs}
 TEXT |= {values.names_or_file, values.number_or_file, values.number_or_names}
 #: Free text: nothing is read from it.
 FREE = {"--title", "--peer-python", "--salmon-python", "--loss", "--first-is"}

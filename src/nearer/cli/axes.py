@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.parsing import Commands, add_command, add_folder, add_seed, say
-from nearer.cli.values import share, word, words
+from nearer.cli.values import share, word, word_or_file, words
 
 if TYPE_CHECKING:
     from nearer.common.arrays import FloatArray
@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
         "--within", type=word, default=None, metavar="COLUMN", help="permute objects within the blocks of this column"
     )
     randomized.add_argument(
-        "--along", type=str, default=None, metavar="COLUMN|FILE",
+        "--along", type=word_or_file, default=None, metavar="COLUMN|FILE",
         help="test against attributes that are as smooth along this column of numbers, such as a year, or these "
         "distances between objects, such as those of a phylogeny",
     )  # fmt: skip

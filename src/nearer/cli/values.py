@@ -130,6 +130,11 @@ def word(text: str) -> str:
     return text.strip()
 
 
+def word_or_file(text: str) -> str:
+    """Return a name, such as that of a column, or the path of a file that exists."""
+    return text if text.strip() and Path(text).exists() else word(text)
+
+
 def words(text: str) -> tuple[str, ...]:
     """Return words that commas separate, each once."""
     found = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
