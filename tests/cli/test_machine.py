@@ -258,6 +258,15 @@ def test_a_report_takes_the_place_of_no_attributes(folder, tmp_path, capsys):
     assert table.read_text() == "object,size\no1,3\n"
 
 
+def test_a_report_takes_the_place_of_no_table(folder, tmp_path, capsys):
+    table = tmp_path / "answers.csv"
+    table.write_text("anchor,near,far\na,b,c\n")
+    status, _, err = run(capsys, "report", folder / "map", "-o", table)
+    assert status == 2
+    assert "give the file this ending" in err
+    assert table.read_text() == "anchor,near,far\na,b,c\n"
+
+
 # Ctrl-C while files are written
 
 INTERRUPTED = """

@@ -262,6 +262,22 @@ def test_answers_are_for_their_owner_alone(make_study, serve):
 
 
 @posix
+def test_a_file_that_its_owner_cannot_write_stays_so(make_study):
+    folder = make_study()
+    Database.of_file(folder / DATABASE).close()
+    (folder / DATABASE).chmod(0o444)  # such as of a study that is over
+    with suppress(ValueError):  # nobody keeps root from writing
+        Database.of_file(folder / DATABASE).close()
+    assert rights(folder / DATABASE) == 0o400
+
+
+def test_where_a_file_cannot_be_made_is_told(tmp_path):
+    (tmp_path / DATABASE).mkdir()
+    with pytest.raises(ValueError, match=f"cannot be opened: .*; see who may read and write in {tmp_path}"):
+        Database.of_file(tmp_path / DATABASE)
+
+
+@posix
 def test_a_password_that_others_can_read_is_told(make_study):
     folder = make_study(server={"database": "postgresql+psycopg://survey:secret@db.example.org/animals"})
     (folder / "study.toml").chmod(0o644)

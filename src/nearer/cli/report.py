@@ -59,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     results = read_results(folder)
     page = options.out or folder / "report.html"
     refuse_output(page, folder, [options.attributes])
+    if page.suffix.lower() not in (".html", ".htm"):  # such as the file of answers, named by mistake
+        raise ValueError(f"{page}: a page is written as .html; give the file this ending")
     if options.title is not None:
         results["title"] = options.title
     if options.attributes is not None:

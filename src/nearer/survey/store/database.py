@@ -109,12 +109,13 @@ class Database:
             event.listen(self.engine, "handle_error", self._say_damaged)
         else:
             _bounded_statements(self.engine)
+        self._file = Path(parsed.database).absolute() if self.is_sqlite and parsed.database else None
         try:
             with self.engine.begin() as connection:
                 self.version = version_of(connection) if reading else migrate(connection)
         except SQLAlchemyError as error:
-            raise ValueError(f"database {self.name} cannot be opened: {reason(error)}") from error
-        self._file = Path(parsed.database) if self.is_sqlite and parsed.database else None
+            advice = f"; see who may read and write in {self._file.parent}" if self._file else ""
+            raise ValueError(f"database {self.name} cannot be opened: {reason(error)}{advice}") from error
         self._file_id = None if self._file is None else _file_id(self._file)
 
     @classmethod
@@ -164,8 +165,8 @@ class Database:
         """
         if self._file is not None and _file_id(self._file) != self._file_id:
             raise Damaged(
-                f"{self._file} was deleted, renamed or replaced, and nothing can be kept: put the file back, or stop "
-                "the server, put a backup in its place and start again"
+                f"{self._file} was deleted, renamed or replaced, or its folder cannot be read, and no answer is kept: "
+                "put the file back, or stop the server, put a backup in its place and start again"
             )
 
     def _say_damaged(self, context: ExceptionContext) -> None:
@@ -288,13 +289,13 @@ def _file_id(file: Path) -> tuple[int, int] | None:
 
 
 def _make_private(file: Path) -> None:
-    """Let nobody but its owner read a file of SQLite, made if it is not there; its log gets the rights of the file."""
+    """Let nobody but its owner read a file of SQLite, made if it is not there; its log gets the same rights."""
     with suppress(OSError):  # of another owner, or where there are no such rights; SQLite says what cannot be opened
         with suppress(FileExistsError):  # closing a file that is open here already would free SQLite's locks on it
             os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         for each in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm"))):
             if each.exists():
-                each.chmod(0o600)
+                each.chmod(each.stat().st_mode & 0o700)
 
 
 def _bounded_statements(engine: Engine) -> None:
