@@ -210,7 +210,7 @@ def accuracy_scorer(
     >>> from sklearn.model_selection import cross_validate
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> from nearer.embedding import STE
-    >>> triplets = sample_triplets(make_gaussian(8, 2, random_state=0), 200, random_state=1)
+    >>> triplets = sample_triplets(make_gaussian(8, 2, random_state=0), 150, random_state=1)
     >>> scorers = {"accuracy": accuracy_scorer, "neg_log_loss": neg_log_loss_scorer}
     >>> found = cross_validate(STE(2, random_state=0), triplets, scoring=scorers, cv=3)
     >>> bool(found["test_accuracy"].min() > 0.9), bool(found["test_neg_log_loss"].max() < 0)
