@@ -132,6 +132,18 @@ def test_a_proposal_repeats_what_was_said_and_may_be_added_to_it(tmp_path, capsy
         assert "240 answers by 4 people about 10 objects" in out
 
 
+@pytest.mark.parametrize(("name", "n_proposals"), [("Taste", 0), ("subj_code", 2)])
+def test_no_proposal_does_without_a_column_that_may_be_the_answer(name, n_proposals, tmp_path, capsys):
+    """Or the options would be near and far as they were shown, whatever people answered."""
+    rows = [
+        dict(zip(("Bild A", "Bild B", "Bild C", name), (*t.shown, "fj"[at % 2]), strict=True))
+        for at, t in enumerate(lab_exports.trials("near"))
+    ]
+    status, _, err = run(capsys, "check", lab_exports.table(tmp_path / "keys.csv", rows))
+    assert status == 2
+    assert len(proposals(err)) == n_proposals
+
+
 def test_an_option_that_is_never_chosen_is_the_anchor(tmp_path, capsys):
     rows = [
         {"x1": t.shown[1], "x2": t.shown[0], "x3": t.shown[2], "resp_obj": t.chosen} for t in lab_exports.trials("near")

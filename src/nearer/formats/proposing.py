@@ -109,7 +109,7 @@ def _candidates(table: Table, kind: str | None) -> Iterator[Columns]:
         answers += [name for name in others if _among(cells, name, objects) or _says_places(cells, name, objects)]
         for answer in sorted(answers, key=lambda name: not _ANSWERS.search(plain(name))):
             yield from (each for each in _with_answer(cells, objects, answer) if _is_of(each, kind))
-        if not answers and not any(map(_may_answer, others)):
+        if not answers and not any(_may_answer(name) or _may_be_keys(cells, name, objects) for name in others):
             yield from (each for each in _without_answer(objects) if _is_of(each, kind))
 
 
@@ -177,6 +177,12 @@ def _says_places(cells: Cells, name: str, objects: list[str]) -> bool:
 
 def _may_answer(name: str) -> bool:
     return bool(_ANSWERS.search(plain(name)))
+
+
+def _may_be_keys(cells: Cells, name: str, objects: list[str]) -> bool:
+    """Whether a column of any name may hold an answer: as few values as there are objects, such as keys, or fewer."""
+    values = set(cells[name].tolist()) - {""}
+    return 1 < len(values) <= len(objects) and not _PEOPLE.search(plain(name))
 
 
 def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Columns]:
