@@ -27,6 +27,8 @@ import numpy as np
 from screenshot import lighter, photograph
 from transcripts import rewritten, run_command
 
+from nearer.survey.stimuli import slug_of
+
 DOCS = Path(__file__).parents[1]
 sys.path.insert(0, str(DOCS.parent / "tests"))
 PAGE = DOCS / "survey-tutorial.md"
@@ -100,7 +102,8 @@ def places_of(labels: list[str]) -> np.ndarray:
 
 def answer_all(labels: list[str]) -> None:
     """Let people take part, each answering a question in turn."""
-    rng, places = np.random.default_rng(_SEED), places_of(labels)
+    rng = np.random.default_rng(_SEED)
+    places = dict(zip(map(slug_of, labels), places_of(labels), strict=True))
     people = [httpx.Client(base_url=LINK, headers={"x-nearer": "1"}) for _ in range(_N_PEOPLE)]
     states = [_begin(client, f"p{at:02}") for at, client in enumerate(people)]
     while any(state["phase"] == "asking" for state in states):
@@ -116,10 +119,14 @@ def _begin(client: httpx.Client, name: str) -> dict[str, Any]:
 
 
 def _answer(
-    client: httpx.Client, question: dict[str, Any], places: np.ndarray, rng: np.random.Generator, careless: bool
+    client: httpx.Client,
+    question: dict[str, Any],
+    places: dict[str, np.ndarray],
+    rng: np.random.Generator,
+    careless: bool,
 ) -> dict[str, Any]:
-    head = places[question["head"]["number"]]
-    distances = [float(((places[option["number"]] - head) ** 2).sum()) for option in question["options"]]
+    head = places[question["head"]["object"]]
+    distances = [float(((places[option["object"]] - head) ** 2).sum()) for option in question["options"]]
     first = _SHARPNESS * np.log((1 + distances[1]) / (1 + distances[0]))
     is_first = rng.random() < _LAPSES / 2 + (1 - _LAPSES) / (1 + np.exp(-first))
     seconds = 0.3 if careless else float(rng.lognormal(0.8, 0.4))
