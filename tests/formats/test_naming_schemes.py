@@ -70,7 +70,7 @@ def test_two_schemes_are_refused(tmp_path, form):
             quietly(source, columns=said)
     without = {name: column for name, column in salmon_like().items() if name != "Center"}
     source = saved(without, form, tmp_path)
-    with pytest.raises(ValueError, match=r"is ever an option \('face_00.png', .* write each name one way"):
+    with pytest.raises(ValueError, match=r"is ever an option \('face_00.png', .* give each object the same label"):
         quietly(source)
     answers = quietly(source, separate_labels=True)
     assert answers.comparisons.n_objects == 2 * N

@@ -30,7 +30,7 @@ def test_what_all_paths_share_is_left_out_and_said_once(make):
     short = "{}/x".format if make("a") == "a/x.png" else str
     assert sorted(answers.comparisons.objects.tolist()) == [short(each) for each in "abcd"]
     assert [note for note in answers.notes if "paths" in note] == [
-        f"table: objects are paths, and called by what differs between them: {make('a')!r} is {short('a')!r}"
+        f"table: labels are file paths, shortened to the parts that differ: {make('a')!r} becomes {short('a')!r}"
     ]
     assert sorted(answers.with_paths().comparisons.objects.tolist()) == sorted(map(make, "abcd"))
 

@@ -110,7 +110,7 @@ def test_files_of_which_all_rows_are_left_out_need_not_go_with_the_others(tmp_pa
     (tmp_path / "p3.csv").write_text(broken)
     with pytest.raises(ValueError, match="1 file does not go with the others"):
         read_answers(tmp_path)
-    with pytest.warns(UserWarning, match="1 file left out with all rows: 'p3.csv'"):
+    with pytest.warns(UserWarning, match="1 file without a row that the filters keep: 'p3.csv'"):
         answers = read_answers(tmp_path, exclude={"person": "p3"})
     assert answers.annotators.tolist() == ["p1", "p1", "p2", "p2"]
 
@@ -120,7 +120,7 @@ def test_files_of_another_form_whose_rows_are_left_out(tmp_path):
         (tmp_path / f"{who}.csv").write_text("stage,anchor,near,far\nmain,a,b,c\nmain,b,c,a\n")
     for who in ("p3", "p4", "p5"):  # most files, so that they would say what is usual
         (tmp_path / f"{who}.csv").write_text("stage,item1,item2,item3,odd\npilot,a,b,c,b\npilot,b,c,a,a\n")
-    with pytest.warns(UserWarning, match="3 files left out with all rows"):
+    with pytest.warns(UserWarning, match="3 files without a row that the filters keep"):
         answers = read_answers(tmp_path, keep={"stage": "main"})
     assert (answers.kind, len(answers)) == ("triplet", 4)
 

@@ -303,7 +303,7 @@ EXPORTS = [
         "odd-one-out",
         ODD,
         (
-            "no column says who answered; if each line is of one person, say --columns annotator=json_line",
+            "no column says who answered; if each line is a person's, say --columns annotator=json_line",
             "12 rows name no objects",
         ),
         n_people=None,
@@ -313,7 +313,7 @@ EXPORTS = [
         psychopy,
         "odd-one-out",
         ("--columns", "items=image1+image2+image3,odd=key_resp.keys"),
-        (SCREENS, "objects are paths, and called by what differs between them: 'stimuli/ant.png' is 'ant'"),
+        (SCREENS, "labels are file paths, shortened to the parts that differ: 'stimuli/ant.png' becomes 'ant'"),
     ),
     Export("Gorilla", gorilla, "triplet", said=("240 rows have no response and were passed over",)),
     Export(
@@ -333,5 +333,5 @@ EXPORTS = [
     Export("cars", cars, "most-central", said=("central = chosen_center",)),
     Export("AddS clustering", clustering, "most-central", said=("central = most_central",)),
     Export("cblearn", cblearn, "triplet", n_people=None, objects=INDICES),
-    Export("paths of pictures", pictures, "triplet", said=("'assets/stimuli/ant.png' is 'ant'",)),
+    Export("paths of pictures", pictures, "triplet", said=("'assets/stimuli/ant.png' becomes 'ant'",)),
 ]

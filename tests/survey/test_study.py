@@ -148,7 +148,7 @@ def test_the_check_says_what_the_next_start_would(folder, serve):
     never = [name for name in NAMES if name not in asked]
     ((level, where, what),) = problems(folder)
     assert (level, where) == ("careful", "stimuli")
-    assert what.startswith(f"nobody has been asked about '{never[0]}', ")
+    assert what.startswith(f"people will be asked about '{never[0]}', ")
     for name in never:
         (folder / "stimuli" / f"{name}.txt").unlink()
     assert problems(folder) == []

@@ -184,6 +184,13 @@ def test_commands_say_that_a_file_is_damaged(damaged, command, capsys):
     assert "should not have happened" not in error
 
 
+def test_a_damaged_file_is_one_of_the_problems_of_a_study(damaged):
+    damaged.writer.close()
+    found = [problem for problem in check_study(damaged.folder) if problem.level == "wrong"]
+    assert [problem.where for problem in found] == [DATABASE]
+    assert "is damaged" in found[0].what
+
+
 def test_people_keep_their_answers_while_a_file_is_damaged(damaged, caplog):
     damaged.writer.database.engine.dispose()  # pages that connections remember
     found = damaged.client().get("/")

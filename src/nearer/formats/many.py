@@ -187,9 +187,8 @@ def join_files(files: FileList, asked: Asked, notes: list[str]) -> Joined:
             parts.append(_Part(name, people[name], each.table, renamed))
     out |= {name for name in unread if name not in opened and not keeps_person(asked.rules, people[name])}
     if left_out := [name for name in unread if name in out]:
-        notes.append(
-            f"{files.source}: {counted(len(left_out), 'file')} left out with all rows: {listed(left_out, _TOLD)}"
-        )
+        what = counted(len(left_out), "file")
+        notes.append(f"{files.source}: {what} without a row that the filters keep: {listed(left_out, _TOLD)}")
     _tell_unread([why for name, why in unread.items() if name not in out], files.source, asked.skip_bad, notes)
     if not parts:
         raise ValueError(f"{files.source}: none can be read")

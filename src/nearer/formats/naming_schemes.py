@@ -44,8 +44,8 @@ _MISTAKES = 0.05  # share of rows in which an anchor may be among its options by
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 _FILE = re.compile(r".*(\.[a-z][a-z0-9]{1,4}|[/\\].*|>)", re.DOTALL | re.IGNORECASE)
 
-_ONE_WAY = "If they name the same objects, write each name one way"
-ASKED = f"If the column is what people were asked, say {one_of('kind', ['odd-one-out', 'most-central'])}"
+_ONE_WAY = "If they name the same objects, give each object the same label in all columns"
+ASKED = f"If the column holds the question as people read it, say {one_of('kind', ['odd-one-out', 'most-central'])}"
 
 Labels: TypeAlias = frozenset[str]
 

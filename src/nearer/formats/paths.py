@@ -79,7 +79,7 @@ def same_objects(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
 def told(names: Mapping[str, str]) -> str:
     """Return a sentence on what paths are called."""
     path, name = next(iter(names.items()))
-    return f"objects are paths, and called by what differs between them: {path!r} is {name!r}"
+    return f"labels are file paths, shortened to the parts that differ: {path!r} becomes {name!r}"
 
 
 def _parts(label: str) -> Parts:

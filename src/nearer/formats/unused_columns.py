@@ -64,7 +64,7 @@ def told(table: Table, found: Found, objects: list[object], candidates: list[str
     notes = []
     if JSON_LINE in unused and "annotator" not in found.roles:
         advice = as_column("annotator", JSON_LINE)
-        notes.append(f"{table.source}: no column says who answered; if each line is of one person, say {advice}")
+        notes.append(f"{table.source}: no column says who answered; if each line is a person's, say {advice}")
     if len(holding) == 1:
         notes.append(f"{table.source}: column {listing(holding)} holds objects and was not used")
     elif holding:

@@ -144,18 +144,18 @@ def _of_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
 
 def _of_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:
     """Yield what does not fit what people have been asked so far; nothing is written."""
-    from nearer.survey.store import Database
+    from nearer.survey.store.database import Damaged, Database
     from nearer.survey.study import DATABASE, asked_about, database_url, missing_objects, other_kind
 
     try:
         database = Database.to_read(database_url(folder, settings))
-    except ValueError as error:
+        with closing(database), database.engine.connect().execution_options(reading=True) as connection:
+            kind = other_kind(connection, settings.kind)
+            missing = missing_objects(connection, stimuli.objects)
+            asked = asked_about(connection)
+    except (ValueError, Damaged) as error:
         yield Problem("wrong", SETTINGS_FILE if settings.database else DATABASE, str(error))
         return
-    with closing(database), database.engine.connect().execution_options(reading=True) as connection:
-        kind = other_kind(connection, settings.kind)
-        missing = missing_objects(connection, stimuli.objects)
-        asked = asked_about(connection)
     if kind:
         yield Problem("wrong", SETTINGS_FILE, kind)
     if missing:
@@ -163,7 +163,7 @@ def _of_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator
     unasked = sorted(set(stimuli.objects) - asked)
     if asked and unasked and not missing:
         what = (
-            f"nobody has been asked about {listed(unasked)} yet, and people will be; remove what does not belong there"
+            f"people will be asked about {listed(unasked)}, as nobody has been yet; remove what does not belong there"
         )
         yield Problem("careful", STIMULI_FOLDER, what)
 

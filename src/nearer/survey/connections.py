@@ -53,7 +53,7 @@ class Connections:
             crowd = max(self._of.values(), key=len) if self.n >= self.most else {}
             only_idle = len(crowd) <= len(own)
         if crowd and not self._close_one(crowd, only_idle):
-            self.refuse(f"a connection: one address has {len(own)}, all together {self.n}")
+            self.refuse(f"a connection: {len(own)} are open from its address, {self.n} in all")
             return False
         self._of.setdefault(connection.network, {})[connection] = None
         self.n += 1
