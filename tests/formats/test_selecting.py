@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.cli.main import main
-from nearer.formats import read_answers
+from nearer.formats import BadAnswers, read_answers
 
 TABLE = {
     "Participant ID": ["p1", "p1", "p2", "TEST", "p2", "p3"],
@@ -226,3 +226,10 @@ def test_values_are_numbers_with_decimal_commas_too():
     table = {"anchor": ["oak", "elm"], "near": ["elm", "fir"], "far": ["fir", "oak"], "dose": ["0,5", "1,5"]}
     assert read_answers(table, keep={"dose": "0.5"}).lines.tolist() == [1]
     assert read_answers(table, exclude={"dose": 0.5}).lines.tolist() == [2]
+
+
+def test_bad_rows_that_a_misspelled_filter_keeps_come_with_its_note():
+    table = {"block": ["practice", "main"], "anchor": ["a", "a"], "near": ["a", "b"], "far": ["c", "c"]}
+    with pytest.raises(BadAnswers, match="no row has 'practise' in column 'block'; perhaps 'practice'"):
+        read_answers(table, exclude={"block": "practise"})
+    assert len(read_answers(table, exclude={"block": "practice"})) == 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nearer.formats import native
 from nearer.formats.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
-from nearer.formats.answers import Answers, Kind, LeftOut
+from nearer.formats.answers import Answers, BadAnswers, Kind, LeftOut
 from nearer.formats.assembling import assembled, read_extras
 from nearer.formats.catching import catch_rows, labeled, twins_apart
 from nearer.formats.combining import with_combinations
@@ -187,6 +187,7 @@ def _read_some(
     """Return the answers in the rows of a table that rules keep, with further columns."""
     table, names, own_kind = opened
     out: tuple[LeftOut, ...] = ()
+    noticed: list[str] = []
     if rules:
         table, out, noticed = selected(table, rules, options.columns)
         notes += noticed
@@ -195,7 +196,10 @@ def _read_some(
         quiet = replace(options, skip_bad=True, split=True, separate_labels=True, twins=True)
         catches = catch_rows(table, catch, options.columns, lambda some: _read(some, names, quiet, []))
         table = with_rows(table, ~catches.rows)
-    answers = _all_answers(table, names, own_kind, options, notes)
+    try:
+        answers = _all_answers(table, names, own_kind, options, notes)
+    except BadAnswers as error:  # perhaps rows that a filter would have left out, but for a typing error
+        raise BadAnswers(error.bad_rows, error.n_bad, "\n".join([error.remedy, *noticed])) from None
     if catches is not None:
         if len(np.unique(answers.lines)) < len(answers):
             raise ValueError(f"{table.source} has several answers in a row; catch questions need a row for each answer")
