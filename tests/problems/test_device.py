@@ -130,6 +130,8 @@ def test_missing_devices_are_refused(monkeypatch):
 
 def test_too_little_memory_is_told_before_it_runs_out(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (100_000, 10**9))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 0)  # earlier tests may have left memory cached
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 0)
     source = OnDevice(InMemory(judgments()), "cuda")
     with pytest.raises(MemoryError, match=r"150 comparisons of 12 objects in 2 dimensions take about .* GB on 'cuda'"):
         source.check_memory(2, 1000)
