@@ -72,7 +72,7 @@ RATES = [
     Rate(
         "error of the finished study, 90% interval",
         f"{study.name}; {study.n_pilot} of {study.n_answers} answers known",
-        "coverage", partial(holds_error, study=study), n_runs=40, low=0.85, high=0.95,
+        "coverage", partial(holds_error, study=study), n_runs=60, low=0.85, high=0.95,
     )
     for study in STUDIES
 ]  # fmt: skip

@@ -57,7 +57,7 @@ ESTIMATORS = {
     # Far too few draws to trust, and enough to check what must hold of any number.
     "Posterior": PosteriorEmbedding(2, solver=NUTS(2, n_warmup=40, n_draws=20, thin=2), random_state=0),
     "Posterior-microcanonical": PosteriorEmbedding(
-        2, solver=Microcanonical(2, n_warmup=100, n_steps=200, thin=10, n_starts=2, n_climb=20), random_state=0
+        2, solver=Microcanonical(2, n_warmup=200, n_steps=600, thin=10, n_starts=2, n_climb=20), random_state=0
     ),
     "Posterior-variational": PosteriorEmbedding(2, solver=Variational(400, 20), random_state=0),
 }

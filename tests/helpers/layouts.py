@@ -370,7 +370,7 @@ LAYOUTS = [
            refused=f"{BOTH}{KINDS}"),
     Layout("jsPsych, pictures in HTML", "grid", with_anchor(3), jspsych(lambda t: {
         "stimulus": html(t.anchor), "choices": [html(each) for each in t.shown], "response": t.place}),
-        form="json", notes=(SCREEN, "'img/.*.png' is '")),
+        form="json", notes=(SCREEN, "'img/.*.png' becomes '")),
     Layout("jsPsych, an anchor in a sentence", "grid", with_anchor(3), jspsych(lambda t: {
         "stimulus": f"<p>Which is most like {t.anchor}?</p>", "choices": list(t.shown), "response": t.place}),
         form="json", refused=r"'stimulus' holds HTML beside plain names, as a prompt does.*--columns anchor=stimulus|"

@@ -5,6 +5,7 @@ import pytest
 from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
+from nearer.formats import read_answers
 from nearer.posterior.answers import Answers, answers_of
 from nearer.posterior.model import times_asked
 
@@ -126,11 +127,23 @@ def test_rows_of_one_trial_share_their_weight():
     np.testing.assert_allclose(doubled.weights, 2 * found.weights)
 
 
-def test_weights_that_add_up_to_one_in_a_trial_are_taken_as_they_are():
-    rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3]]
-    shared = Comparisons.from_triplets(rows, trials=["a", "a", "a", "b"], weights=[1 / 3] * 3 + [1])
-    np.testing.assert_allclose(answers_of(shared).weights, shared.sample_weight)
+def test_an_answer_weighs_the_same_whether_or_not_weights_divide_it_among_its_rows():
+    rows, trials = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3]], ["a", "a", "a", "b"]
+    plain = Comparisons.from_triplets(rows, trials=trials)
+    shared = Comparisons.from_triplets(rows, trials=trials, weights=[1 / 3] * 3 + [1])
+    halved = Comparisons.from_triplets(rows, trials=trials, weights=[1 / 6] * 3 + [1 / 2])
+    np.testing.assert_allclose(answers_of(shared).total_weights, answers_of(plain).total_weights)
+    np.testing.assert_allclose(answers_of(halved).total_weights, answers_of(plain).total_weights / 2)
     np.testing.assert_allclose(times_asked(shared), [2, 1, 2, 2, 1])
+
+
+def test_a_grid_weighs_the_same_in_memory_as_from_a_file(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("anchor,shown,chosen\na,b;c;d;e,b;c\nb,a;c;d;f,f;a\n")
+    read = read_answers(path, kind="grid").comparisons
+    plain = Comparisons.from_triplets(read.objects[read.rows], trials=read.trials)
+    assert read.weights is not None
+    np.testing.assert_allclose(answers_of(read).total_weights, answers_of(plain).total_weights)
 
 
 def test_a_row_of_weight_zero_is_no_row_of_its_trial_either():

@@ -19,6 +19,7 @@ from nearer.common.words import listed
 from nearer.data.comparisons import Comparisons
 from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
 from nearer.data.streamed import Judgments
+from nearer.data.units import with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distilled_posterior
@@ -276,7 +277,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
         comparisons = self._in_memory(comparisons)
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
-        free = min(self.max_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+        # Of the objects that are compared: others are no reason for further dimensions.
+        n_compared = np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel()))
+        free = min(self.max_components or MOST_COMPONENTS, max(n_compared - 1, 1))
         most = max(free, self.n_components or 1)
         model, seen = model_of(comparisons, most, self.prior)
         method = self._method(model)

@@ -126,7 +126,13 @@ def estimate_noise(
     rng = stream(random_state, "start")
     seed = int(rng.integers(2**62))
     learned = judged if n_answers <= _MOST_ANSWERS else judged[rng.permutation(n_answers)[answer_of] < _MOST_ANSWERS]
-    posterior = PosteriorEmbedding(n_components, prior=_prior(), n_objects=judged.n_objects, random_state=seed)
+    posterior = PosteriorEmbedding(
+        n_components,
+        prior=_prior(),
+        max_components=n_components,
+        n_objects=judged.n_objects,
+        random_state=seed,
+    )
     with warnings.catch_warnings():
         # Two maps that explain few answers alike are both among the draws, and that is all that is asked of them here.
         warnings.simplefilter("ignore", ConvergenceWarning)

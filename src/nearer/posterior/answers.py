@@ -1,9 +1,9 @@
 """Answers as the model takes them: the different comparisons of two pairs of objects, their weights, and who gave them.
 
 The k rows that one trial expands to are not k independent answers: an odd-one-out gives two from one choice among
-three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4, unless weights have seen to that:
-what counts as k is their sum, and 1 where it is less. A likelihood of the choice as a whole predicts no better; see
-docs/mathematics.md.
+three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4, whether or not weights, such as those
+that files are read with, already divide one answer among its rows. A likelihood of the choice as a whole predicts no
+better; see docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def answers_of(comparisons: Comparisons, *, people: bool = True) -> Answers:
             person, n_people = numbers.astype(np.int32), len(labels)
     trials = trials_of(comparisons)
     totals, times = totals_and_times(comparisons.sample_weight, trials)
-    weights = comparisons.sample_weight * ((totals / times) ** -DEPENDENCE)[trials]
+    n_rows = np.bincount(trials)
+    weights = comparisons.sample_weight * (times * n_rows / totals * n_rows**-DEPENDENCE)[trials]
     order = np.lexsort((weights, far, near, person))  # or another order of the rows would be another rounding
     near, far, weights, person = near[order], far[order], weights[order], person[order]
     which = numbered(near, far, person)
