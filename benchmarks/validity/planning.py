@@ -71,7 +71,7 @@ def holds_error(rng: np.random.Generator, *, study: Study) -> Outcome:
 RATES = [
     Rate(
         "error of the finished study, 90% interval",
-        f"{study.name}; {study.n_pilot} of {study.n_answers} answers known",
+        f"{study.name}; {study.n_pilot} of {study.n_answers:,} answers known",
         "coverage", partial(holds_error, study=study), n_runs=60, low=0.85, high=0.95,
     )
     for study in STUDIES

@@ -278,7 +278,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         # Of the objects that are compared: others are no reason for further dimensions.
-        n_compared = np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel()))
+        n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
         free = min(self.max_components or MOST_COMPONENTS, max(n_compared - 1, 1))
         most = max(free, self.n_components or 1)
         model, seen = model_of(comparisons, most, self.prior)

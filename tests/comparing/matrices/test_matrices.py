@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr, t
 
+from nearer import Comparisons
 from nearer.comparing import (
     compare_matrices,
     distance_matrix,
@@ -212,6 +213,13 @@ def test_intervals_over_people_come_from_maps_of_resampled_people(answers):
     fit = found.models[0]
     assert fit.people_low == pytest.approx(fit.estimate - t.ppf(0.975, 9) * np.std(r, ddof=1))
     assert found.differences[0].people_p < 0.01
+
+
+def test_people_can_be_resampled_where_no_dimension_can_be_told(answers, rng):
+    coins = Comparisons.from_triplets(
+        np.array([rng.choice(12, 3, replace=False) for _ in range(60)]), annotators=np.arange(60) % 2, n_objects=12
+    )
+    assert people_matrices(CKL(2, random_state=0).fit(coins), 10, random_state=0).shape == (10, 12, 12)
 
 
 def test_people_must_be_known(answers):

@@ -170,7 +170,7 @@ def people_matrices(model: OrdinalEmbedding, n_resamples: int = 50, *, random_st
         raise ValueError("people can be resampled only where the comparisons say who answered")
     rng = stream(random_state, "split")
     full = full_posterior(model, random_state=rng)
-    method = CKL(full.dimension_, n_objects=full.n_objects_, random_state=int(rng.integers(2**31)))
+    method = CKL(full.dimension_ or 2, n_objects=full.n_objects_, random_state=int(rng.integers(2**31)))
     found = bootstrap(method, comparisons, n_resamples=n_resamples, by="annotators", n_simulations=0, random_state=rng)
     return np.array([cdist(points, points) for points in found.maps])
 
