@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --no-compile
 LOWEST := .venv-lowest
 DIST   := .venv-dist
 
-.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist bench validity clean
+.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist reproduce bench validity clean
 
 setup: $(READY)
 
@@ -71,8 +71,15 @@ dist: setup
 	$(DIST)/bin/python $(PIP_INSTALL) --constraint constraints.txt "$$(ls $(CURDIR)/dist/*.whl)[plot]"
 	cd $(DIST) && bin/nearer demo
 
+# The tables and figures of the paper: about an hour on two cores; what is finished is kept in results/.
+reproduce: setup
+	$(BIN)/python -m benchmarks reproduce synthetic
+	$(BIN)/python -m benchmarks reproduce music
+
+# One of the measurements, such as `make bench BENCH="speed --no-peer"`; `python -m benchmarks --help` lists them.
+BENCH ?= convex
 bench: setup
-	$(BIN)/nearer bench convex
+	$(BIN)/python -m benchmarks $(BENCH)
 
 # How often each statistical statement is right: hours at first, then only what is missing; writes docs/validity.md.
 validity: setup

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from helpers.damage import attempt, damaged, generator
 
+from benchmarks import coverage
+from benchmarks.accuracy import run as accuracy
+from benchmarks.accuracy import summary
+from benchmarks.accuracy.calibration_table import N_BINS
+from benchmarks.accuracy.datasets import DATA_SETS, load
+from benchmarks.paper import Experiment, Run, table_rows, table_text
+from benchmarks.programs import Program
+from benchmarks.records import RecordFile
+from benchmarks.session import Session, Task
+from benchmarks.triplets import Size
 from nearer import Comparisons
 from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, BestOf
-from nearer.lab.accuracy import run as accuracy
-from nearer.lab.accuracy import summary
-from nearer.lab.accuracy.calibration_table import N_BINS
-from nearer.lab.accuracy.datasets import DATA_SETS, load
-from nearer.lab.benchmarks import coverage
-from nearer.lab.benchmarks.session import Session, Task
-from nearer.lab.benchmarks.triplets import Size
-from nearer.lab.common.programs import Program
-from nearer.lab.common.records import RecordFile
-from nearer.lab.paper import Experiment, Run, table_rows, table_text
 from nearer.runs import read_results
 from nearer.storage import load_model, save_model
 from nearer.study.schema import KEYS

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.groups import TwoGroups
 from benchmarks.validity.rates import Outcome, Rate
 from nearer.comparing.groups.answering import Said
 from nearer.comparing.groups.comparison import _LOOSE, common_map
@@ -13,7 +14,6 @@ from nearer.comparing.groups.crossing import group_maps
 from nearer.comparing.groups.moved import displacements
 from nearer.comparing.groups.permuting import Blocks, permutation_test, scored
 from nearer.geometry import align
-from nearer.lab.benchmarks.groups import TwoGroups
 
 TITLE = "Groups of people"
 ABOUT = """

@@ -11,13 +11,13 @@ import pytest
 from helpers.browsing import eventually
 from helpers.clusters import dying, fit_inside, local_cluster, once, slow
 
+from benchmarks.records import side_by_side
 from nearer.clustering import ComparisonHC
 from nearer.data import held_shards
 from nearer.data.partitions import Loader
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.evaluation.bootstrap import bootstrap
-from nearer.lab.common.records import side_by_side
 from nearer.problems import sources
 from nearer.solvers import Factored
 from nearer.storage import save_model

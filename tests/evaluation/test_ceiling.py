@@ -3,11 +3,11 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
+from benchmarks.accuracy.datasets import find_file
 from nearer import Comparisons
 from nearer.datasets.synthetic import unrank_questions
 from nearer.evaluation.ceiling import _GRID, _Counts, _end, _Mixture, noise_ceiling
 from nearer.formats import read_answers
-from nearer.lab.accuracy.datasets import find_file
 
 
 def asked(shares, repeats, rng, **columns):

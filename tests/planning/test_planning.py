@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.accuracy.datasets import find_file
 from nearer import Comparisons
 from nearer.common.words import digits
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import distinct_rows
 from nearer.embedding import TSTE
-from nearer.lab.accuracy.datasets import find_file
 from nearer.planning import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.planning.errors import Replication, generators
 from nearer.planning.search import crossing, falling

@@ -7,15 +7,7 @@ from helpers import posterior_twin as twin
 from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
-from nearer.posterior.model import (
-    NUMBERS,
-    Draws,
-    Prior,
-    draws_of,
-    exposures_of,
-    model_of,
-    times_asked,
-)
+from nearer.posterior.model import NUMBERS, Draws, Prior, draws_of, exposures_of, model_of, times_asked
 from nearer.posterior.people import each_as_someone, people_of
 
 

@@ -18,8 +18,8 @@ from importlib import resources
 import pytest
 from sqlalchemy.engine import make_url
 
+from benchmarks.survey.serving import free_port
 from nearer.cli.main import main
-from nearer.lab.benchmarks.survey.serving import free_port
 from nearer.survey import app, live
 from nearer.survey.checking import check_study
 from nearer.survey.scaffold import new_study

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from helpers.visiting import Visitor
 
+from benchmarks.survey.browsing import Browser
+from benchmarks.survey.load import as_seen
+from benchmarks.survey.serving import running
 from nearer import Comparisons
 from nearer.datasets import load_colors
 from nearer.embedding import PosteriorEmbedding
 from nearer.formats import read_answers
-from nearer.lab.benchmarks.survey.browsing import Browser
-from nearer.lab.benchmarks.survey.load import as_seen
-from nearer.lab.benchmarks.survey.serving import running
 from nearer.survey.exporting import table_of
 from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.parsing import Commands, add_command, add_reading, add_seed, read_file, say, tell
-from nearer.cli.values import (
+from nearer.cli.values import (  # fmt: skip
     dimensions,
     names_or_file,
     number_or_file,
@@ -16,7 +16,7 @@ from nearer.cli.values import (
     positive,
     question_kind,
     share_or_none,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from nearer.study.asking.making import Asking, Known

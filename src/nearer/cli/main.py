@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import NamedTuple
 
 from nearer.cli.interrupts import Interrupts
 from nearer.cli.streams import CLOSED, open_streams, silence
 
-# In the order of a study. A new command is a module with a function ``add(commands)``, and a line here.
+# In the order of a study.
 _COMMANDS = {
     "survey": "nearer.cli.survey",
     "ask": "nearer.cli.ask",
@@ -30,22 +31,32 @@ _COMMANDS = {
     "plan": "nearer.cli.plan",
     "example": "nearer.cli.example",
     "demo": "nearer.cli.demo",
-    "reproduce": "nearer.lab.commands.reproduce",
-    "bench": "nearer.lab.commands.bench",
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+class Program(NamedTuple):
+    """A program of several commands; each command is a module with a function ``add(commands)``."""
+
+    name: str
+    description: str
+    commands: Mapping[str, str]
+
+
+NEARER = Program("nearer", "Maps of objects from judgments such as 'a is nearer to b than to c'.", _COMMANDS)
+
+
+def main(arguments: Sequence[str] | None = None, program: Program = NEARER) -> int:
     """Run the program and return its exit status.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         Those of the command line if left out. Ctrl-C is then taken care of to the end of the process.
+    program : Program
 
     Examples
     --------
-    >>> main(["reproduce", "synthetic", "--sizes", "many"])
+    >>> main(["check"])
     Traceback (most recent call last):
     SystemExit: 2
     """
@@ -54,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments is None:
             interrupts.watch()
-        return interrupts.over(_run(sys.argv[1:] if arguments is None else list(arguments), interrupts))
+        return interrupts.over(_run(program, sys.argv[1:] if arguments is None else list(arguments), interrupts))
     except KeyboardInterrupt:
         return interrupts.stop()
     except SystemExit as end:  # of argparse: help was shown, or a sentence that says what is wrong
@@ -62,13 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise
 
 
-def _run(arguments: list[str], interrupts: Interrupts) -> int:
+def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
     """Run the program and say, in a sentence, what goes wrong."""
     from nearer.cli.parsing import FAILED, fail, sentence
     from nearer.cli.warned import warnings_told
     from nearer.common.files import printable
 
-    parser = _parser(arguments[0] if arguments else "")
+    parser = _parser(program, arguments[0] if arguments else "")
     if not arguments:
         parser.print_help(sys.stderr)
         return FAILED
@@ -113,16 +124,17 @@ def _check_environment() -> str:
     )
 
 
-def _parser(command: str = "") -> argparse.ArgumentParser:
+def _parser(program: Program = NEARER, command: str = "") -> argparse.ArgumentParser:
     """Return the parser of a command, or of all of them if there is none of that name."""
     from nearer import __version__
     from nearer.cli.parsing import Parser
 
-    parser = Parser(prog="nearer", description="Maps of objects from judgments such as 'a is nearer to b than to c'.")
+    parser = Parser(prog=program.name, description=program.description)
     parser.add_argument("--version", action="version", version=f"nearer {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in [command] if command in _COMMANDS else _COMMANDS:
-        import_module(_COMMANDS[name]).add(commands)
+    modules = [program.commands[command]] if command in program.commands else dict.fromkeys(program.commands.values())
+    for module in modules:
+        import_module(module).add(commands)
     return parser
 
 

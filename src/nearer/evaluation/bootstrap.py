@@ -40,10 +40,11 @@ enough. Where the truth has more, they do not show what the missing ones do, and
 An estimator that tunes itself is tuned once, on all answers, and keeps those settings in all further fits.
 What the choice of settings adds to the uncertainty is not in the ellipses.
 
-**Limits.** ``nearer bench coverage`` counts. The ellipses of STE, over 100 maps of 30 objects each, cover 94.5% with a
-tenth of the answers exchanged (88% without calibration) and 95.4% with logistic noise (85%). With few answers for each
-object they are a little too large, 98% to 99%; with CKL and TSTE at their defaults, which let objects fly far out when
-answers are exchanged, clearly too large. The measure is the average over objects, not each object by itself.
+**Limits.** As ``python -m benchmarks coverage`` counts them, the ellipses of STE, over 100 maps of 30 objects each,
+cover 94.5% with a tenth of the answers exchanged (88% without calibration) and 95.4% with logistic noise (85%). With
+few answers for each object they are a little too large, 98% to 99%; with CKL and TSTE at their defaults, which let
+objects fly far out when answers are exchanged, clearly too large. The measure is the average over objects, not each
+object by itself.
 """
 
 from __future__ import annotations

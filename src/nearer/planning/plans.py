@@ -14,14 +14,7 @@ from nearer.common.randomness import RandomState
 from nearer.common.words import counted, digits, figure, interval, level_of, money, percent
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.planning.design import MOST_COMPARISONS, Against, Design
-from nearer.planning.errors import (
-    Replication,
-    check_run,
-    default_estimator,
-    floor_of_studies,
-    generators,
-    quantiles,
-)
+from nearer.planning.errors import Replication, check_run, default_estimator, floor_of_studies, generators, quantiles
 from nearer.planning.noise import NoiseEstimate
 from nearer.planning.search import SizeSearch
 from nearer.planning.theorem import theorem_bound, theorem_excess

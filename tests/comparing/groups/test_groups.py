@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.groups import TwoGroups
 from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.comparing import compare_groups
@@ -15,7 +16,6 @@ from nearer.comparing.groups.crossing import folds_of
 from nearer.comparing.groups.grouping import grouped
 from nearer.comparing.holm import holm
 from nearer.formats import read_answers
-from nearer.lab.benchmarks.groups import TwoGroups
 
 
 @pytest.fixture(scope="module", autouse=True)

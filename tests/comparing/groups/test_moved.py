@@ -5,13 +5,13 @@ import pytest
 from helpers.few import one_start
 from scipy.stats import chi2
 
+from benchmarks.groups import TwoGroups
 from nearer.comparing.groups.answering import Said
 from nearer.comparing.groups.comparison import _LOOSE, common_map
 from nearer.comparing.groups.crossing import group_maps
 from nearer.comparing.groups.moved import displacements, length_intervals, untested
 from nearer.comparing.groups.permuting import Blocks, Permuted, Scored, permutation_test, scored
 from nearer.geometry import align
-from nearer.lab.benchmarks.groups import TwoGroups
 
 
 @pytest.mark.parametrize("length", [0.0, 1.0, 5.0])

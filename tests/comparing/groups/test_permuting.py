@@ -8,11 +8,11 @@ from helpers.drawn_rows import random_quadruplets
 from helpers.few import one_start
 from scipy.stats import kstest
 
+from benchmarks.groups import TwoGroups, p_value
 from nearer.comparing.groups.answering import Fitted, Said, chances, fit_map, log_loss
 from nearer.comparing.groups.comparison import common_map
 from nearer.comparing.groups.crossing import precision_of
 from nearer.comparing.groups.permuting import _DEPARTURE, Blocks, permutation_test, scored
-from nearer.lab.benchmarks.groups import TwoGroups, p_value
 
 
 def outcome(study, seed, n_permutations=199):

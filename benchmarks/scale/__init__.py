@@ -1,0 +1,1 @@
+"""`python -m benchmarks scale`: one problem on threads, from files, on a cluster and on a GPU."""

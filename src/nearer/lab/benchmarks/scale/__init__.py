@@ -1,1 +1,0 @@
-"""`nearer bench scale`: one problem on threads, from files, on a cluster and on a GPU."""

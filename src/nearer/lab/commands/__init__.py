@@ -1,1 +1,0 @@
-"""The commands `nearer bench` and `nearer reproduce`."""

@@ -1,1 +1,0 @@
-"""What the paper's experiments and the benchmarks share: records on disk, runs, programs beside this one, tables."""
