@@ -19,10 +19,10 @@ from benchmarks.triplets import Size
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.losses import TwoSidedHinge
-from nearer.problems.gram import Problem
-from nearer.problems.margins import MarginMap
-from nearer.solvers import ADMM, solve
+from nearer.model import TwoSidedHinge
+from nearer.optimize import ADMM, solve
+from nearer.optimize.problems.gram import Problem
+from nearer.optimize.problems.margins import MarginMap
 
 LIMITS = {Size(100, 1000): 2.0, Size(400, 5000): 20.0}
 SETTINGS = {

@@ -26,13 +26,12 @@ from tqdm import tqdm
 from benchmarks.programs import machine
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
 from nearer import Comparisons, __version__
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, PosteriorEmbedding
-from nearer.evaluation.bootstrap import Bootstrap, bootstrap
-from nearer.evaluation.resampling import mean_squares
+from nearer.evaluation.uncertainty import Bootstrap, bootstrap, mean_squares
 from nearer.geometry import align
-from nearer.problems.margins import pair_distances
+from nearer.optimize.problems.margins import pair_distances
 from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {

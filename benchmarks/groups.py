@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.comparing.groups.answering import Said
 from nearer.comparing.groups.comparison import common_map
 from nearer.comparing.groups.permuting import Blocks, permutation_test, scored

@@ -46,7 +46,7 @@ def measure_large(loss: str, size: Size, dimension: int, seed: int) -> Result:
     from benchmarks.triplets import N_TEST, draw_blocks, make_data, start_seeds
     from benchmarks.worker import peak_memory
     from nearer import embedding
-    from nearer.common.randomness import stream
+    from nearer._common.randomness import stream
     from nearer.data.comparisons import Comparisons
     from nearer.datasets import make_gaussian
     from nearer.evaluation.metrics import comparison_error

@@ -76,7 +76,7 @@ def measure_reading(path: Path) -> Result:
     200
     """
     from benchmarks.worker import peak_memory
-    from nearer.formats import read_answers
+    from nearer.io import read_answers
 
     start, processor = time.perf_counter(), time.process_time()
     answers = read_answers(path)

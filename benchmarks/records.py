@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import joblib
 
-from nearer.common.json_files import read_json
+from nearer._common.json_files import read_json
 from nearer.study.schema_checks import HINT, Check, maybe, number, record, string, whole
 
 Record: TypeAlias = dict[str, Any]

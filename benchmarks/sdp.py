@@ -19,11 +19,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
-from nearer.losses import TwoSidedHinge
-from nearer.problems.gram import Problem
-from nearer.problems.margins import MarginMap
-from nearer.solvers import nearest_psd
+from nearer._common.arrays import FloatArray
+from nearer.model import TwoSidedHinge
+from nearer.optimize import nearest_psd
+from nearer.optimize.problems.gram import Problem
+from nearer.optimize.problems.margins import MarginMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Model:
 
     Examples
     --------
-    >>> from nearer.problems.margins import MarginMap
+    >>> from nearer.optimize.problems.margins import MarginMap
     >>> margins = MarginMap.from_quadruplets(np.array([[0, 1, 0, 2]]), n_objects=3)
     >>> model = build_model(Problem(margins, TwoSidedHinge(), np.array([1.0]), trace=0.1, ridge=1.0), "residuals")
     >>> model.data["A"].shape, model.cone

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.active import Outlook, Questions, outlook
-from nearer.active.future import Choose
-from nearer.common.arrays import FloatArray
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import load_colors, make_gaussian, simulate_answers
 from nearer.datasets.synthetic import distinct_rows
+from nearer.design import Outlook, Questions, outlook
+from nearer.design.active.future import Choose
 from nearer.embedding import PosteriorEmbedding
-from nearer.posterior import Microcanonical
-from nearer.problems.margins import TIE_TOLERANCE, pair_distances
+from nearer.optimize.problems.margins import TIE_TOLERANCE, pair_distances
+from nearer.sampling import Microcanonical
 
 _TESTED = 60_000
 _FACTOR = 1.5

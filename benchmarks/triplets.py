@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import count_questions, unrank_questions
-from nearer.problems.margins import pair_distances
+from nearer.optimize.problems.margins import pair_distances
 
 #: Held-out triplets of every measurement.
 N_TEST = 100_000

@@ -6,8 +6,7 @@ from scipy.linalg import expm
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import ortho_group
 
-from nearer.geometry import align, axes_along, axes_onto, rotate_to, varimax, varimax_axes
-from nearer.geometry.axes import gradient
+from nearer.geometry import align, axes_along, axes_onto, gradient, rotate_to, varimax, varimax_axes
 
 RNG = np.random.default_rng(3)
 MAP = RNG.normal(size=(25, 3)) * [3.0, 2.0, 1.0]

@@ -10,8 +10,8 @@ from sklearn.base import clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
 
 from nearer import Comparisons, ComparisonsFile
-from nearer.clustering import ComparisonHC
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding.clustering import ComparisonHC
 
 
 def planted(n, k, m, seed, wrong=0.05):

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from scipy.stats import special_ortho_group
 
+from nearer.evaluation import procrustes_error
 from nearer.geometry import align
-from nearer.metrics import procrustes_error
 
 RNG = np.random.default_rng(0)
 ONTO = RNG.normal(size=(12, 3)) + 4

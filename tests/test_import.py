@@ -20,9 +20,9 @@ HEAVY = [
     "distributed",
 ]
 MODULES = [
-    "nearer", "nearer.embedding", "nearer.datasets", "nearer.metrics", "nearer.cli.main", "nearer.plotting",
-    "nearer.formats", "nearer.report", "nearer.checking", "nearer.planning", "nearer.storage", "nearer.runs",
-    "nearer.graphs", "nearer.clustering", "nearer.comparing",
+    "nearer", "nearer.embedding", "nearer.datasets", "nearer.evaluation", "nearer.cli.main", "nearer.plotting",
+    "nearer.io", "nearer.report", "nearer.checking", "nearer.design", "nearer.embedding.storage",
+    "nearer.study",     "nearer.data", "nearer.embedding.clustering", "nearer.comparing",
 ]  # fmt: skip
 # scikit-learn itself loads pandas where it is installed. Each module is imported in a fork, so by a process that has
 # loaded nothing else of ours.

@@ -24,8 +24,8 @@ from benchmarks.triplets import Size
 from nearer import Comparisons
 from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, BestOf
-from nearer.runs import read_results
-from nearer.storage import load_model, save_model
+from nearer.embedding.storage import load_model, save_model
+from nearer.study import read_results
 from nearer.study.schema import KEYS
 
 N_DAMAGES = 120
@@ -208,7 +208,9 @@ def test_a_damaged_data_set(tmp_path):
 @pytest.mark.parametrize("damage", [b"", b"\x80", b"junk" * 30])
 def test_a_damaged_cache_of_compiled_code_is_made_again(suffix, damage, tmp_path):
     source = tmp_path / "small.py"
-    source.write_text("from nearer.kernels.compiling import loop\n\n@loop\ndef twice(number):\n    return 2 * number\n")
+    source.write_text(
+        "from nearer.optimize.kernels.compiling import loop\n\n@loop\ndef twice(number):\n    return 2 * number\n"
+    )
 
     def load():
         spec = importlib.util.spec_from_file_location("small", source)

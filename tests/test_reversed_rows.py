@@ -14,23 +14,32 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
-from nearer.active import outlook
-from nearer.annotators import annotator_reliability, reliability_weights
-from nearer.ceiling import noise_ceiling
 from nearer.checking import check, check_errors
-from nearer.clustering import ComparisonHC
 from nearer.comparing import compare_groups, compare_methods, compare_people
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.design import Design, estimate_noise, outlook, predict_error
 from nearer.embedding import STE, TSTE, PosteriorEmbedding
-from nearer.formats import read_answers, write_answers
-from nearer.metrics import accuracy_scorer, comparison_error, margin_statistics, margins, neg_log_loss_scorer
-from nearer.model_selection import WholeKFold, choose_dimension, held_out_error, learning_curve
-from nearer.planning import Design, estimate_noise, predict_error
+from nearer.embedding.clustering import ComparisonHC
+from nearer.evaluation import (
+    WholeKFold,
+    accuracy_scorer,
+    annotator_reliability,
+    bootstrap,
+    choose_dimension,
+    comparison_error,
+    held_out_error,
+    learning_curve,
+    margin_statistics,
+    margins,
+    neg_log_loss_scorer,
+    noise_ceiling,
+    reliability_weights,
+    split_half,
+)
+from nearer.io import read_answers, write_answers
 from nearer.plotting import agreement, plot_shepard
-from nearer.posterior import Microcanonical
-from nearer.reproducibility import split_half
-from nearer.runs import RunSettings, fit_study
-from nearer.uncertainty import bootstrap
+from nearer.sampling import Microcanonical
+from nearer.study import RunSettings, fit_study
 
 pytestmark = [
     pytest.mark.usefixtures("one_start"),

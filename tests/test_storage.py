@@ -8,9 +8,9 @@ import pytest
 from nearer import Comparisons, Penalty, embedding
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, MLDS, MVTE, SPE, STE, BestOf, PosteriorEmbedding
-from nearer.posterior import NUTS, Microcanonical
-from nearer.solvers import Factored
-from nearer.storage import load_model, save_model
+from nearer.embedding.storage import load_model, save_model
+from nearer.optimize import Factored
+from nearer.sampling import NUTS, Microcanonical
 
 pytestmark = pytest.mark.usefixtures("one_start")
 POINTS = make_gaussian(12, 2, random_state=0)

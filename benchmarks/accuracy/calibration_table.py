@@ -1,6 +1,6 @@
 """Whether probabilities mean what they say, kept so that records of many trials can be pooled.
 
-The curve of one trial is that of `nearer.metrics.reliability_curve`, in 15 bins. A record keeps the sums behind it.
+The curve of one trial is that of `nearer.evaluation.reliability_curve`, in 15 bins. A record keeps the sums behind it.
 """
 
 from __future__ import annotations

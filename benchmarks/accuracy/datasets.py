@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy.trial import Trial, Truth, trial_seed
 from benchmarks.paper.protocol import MIN_SIZE, SYNTHETIC, draw_trial
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.downloading import data_folders
-from nearer.formats.numpy_files import read_arrays
+from nearer.io.numpy_files import read_arrays
 
 N_TEST = 50_000
 VARIANCE = 1 / 20

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from benchmarks.accuracy.trial import Predictions, Trial, Truth
-from nearer.common.arrays import FloatArray
-from nearer.posterior.maps import chances_of
-from nearer.posterior.model import NUMBERS, Draws, Model, draws_of, model_of
-from nearer.posterior.nuts import NUTS, sample
+from nearer._common.arrays import FloatArray
+from nearer.sampling.maps import chances_of
+from nearer.sampling.model import NUMBERS, Draws, Model, draws_of, model_of
+from nearer.sampling.nuts import NUTS, sample
 
 _STEEP = 30.0  # for each ten comparisons an object, at least so much
 _KERNEL = {"step": 3.0, "logistic": 300.0}  # the second is wide enough to be linear in squared distances

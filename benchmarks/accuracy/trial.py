@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 
 

@@ -16,9 +16,9 @@ from benchmarks.accuracy.run import one_thread_each
 from benchmarks.active.rules import Ours
 from benchmarks.active.worlds import WORLDS
 from benchmarks.records import side_by_side
-from nearer.common.telling import progress_bar
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.problems.margins import error_from_margins
+from nearer.optimize.problems.margins import error_from_margins
 
 _NEW = 20_000  # answers that the true error is counted over
 

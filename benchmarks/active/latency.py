@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer.active import Questions
 from nearer.datasets import make_gaussian, sample_triplets
+from nearer.design import Questions
 
 _REPEATS = 20
 

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.active.worlds import Life, Rows
-from nearer.active import Questions
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import stream
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
+from nearer.design import Questions
 from nearer.embedding import CKL
 
 _START = 2  # random questions an object, before there is a map to choose by
@@ -153,7 +153,7 @@ class Information(Random):
 
 
 class Ours:
-    """`nearer.active.Questions` with its defaults.
+    """`nearer.design.Questions` with its defaults.
 
     In a pool nobody can be asked again: there are no repeats, and one person is asked, so that no question comes twice.
     """

@@ -27,13 +27,13 @@ from benchmarks.active.salmon import Salmon
 from benchmarks.active.worlds import WORLDS, Life, Rows, World
 from benchmarks.programs import MeasurementFailed, Program
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
-from nearer import active
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.design import active
 from nearer.embedding import PosteriorEmbedding
 from nearer.evaluation.metrics import comparison_error
-from nearer.posterior import Microcanonical
-from nearer.problems.margins import error_from_margins
+from nearer.optimize.problems.margins import error_from_margins
+from nearer.sampling import Microcanonical
 from nearer.study.schema_checks import Check, list_of, maybe, record, string, whole
 
 #: Raised whenever the same seed would give other figures: old records then no longer count.

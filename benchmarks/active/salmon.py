@@ -18,8 +18,8 @@ from benchmarks.active import salmon_worker
 from benchmarks.active.rules import Random
 from benchmarks.active.worlds import Life, Rows
 from benchmarks.programs import MeasurementFailed, Program
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import stream
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import stream
 
 
 class Salmon(Random):

@@ -17,7 +17,7 @@ from sklearn.isotonic import IsotonicRegression
 from benchmarks.accuracy.table import markdown
 from benchmarks.active.worlds import WORLDS
 from benchmarks.records import Record
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 
 _LEAST = 1e-4  # an error of none in thousands of triplets
 OWN = {"salmon": "salmon, its own map"}

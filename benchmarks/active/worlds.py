@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchmarks.accuracy.datasets import acts, find_file, load, missing_sentence
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import stream
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import draw_questions, load_colors, make_gaussian, simulate_answers
 from nearer.datasets.synthetic import count_questions
-from nearer.formats.numpy_files import read_arrays
-from nearer.problems.margins import pair_distances
+from nearer.io.numpy_files import read_arrays
+from nearer.optimize.problems.margins import pair_distances
 
 TARGETS = (0.20, 0.10, 0.05, 0.03, 0.02)
 _POOL_TARGETS = (0.30, 0.25, 0.20, 0.15, 0.10)

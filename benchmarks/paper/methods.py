@@ -24,8 +24,8 @@ from nearer.data.comparisons import Comparisons
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.metrics import comparison_error
-from nearer.problems.margins import error_from_margins, soft_error
-from nearer.problems.penalty import Penalty
+from nearer.optimize.problems.margins import error_from_margins, soft_error
+from nearer.optimize.problems.penalty import Penalty
 
 Settings: TypeAlias = dict[str, Any]
 

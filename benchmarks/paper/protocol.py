@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 

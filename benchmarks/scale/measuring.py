@@ -65,7 +65,7 @@ def measure(request: Request) -> Result:
 
     from nearer import embedding
     from nearer.evaluation.metrics import comparison_error
-    from nearer.solvers import Factored
+    from nearer.optimize import Factored
 
     kind, _, count = request["way"].partition(":")
     device = None if kind in ("threads", "npy", "parquet", "workers") else request["way"]
@@ -145,7 +145,7 @@ def _cluster(n_workers: int) -> Iterator[Any]:
 @contextmanager
 def _counted_passes() -> Iterator[list[float]]:
     """Note the seconds of every pass over all comparisons."""
-    from nearer.problems.points import FactoredProblem
+    from nearer.optimize.problems.points import FactoredProblem
 
     passes: list[float] = []
     plain = FactoredProblem.loss_and_gradient
@@ -170,8 +170,8 @@ def _ways(client: Any, request: Request) -> tuple[float, float]:
     import numpy as np
 
     from nearer.data.cluster import ComparisonsOnCluster
-    from nearer.losses import Logistic
-    from nearer.problems.sources import source_of
+    from nearer.model import Logistic
+    from nearer.optimize.problems.sources import source_of
 
     rows = np.random.default_rng(0).permuted(np.tile(np.arange(50), (_FEW, 1)), axis=1)[:, :3]
     n_workers = len(client.scheduler_info()["workers"])

@@ -25,7 +25,7 @@ from benchmarks.records import Interrupted, Record, RecordFile
 from benchmarks.scale.measuring import Request, Result
 from benchmarks.session import WARM_UP
 from benchmarks.triplets import N_TEST, Size, draw_blocks
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.datasets import make_gaussian
 
 DEFAULT_WAYS = ("threads:1", "threads:2", "npy", "parquet", "workers:1", "workers:2")

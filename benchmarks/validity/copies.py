@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.validity.rates import Outcome, Rate
 from benchmarks.validity.respondents import Responses, own_questions, respond, same_questions
+from nearer._common.arrays import FloatArray
 from nearer.checking.case import Case
 from nearer.checking.copies import check_copies
-from nearer.common.arrays import FloatArray
 
 TITLE = "Copied answers"
 ABOUT = """

@@ -13,10 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.validity.rates import Outcome, Rate
 from nearer import Comparisons
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.embedding import STE, PosteriorEmbedding
-from nearer.evaluation.bootstrap import bootstrap
-from nearer.evaluation.resampling import squared_distances
+from nearer.evaluation.uncertainty import bootstrap, squared_distances
 from nearer.geometry import align
 
 TITLE = "Ellipses"

@@ -11,14 +11,13 @@ from sklearn.base import clone
 
 from benchmarks.validity.rates import Outcome, Rate
 from nearer import Comparisons
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.units import By
 from nearer.datasets.synthetic import distinct_rows
 from nearer.embedding import TSTE, PosteriorEmbedding
+from nearer.evaluation import comparison_error, held_out_error
 from nearer.evaluation.held_out import Judgeable
-from nearer.metrics import comparison_error
-from nearer.model_selection import held_out_error
-from nearer.problems.margins import pair_distances
+from nearer.optimize.problems.margins import pair_distances
 
 TITLE = "The held-out error"
 ABOUT = """

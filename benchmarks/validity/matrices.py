@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.stats import spearmanr
 
 from benchmarks.validity.rates import Outcome, Rate
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.comparing import MatrixComparison, compare_matrices, full_posterior, matrix_noise
 from nearer.datasets import sample_triplets
 from nearer.embedding import STE

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.validity.rates import Outcome, Rate
 from nearer import Comparisons
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.embedding import MLDS
 from nearer.embedding.mlds import ScaleIntervals
 

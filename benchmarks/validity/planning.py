@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.validity.rates import Outcome, Rate
+from nearer.design import Design, estimate_noise, predict_error
+from nearer.design.planning.errors import learned_margins
+from nearer.design.planning.simulation import make_world
 from nearer.embedding import TSTE
-from nearer.planning import Design, estimate_noise, predict_error
-from nearer.planning.errors import learned_margins
-from nearer.planning.simulation import make_world
-from nearer.problems.margins import error_from_margins
+from nearer.optimize.problems.margins import error_from_margins
 
 TITLE = "Planning from first answers"
 ABOUT = """

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.validity.rates import Outcome, Rate
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.comparing import fit_properties
 
 TITLE = "Attributes on a map"

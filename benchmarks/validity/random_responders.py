@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.validity.rates import Outcome, Rate
 from benchmarks.validity.respondents import AT_RANDOM, own_questions, respond
+from nearer._common.arrays import FloatArray
 from nearer.checking.case import Case
 from nearer.checking.people import check_people
 from nearer.checking.random_responders import Responders
-from nearer.common.arrays import FloatArray
 
 TITLE = "Random responders"
 ABOUT = """

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.validity.rates import Outcome, Rate
-from nearer.common.words import counted
-from nearer.formats import Answers, read_answers
+from nearer._common.words import counted
+from nearer.io import Answers, read_answers
 
 IntArray: TypeAlias = NDArray[np.int64]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer import Comparisons
-from nearer.common.arrays import FloatArray
-from nearer.formats import Answers
+from nearer._common.arrays import FloatArray
+from nearer.io import Answers
 
 AT_RANDOM = 0.5
 

@@ -11,7 +11,7 @@ leaves the dots. `PosteriorEmbedding` learns how often people lapse. Both are ju
 from nearer.datasets import draw_questions, make_gaussian, simulate_answers
 from nearer.embedding import STE, PosteriorEmbedding
 from nearer.plotting import new_figure, plot_shepard, save_figure
-from nearer.posterior import Microcanonical
+from nearer.sampling import Microcanonical
 
 points = make_gaussian(20, 2, variance=1, random_state=0)
 questions = draw_questions(20, 3000, random_state=0)

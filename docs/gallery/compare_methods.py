@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
-from nearer.model_selection import WholeKFold
+from nearer.evaluation import WholeKFold
 from nearer.plotting import plot_errors, save_figure
 
 points = make_gaussian(30, 2, random_state=0)

@@ -13,7 +13,7 @@ import numpy as np
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.plotting import plot_map, save_figure
-from nearer.posterior import NUTS
+from nearer.sampling import NUTS
 
 points = make_gaussian(20, 2, random_state=3)
 answers = sample_triplets(points, 900, flipped=0.1, random_state=0)  # one in ten is wrong

@@ -11,7 +11,7 @@ The program does the same without a line of code: `nearer figure MAP --attribute
 from nearer.datasets import load_example
 from nearer.embedding import PosteriorEmbedding
 from nearer.plotting import Paper, plot_map, save_paper
-from nearer.posterior import Microcanonical
+from nearer.sampling import Microcanonical
 
 study = load_example()
 family = ("family", study.attributes["family"])

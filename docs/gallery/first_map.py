@@ -10,7 +10,7 @@ answers, and no method can be expected to get below it.
 
 from nearer.datasets import load_colors, sample_triplets
 from nearer.embedding import DMOE
-from nearer.metrics import comparison_error
+from nearer.evaluation import comparison_error
 from nearer.plotting import plot_map, save_figure
 
 colors = load_colors()

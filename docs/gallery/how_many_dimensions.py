@@ -10,7 +10,7 @@ dimensions on it stays where it is.
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL
-from nearer.model_selection import choose_dimension
+from nearer.evaluation import choose_dimension
 from nearer.plotting import PALETTE, new_figure, plain, save_figure
 
 points = make_gaussian(30, 3, random_state=1)

@@ -12,9 +12,9 @@ import numpy as np
 
 from nearer.datasets import load_colors, sample_triplets
 from nearer.embedding import STE
-from nearer.formats import read_answers
+from nearer.evaluation import comparison_error
 from nearer.geometry import align
-from nearer.metrics import comparison_error
+from nearer.io import read_answers
 from nearer.plotting import new_figure, plot_map, save_figure
 
 colors = load_colors()

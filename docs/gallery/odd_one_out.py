@@ -11,7 +11,7 @@ Here twelve words are judged. The answers are made up from what kind of thing ea
 import numpy as np
 
 from nearer.embedding import CKL
-from nearer.formats import read_answers
+from nearer.io import read_answers
 from nearer.plotting import plot_map, save_figure
 
 kinds = {"cat": (0.2, 0.1), "dog": (0.3, 0.4), "cow": (0.8, 0), "horse": (1.1, 0.3), "sparrow": (0.1, 1.7)}

@@ -7,8 +7,8 @@ falls to the target. The band shows how much studies of the same size differ by 
 On the command line: `nearer plan --objects 20 --dimensions 2 --noise 0.1 --target 0.18 --price 0.04`.
 """
 
+from nearer.design import Design, plan, plot_plan
 from nearer.embedding import CKL
-from nearer.planning import Design, plan, plot_plan
 from nearer.plotting import save_figure
 
 found = plan(

@@ -7,8 +7,8 @@ many there are is found from the answers, too.
 The 1909 answers are those of the example study, in which people named the odd one of three instruments.
 """
 
-from nearer.clustering import ComparisonHC
 from nearer.datasets import load_example
+from nearer.embedding.clustering import ComparisonHC
 from nearer.plotting import plot_dendrogram, save_figure
 
 study = load_example()

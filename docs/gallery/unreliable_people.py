@@ -11,10 +11,9 @@ by new ones, as is done here: the held-out error under the weights would flatter
 import numpy as np
 
 from nearer import Comparisons
-from nearer.annotators import annotator_reliability, reliability_weights
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
-from nearer.metrics import comparison_error
+from nearer.evaluation import annotator_reliability, comparison_error, reliability_weights
 from nearer.plotting import PALETTE, new_figure, plain, save_figure
 
 points = make_gaussian(25, 2, random_state=0)

@@ -1,16 +1,9 @@
 """Ordinal embedding: maps of objects from judgments such as "a is nearer to b than to c"."""
 
-TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all of this
-if TYPE_CHECKING:
-    from nearer.data.comparisons import Comparisons
-    from nearer.data.file import ComparisonsFile
-    from nearer.problems.penalty import Penalty
+import lazy_loader
 
-    __version__: str
-
-__all__ = ["Comparisons", "ComparisonsFile", "Penalty", "__version__"]
 # Loaded when they are asked for: the program answers, and can be stopped, before NumPy and SciPy are there.
-_HOMES = {"Comparisons": "data.comparisons", "ComparisonsFile": "data.file", "Penalty": "problems.penalty"}
+_lazy_attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
@@ -18,6 +11,4 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("nearer")
-    from nearer.common.loading import loaded_when_asked
-
-    return loaded_when_asked(__name__, _HOMES)(name)
+    return _lazy_attribute(name)

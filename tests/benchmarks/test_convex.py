@@ -12,9 +12,9 @@ from benchmarks.triplets import Size
 from nearer import Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.losses import TwoSidedHinge
-from nearer.problems.gram import Problem
-from nearer.solvers import ADMM, nearest_psd
+from nearer.model import TwoSidedHinge
+from nearer.optimize import ADMM, nearest_psd
+from nearer.optimize.problems.gram import Problem
 
 
 @pytest.fixture

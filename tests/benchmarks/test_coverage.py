@@ -8,7 +8,7 @@ import pytest
 from benchmarks import coverage, records
 from benchmarks.__main__ import main
 from benchmarks.coverage import Condition, Coverage, coverage_text, judged
-from nearer.uncertainty import Bootstrap
+from nearer.evaluation import Bootstrap
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def tiny(monkeypatch):
 
 
 def few_simulations(estimator, answers, *, n_resamples, random_state):
-    from nearer.uncertainty import bootstrap
+    from nearer.evaluation import bootstrap
 
     return bootstrap(estimator, answers, n_resamples=n_resamples, n_simulations=3, random_state=random_state)
 

@@ -3,9 +3,9 @@ import pytest
 
 from benchmarks import triplets
 from benchmarks.triplets import Size, draw_blocks, make_data, start_seeds
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.datasets import make_gaussian
-from nearer.metrics import comparison_error
+from nearer.evaluation import comparison_error
 
 
 def questions(rows):

@@ -6,7 +6,7 @@ import pytest
 from nearer import Comparisons
 from nearer.checking.case import Case
 from nearer.checking.copies import check_copies
-from nearer.formats.answers import Answers
+from nearer.io.answers import Answers
 
 N_OBJECTS = 15
 

@@ -14,8 +14,8 @@ from nearer import Comparisons
 from nearer.checking import check, doctor
 from nearer.checking.enough import check_curve, worth_of_repeats
 from nearer.checking.people import check_people
-from nearer.formats import read_answers
-from nearer.formats.answers import Answers, BadRow
+from nearer.io import read_answers
+from nearer.io.answers import Answers, BadRow
 
 CLEAN = simulate(seed=1)
 NEED_FITS = {"at-chance", "reversed", "no-signal"}

@@ -8,7 +8,7 @@ import pytest
 
 from nearer import Comparisons
 from nearer.checking import check
-from nearer.formats.answers import Answers
+from nearer.io.answers import Answers
 
 
 def load(name):

@@ -11,9 +11,9 @@ from nearer.checking import Finding, Findings, check
 from nearer.checking.case import Case
 from nearer.checking.enough import CURVE_CODES, agreed, with_curve
 from nearer.checking.split_half import check_distances, distances_finding, with_distances
-from nearer.evaluation.trend import Trend
-from nearer.formats.answers import Answers
-from nearer.reproducibility import SplitHalf
+from nearer.evaluation import SplitHalf
+from nearer.evaluation.curves import Trend
+from nearer.io.answers import Answers
 
 CODES = {"distances": "good", "distances-roughly": "note", "distances-differ": "warning", "distances-unknown": "note"}
 

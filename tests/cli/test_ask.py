@@ -8,7 +8,7 @@ import pytest
 from helpers.few import few_draws, one_start
 
 from nearer.cli.main import main
-from nearer.formats import read_answers
+from nearer.io import read_answers
 
 OBJECTS = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
 POINTS = dict(zip(OBJECTS, np.random.default_rng(3).normal(size=(8, 2)), strict=True))

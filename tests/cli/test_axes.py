@@ -9,8 +9,8 @@ from helpers.studies import simulate
 from scipy.spatial.distance import pdist
 
 from nearer.cli.main import main
-from nearer.formats import write_answers
-from nearer.storage import load_model
+from nearer.embedding.storage import load_model
+from nearer.io import write_answers
 from nearer.study import read_results
 
 pytestmark = pytest.mark.usefixtures("few_repeats")

@@ -20,7 +20,7 @@ from pytest import MonkeyPatch
 from helpers.few import few_repeats
 patch = MonkeyPatch()
 few_repeats(patch)
-from nearer.common import telling
+from nearer._common import telling
 patch.setattr(telling, "_DELAY_SECONDS", 0.0)  # few fits take no second
 from nearer.cli.main import main
 sys.exit(main())
@@ -63,7 +63,7 @@ def test_fit_and_check_show_bars(tmp_path):
 
 SLOW_STEP = """
 import time
-from nearer.common.telling import progress_bar
+from nearer._common.telling import progress_bar
 with progress_bar("thinking", 2) as bar:
     time.sleep(2.6)
     bar.update()
@@ -78,7 +78,7 @@ def test_a_bar_is_redrawn_while_one_step_takes_its_time(tmp_path):
 
 ASK = """
 import sys
-from nearer.common import telling
+from nearer._common import telling
 telling._DELAY_SECONDS = 0.0
 from nearer.cli.main import main
 sys.exit(main())

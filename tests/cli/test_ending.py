@@ -70,12 +70,12 @@ def foreign_threads(study):
     code = (
         "import os, sys, threading\n"
         "def foreign(): return len(os.listdir('/proc/self/task')) - threading.active_count()\n"
-        "import scipy.sparse.csgraph, sklearn, nearer.formats\n"
+        "import scipy.sparse.csgraph, sklearn, nearer.io\n"
         "try: import pyarrow, pyarrow.parquet\n"
         "except ModuleNotFoundError: pass\n"
         "for name in sys.argv[1:]:\n"
         "    before = foreign()\n"
-        "    nearer.formats.read_answers(name, skip_bad=True)\n"
+        "    nearer.io.read_answers(name, skip_bad=True)\n"
         "    print(foreign() - before)"
     )
     run = [sys.executable, "-c", code, *names]

@@ -8,7 +8,7 @@ import pytest
 import nearer.checking
 from nearer.checking import check, check_errors
 from nearer.cli.main import main
-from nearer.formats import read_answers
+from nearer.io import read_answers
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 QUICK = ("--quick", "--method", "STE", "--dimensions", "2")

@@ -12,7 +12,7 @@ from nearer.cli.figure import _arrows
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
-from nearer.storage import save_model
+from nearer.embedding.storage import save_model
 from nearer.study import read_results
 
 

@@ -11,9 +11,9 @@ import pytest
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import BestOf
-from nearer.formats import read_answers
-from nearer.metrics import comparison_error
-from nearer.storage import load_model
+from nearer.embedding.storage import load_model
+from nearer.evaluation import comparison_error
+from nearer.io import read_answers
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 N = 14
@@ -391,7 +391,7 @@ def test_the_penalty_of_dmoe_can_be_set_in_parts(tmp_path, capsys):
 
 
 def test_numbers_in_one_file_are_the_same_objects_as_text_in_another(tmp_path, capsys):
-    from nearer.formats import write_answers
+    from nearer.io import write_answers
 
     rows = sample_triplets(POINTS, 200, random_state=0)
     write_answers(rows, tmp_path / "numbers.parquet")
@@ -408,8 +408,8 @@ def test_options_offer_what_the_library_has():
     from typing import get_args
 
     from nearer.cli import fit, parsing
-    from nearer.formats import Kind
-    from nearer.runs import METHODS
+    from nearer.io import Kind
+    from nearer.study import METHODS
 
     assert tuple(METHODS) == fit._METHODS
     assert get_args(Kind) == parsing.KINDS

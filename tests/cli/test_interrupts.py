@@ -101,7 +101,7 @@ class Presses:
 
 sys.meta_path.insert(0, Presses())
 def run(options):
-    import nearer.kernels
+    import nearer.optimize.kernels
 """)
     assert (done.returncode, done.stderr) == (130, "nearer: stopped\n")
 

@@ -203,7 +203,7 @@ def test_a_full_disk_keeps_no_loop_from_running(tmp_path):
         "print(twice(4))"
     )
     (tmp_path / "twice.py").write_text(
-        "from nearer.kernels.compiling import loop\n\n@loop\ndef twice(number):\n    return 2 * number\n"
+        "from nearer.optimize.kernels.compiling import loop\n\n@loop\ndef twice(number):\n    return 2 * number\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200,

@@ -10,7 +10,7 @@ from nearer.cli.main import main
 from nearer.cli.parsing import sentence
 from nearer.cli.warned import warnings_told
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.formats import read_answers
+from nearer.io import read_answers
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 ROWS = sample_triplets(make_gaussian(8, 2, random_state=0), 120, random_state=0).rows

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearer.common.parameters import check_counts, check_integer, check_number
+from nearer._common.parameters import check_counts, check_integer, check_number
 
 
 @pytest.mark.parametrize("value", [2, np.int8(2), np.uint64(2)])

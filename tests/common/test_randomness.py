@@ -1,6 +1,6 @@
 import numpy as np
 
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.datasets import make_gaussian
 
 

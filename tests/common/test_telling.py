@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.embedding import DMOE, GNMDS, SOE, STE, NonmetricMDS
-from nearer.solvers import Factored
+from nearer.optimize import Factored
 
 ROWS = np.random.default_rng(0).permuted(np.tile(np.arange(8), (60, 1)), axis=1)[:, :3]
 SHORT = [

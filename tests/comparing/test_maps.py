@@ -11,7 +11,7 @@ from nearer.cli.main import main
 from nearer.comparing import compare_maps
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
-from nearer.storage import save_model
+from nearer.embedding.storage import save_model
 
 POINTS = make_gaussian(10, 2, random_state=0)
 

@@ -9,8 +9,8 @@ from nearer.comparing.methods import paired_difference
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, SOE, STE
-from nearer.formats import read_answers
-from nearer.model_selection import held_out_error
+from nearer.evaluation import held_out_error
+from nearer.io import read_answers
 
 ANSWERS = sample_triplets(make_gaussian(12, 2, random_state=0), 400, random_state=0)
 

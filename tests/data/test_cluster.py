@@ -4,12 +4,12 @@ import warnings
 import numpy as np
 import pytest
 
+from nearer.data import ComparisonsOnCluster
 from nearer.data.block_files import Block
 from nearer.data.partitions import Loader
 from nearer.data.rows import Rows
 from nearer.data.shards import lanes_of, runs, tree
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.streaming import ComparisonsOnCluster
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

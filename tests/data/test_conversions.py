@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from nearer.data import comparisons_from_distances, comparisons_from_graph, count_triplets, graph_from_embedding
 from nearer.data.graph import Graph
-from nearer.graphs import comparisons_from_distances, comparisons_from_graph, count_triplets, graph_from_embedding
-from nearer.losses import DistanceHinge
-from nearer.metrics import comparison_error
-from nearer.problems.points import FactoredProblem
-from nearer.problems.sources import InMemory
+from nearer.evaluation import comparison_error
+from nearer.model import DistanceHinge
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.sources import InMemory
 
 pytestmark = pytest.mark.filterwarnings("ignore:of . objects . have no neighbours:UserWarning")
 PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])

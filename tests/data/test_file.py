@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
+from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
-from nearer.kernels import evaluate
-from nearer.losses import Hinge
-from nearer.solvers import SVRG, Factored
-from nearer.streaming import ComparisonsFile
+from nearer.model import Hinge
+from nearer.optimize import SVRG, Factored
+from nearer.optimize.kernels import evaluate
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -249,7 +249,7 @@ def test_without_pyarrow_a_sentence_says_what_to_install(parquet, monkeypatch):
 
 
 def test_importing_it_loads_neither_pyarrow_nor_numba():
-    code = "import sys, nearer.streaming; print([name for name in ('pyarrow', 'numba') if name in sys.modules])"
+    code = "import sys, nearer.data; print([name for name in ('pyarrow', 'numba') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -8,9 +8,8 @@ from nearer import Comparisons
 from nearer.data.frame_columns import TRIPLET, row_order
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import SOE, STE
-from nearer.formats import read_answers
-from nearer.metrics import comparison_error
-from nearer.model_selection import held_out_error
+from nearer.evaluation import comparison_error, held_out_error
+from nearer.io import read_answers
 
 POINTS = make_gaussian(10, 2, random_state=0)
 ROWS = sample_triplets(POINTS, 300, random_state=1).rows
@@ -108,7 +107,7 @@ def test_further_columns_are_refused_and_the_way_out_works(make):
     frame = make(NAMED | {"participant": ["p"] * 300})
     with pytest.raises(ValueError, match=r"there is 'participant'.*df\[\['anchor', 'near', 'far'\]\].*read_answers"):
         STE().fit(frame)
-    from nearer.formats import read_answers
+    from nearer.io import read_answers
 
     assert read_answers(frame).comparisons.rows.tolist() == ROWS.tolist()
     frame = make(NAMED | {"answer": np.ones(300)})

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from nearer.data import ComparisonsFile
 from nearer.data import parts as parts_module
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
-from nearer.streaming import ComparisonsFile
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

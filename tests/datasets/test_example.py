@@ -13,8 +13,8 @@ from nearer.datasets import load_example
 from nearer.datasets.example import CARELESS, CATCH, COLUMNS, GROUPS, UNDECIDED, later_rows, study_rows
 from nearer.datasets.example_files import example_files, write_example
 from nearer.embedding import SOE
-from nearer.formats import read_answers
-from nearer.metrics import procrustes_error
+from nearer.evaluation import procrustes_error
+from nearer.io import read_answers
 from nearer.study.attributes import read_attributes
 
 RIGHT = {frozenset(question): question[2] for question in CATCH}

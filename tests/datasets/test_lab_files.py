@@ -9,8 +9,8 @@ import pytest
 from nearer.datasets.example import CATCH
 from nearer.datasets.lab_files import GUESSING, TEST, lab_files, lab_positions, lab_rows, write_lab
 from nearer.embedding import CKL
-from nearer.formats import read_answers
-from nearer.metrics import procrustes_error
+from nearer.evaluation import procrustes_error
+from nearer.io import read_answers
 
 RIGHT = {frozenset(question): question[2] for question in CATCH}
 

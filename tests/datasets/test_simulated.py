@@ -9,7 +9,7 @@ from scipy.special import expit, softmax
 from scipy.stats import binom, chisquare, norm
 
 from nearer.datasets import draw_questions, make_gaussian, sample_triplets, simulate_answers
-from nearer.losses import CrowdKernel, StudentT
+from nearer.model import CrowdKernel, StudentT
 
 POINTS = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 0.0], [0.5, 2.0]])
 COPIES = 8000

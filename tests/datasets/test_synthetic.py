@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import binom, chi2
 
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import count_questions, unrank_questions
 

@@ -13,9 +13,9 @@ from nearer import datasets, embedding
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import draw_questions, make_gaussian, sample_triplets, simulate_answers
 from nearer.embedding import CKL, FORTE, GNMDS, LORE, SOE, STE, TSTE, NonmetricMDS
-from nearer.formats import read_answers
-from nearer.metrics import comparison_error, procrustes_error
-from nearer.solvers import Factored
+from nearer.evaluation import comparison_error, procrustes_error
+from nearer.io import read_answers
+from nearer.optimize import Factored
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text(encoding="utf-8")
 DEFAULTS = PAGE.split("### Equal names, other defaults")[1].split("\n###")[0]

@@ -5,7 +5,7 @@ import pytest
 
 from nearer.cli.main import main
 from nearer.embedding import PosteriorEmbedding
-from nearer.posterior import Microcanonical
+from nearer.sampling import Microcanonical
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 README = Path(__file__).parents[2] / "README.md"

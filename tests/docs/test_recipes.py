@@ -8,7 +8,7 @@ import pytest
 
 from nearer.cli.main import main
 from nearer.comparing import compare_people
-from nearer.formats import read_answers
+from nearer.io import read_answers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^`([\w.]+)`:\n\n```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))

@@ -7,7 +7,7 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, SOE, STE, BestOf
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.metrics import comparison_error
+from nearer.evaluation import comparison_error
 
 pytestmark = pytest.mark.usefixtures("one_start")
 POINTS = make_gaussian(25, 2, random_state=0)

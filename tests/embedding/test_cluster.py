@@ -12,16 +12,15 @@ from helpers.browsing import eventually
 from helpers.clusters import dying, fit_inside, local_cluster, once, slow
 
 from benchmarks.records import side_by_side
-from nearer.clustering import ComparisonHC
-from nearer.data import held_shards
+from nearer.data import ComparisonsFile, ComparisonsOnCluster, held_shards
 from nearer.data.partitions import Loader
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
-from nearer.evaluation.bootstrap import bootstrap
-from nearer.problems import sources
-from nearer.solvers import Factored
-from nearer.storage import save_model
-from nearer.streaming import ComparisonsFile, ComparisonsOnCluster
+from nearer.embedding.clustering import ComparisonHC
+from nearer.embedding.storage import save_model
+from nearer.evaluation.uncertainty import bootstrap
+from nearer.optimize import Factored
+from nearer.optimize.problems import sources
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -230,7 +229,7 @@ def test_rows_that_no_worker_survives_loading_are_refused_with_a_sentence(mortal
 def test_fits_side_by_side_run_on_the_workers_through_joblib(client):
     import joblib
 
-    from nearer.model_selection import held_out_error
+    from nearer.evaluation import held_out_error
 
     few = sample_triplets(POINTS, 300, random_state=3)
     method = STE(solver=Factored(n_init=1))  # said outright: workers know nothing of what this process has patched

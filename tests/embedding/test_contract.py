@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import SOE, SPE, PosteriorEmbedding
-from nearer.metrics import comparison_error
-from nearer.posterior import NUTS, Microcanonical
+from nearer.evaluation import comparison_error
+from nearer.sampling import NUTS, Microcanonical
 
 # Of the few draws of `ESTIMATORS`; that it comes when it should is checked in test_posterior.
 pytestmark = pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning")

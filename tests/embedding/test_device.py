@@ -11,12 +11,12 @@ import pytest
 from sklearn.base import clone
 
 from nearer import Comparisons, Penalty
-from nearer.common.devices import available_device
+from nearer._common.devices import available_device
+from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, FORTE, GNMDS, SOE, STE, TSTE
-from nearer.solvers import SVRG, Factored, FactoredOnDevice, Projected
-from nearer.storage import load_model, save_model
-from nearer.streaming import ComparisonsFile
+from nearer.embedding.storage import load_model, save_model
+from nearer.optimize import SVRG, Factored, FactoredOnDevice, Projected
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # a second one takes five times as long over so little, in waiting
@@ -70,7 +70,7 @@ def test_a_gpu_is_among_the_devices():
 
 @pytest.mark.parametrize("model", [STE(solver="svrg"), STE(solver=Factored(validation=0.1)), DMOE()], ids=repr)
 def test_auto_is_the_processor_where_no_device_can_do_it(model, monkeypatch, tmp_path):
-    monkeypatch.setattr("nearer.solvers.device_lbfgs.available_device", lambda device: "cpu")
+    monkeypatch.setattr("nearer.optimize.solvers.device_lbfgs.available_device", lambda device: "cpu")
     model.set_params(device="auto", random_state=0).fit(TRAIN)
     assert not isinstance(model.solver_, FactoredOnDevice)
     np.save(tmp_path / "rows.npy", TRAIN.rows)

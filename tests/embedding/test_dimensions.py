@@ -5,9 +5,9 @@ import pytest
 from helpers.estimators import ESTIMATORS
 from sklearn.base import clone
 
+from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import LOE, SPE, STE, NonmetricMDS
-from nearer.streaming import ComparisonsFile
 
 ANSWERS = sample_triplets(make_gaussian(10, 2, random_state=0), 40, random_state=0)
 SENTENCE = "is too many for 10 objects, which fill 9 dimensions at most; choose n_components=9 or fewer"

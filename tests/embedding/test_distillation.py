@@ -12,9 +12,9 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.embedding import distillation as answering
 from nearer.embedding.distillation import Answered, _drawn, distilled, questions_like
-from nearer.metrics import comparison_error
-from nearer.problems.margins import MarginMap
-from nearer.solvers import Outcome
+from nearer.evaluation import comparison_error
+from nearer.optimize import Outcome
+from nearer.optimize.problems.margins import MarginMap
 
 POINTS = make_gaussian(30, 2, random_state=0)
 TRAIN = sample_triplets(POINTS, 200, random_state=1)

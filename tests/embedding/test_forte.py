@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import FORTE, STE
-from nearer.solvers import Projected
+from nearer.optimize import Projected
 
 
 def objective(points, rows, trace):

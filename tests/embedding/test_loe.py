@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from nearer.data import comparisons_from_graph, graph_from_embedding
 from nearer.data.graph import Graph
 from nearer.embedding import LOE, SOE
 from nearer.embedding.loe import steps_map
-from nearer.graphs import comparisons_from_graph, graph_from_embedding
-from nearer.kernels.graph import graph_hinge
-from nearer.losses import DistanceHinge
-from nearer.metrics import procrustes_error
-from nearer.problems.graph import GraphProblem, GraphTriplets
-from nearer.problems.points import FactoredProblem
-from nearer.problems.sources import InMemory
-from nearer.solvers import Factored
+from nearer.evaluation import procrustes_error
+from nearer.model import DistanceHinge
+from nearer.optimize import Factored
+from nearer.optimize.kernels.graph import graph_hinge
+from nearer.optimize.problems.graph import GraphProblem, GraphTriplets
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.sources import InMemory
 
 
 def hinge_twin(points, adjacency):

@@ -8,11 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import LORE, STE
-from nearer.losses import SoftHinge
-from nearer.problems.points import FactoredProblem
-from nearer.problems.schatten import SchattenProblem
-from nearer.problems.sources import InMemory
-from nearer.solvers import Outcome, Shrinkage, solve
+from nearer.model import SoftHinge
+from nearer.optimize import Outcome, Shrinkage, solve
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.schatten import SchattenProblem
+from nearer.optimize.problems.sources import InMemory
 
 POINTS = make_gaussian(20, 2, random_state=0)
 NOISY = sample_triplets(POINTS, 600, logistic_slope=20.0, random_state=0)

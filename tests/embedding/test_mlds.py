@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 
 from nearer import Comparisons
+from nearer.data import ComparisonsFile
 from nearer.embedding import MLDS
-from nearer.storage import load_model, save_model
-from nearer.streaming import ComparisonsFile
+from nearer.embedding.storage import load_model, save_model
 
 N = 9
 PSI = (np.arange(N) / (N - 1)) ** 1.5

@@ -10,11 +10,11 @@ from sklearn.manifold import MDS
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import NonmetricMDS
-from nearer.metrics import comparison_error, procrustes_error
-from nearer.problems.stress import ComparedPairs, StressProblem, TotalOrder
-from nearer.solvers import solve
-from nearer.solvers.smacof import Smacof
-from nearer.storage import load_model, save_model
+from nearer.embedding.storage import load_model, save_model
+from nearer.evaluation import comparison_error, procrustes_error
+from nearer.optimize import solve
+from nearer.optimize.problems.stress import ComparedPairs, StressProblem, TotalOrder
+from nearer.optimize.solvers.smacof import Smacof
 
 POINTS = make_gaussian(20, 2, random_state=0)
 DISTANCES = cdist(POINTS, POINTS)

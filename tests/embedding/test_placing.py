@@ -11,9 +11,9 @@ from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.embedding.placing import place_points
-from nearer.losses import DistanceHinge, Hinge, Logistic, StudentT
-from nearer.metrics import comparison_error
-from nearer.solvers import Factored, solve
+from nearer.evaluation import comparison_error
+from nearer.model import DistanceHinge, Hinge, Logistic, StudentT
+from nearer.optimize import Factored, solve
 
 pytestmark = pytest.mark.usefixtures("one_start")
 N_OLD, N_NEW = 30, 5
@@ -248,7 +248,7 @@ def test_partial_fit_goes_on_from_the_present_map(monkeypatch):
         starts.append(start)
         return solve(problem, solver, start, **settings)
 
-    monkeypatch.setattr("nearer.solvers.restarts.solve", seen)
+    monkeypatch.setattr("nearer.optimize.solvers.restarts.solve", seen)
     model.partial_fit(FIT[:3])
     np.testing.assert_allclose(model.embedding_, before, atol=0.1 * np.abs(before).max())
     (start,) = starts

@@ -21,13 +21,13 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
 from nearer.embedding.distillation import distilled_posterior
+from nearer.embedding.storage import load_model, save_model
+from nearer.evaluation import comparison_error
 from nearer.geometry import align
-from nearer.metrics import comparison_error
-from nearer.posterior import NUTS, Microcanonical, Prior, Variational, microcanonical, nuts
-from nearer.posterior.maps import chances_of
-from nearer.posterior.model import NUMBERS, Draws, model_of
-from nearer.solvers import Outcome
-from nearer.storage import load_model, save_model
+from nearer.optimize import Outcome
+from nearer.sampling import NUTS, Microcanonical, Prior, Variational, microcanonical, nuts
+from nearer.sampling.maps import chances_of
+from nearer.sampling.model import NUMBERS, Draws, model_of
 
 N = 20
 SHORT = NUTS(2, n_warmup=60, n_draws=40, thin=2)

@@ -3,7 +3,7 @@ import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding.predictor import Predictor
-from nearer.problems.margins import MarginMap, squared_distances
+from nearer.optimize.problems.margins import MarginMap, squared_distances
 
 POINTS = make_gaussian(8, 3, random_state=0)
 TRIPLETS = sample_triplets(POINTS, 50, random_state=0)

@@ -7,13 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from nearer import Comparisons
+from nearer.data import comparisons_from_graph, graph_from_embedding
 from nearer.data.graph import Graph
 from nearer.embedding import SPE
-from nearer.graphs import comparisons_from_graph, graph_from_embedding
-from nearer.metrics import margins
-from nearer.problems.structure import BMatching, Cuts, NearestNeighbours, StructureProblem
-from nearer.solvers import solve
-from nearer.solvers.cutting_planes import CuttingPlanes, onto_slack
+from nearer.evaluation import margins
+from nearer.optimize import solve
+from nearer.optimize.problems.structure import BMatching, Cuts, NearestNeighbours, StructureProblem
+from nearer.optimize.solvers.cutting_planes import CuttingPlanes, onto_slack
 
 
 def grid(rows, columns):
@@ -113,7 +113,7 @@ def test_the_map_itself_meets_them_at_its_own_rank():
 @pytest.mark.parametrize("most_for_bound", [600, 30])
 def test_many_objects_take_the_low_rank_form(monkeypatch, most_for_bound):
     monkeypatch.setattr("nearer.embedding.spe.MOST_OBJECTS_CONVEX", 30)
-    for module in ("nearer.solvers.cutting_planes", "nearer.problems.structure"):
+    for module in ("nearer.optimize.solvers.cutting_planes", "nearer.optimize.problems.structure"):
         monkeypatch.setattr(f"{module}.MOST_FOR_BOUND", most_for_bound)
     adjacency = grid(6, 6)
     model = SPE(random_state=0).fit(sp.csr_array(adjacency))

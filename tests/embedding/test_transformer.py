@@ -9,11 +9,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from nearer import Comparisons
+from nearer.data import ComparisonsFile, graph_from_embedding
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import LOE, MVTE, SOE, STE, NonmetricMDS
-from nearer.graphs import graph_from_embedding
-from nearer.storage import load_model, save_model
-from nearer.streaming import ComparisonsFile
+from nearer.embedding.storage import load_model, save_model
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PosteriorEmbedding:sklearn.exceptions.ConvergenceWarning"),

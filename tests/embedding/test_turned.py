@@ -7,7 +7,7 @@ from scipy.stats import ortho_group
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MLDS
-from nearer.storage import load_model, save_model
+from nearer.embedding.storage import load_model, save_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 POINTS = make_gaussian(10, 2, random_state=1)

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
-from nearer.annotators import AnnotatorReliability, annotator_reliability, reliability_weights
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
-from nearer.metrics import comparison_error, margins
+from nearer.evaluation import (
+    AnnotatorReliability,
+    annotator_reliability,
+    comparison_error,
+    margins,
+    reliability_weights,
+)
 
 POINTS = make_gaussian(15, 2, random_state=0)
 ALL = sample_triplets(POINTS)

@@ -12,11 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, PosteriorEmbedding
-from nearer.evaluation.resampling import Imitation, imitate, squared_distances, telling_clearness
+from nearer.evaluation import Bootstrap, bootstrap, procrustes_error
+from nearer.evaluation.uncertainty import Imitation, imitate, squared_distances, telling_clearness
 from nearer.geometry import align
-from nearer.metrics import procrustes_error
-from nearer.posterior import NUTS
-from nearer.uncertainty import Bootstrap, bootstrap
+from nearer.sampling import NUTS
 
 pytestmark = pytest.mark.usefixtures("one_start")
 

@@ -7,7 +7,7 @@ from benchmarks.accuracy.datasets import find_file
 from nearer import Comparisons
 from nearer.datasets.synthetic import unrank_questions
 from nearer.evaluation.ceiling import _GRID, _Counts, _end, _Mixture, noise_ceiling
-from nearer.formats import read_answers
+from nearer.io import read_answers
 
 
 def asked(shares, repeats, rng, **columns):

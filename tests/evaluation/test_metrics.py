@@ -5,7 +5,7 @@ from scipy.stats import ortho_group
 
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.metrics import (
+from nearer.evaluation import (
     comparison_error,
     expected_calibration_error,
     margin_statistics,
@@ -13,7 +13,7 @@ from nearer.metrics import (
     procrustes_error,
     reliability_curve,
 )
-from nearer.problems.margins import error_from_margins, pair_distances, soft_error
+from nearer.optimize.problems.margins import error_from_margins, pair_distances, soft_error
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_table_and_row_gathers_agree(monkeypatch):
     points = rng.normal(size=(20, 4)) + 1e3
     first, second = rng.integers(20, size=(2, 1000))
     by_table = pair_distances(points, first, second)
-    monkeypatch.setattr("nearer.problems.margins._BLOCK", 7)
+    monkeypatch.setattr("nearer.optimize.problems.margins._BLOCK", 7)
     by_rows = np.concatenate(
         [pair_distances(points, first[part], second[part]) for part in np.split(np.arange(1000), 10)]
     )

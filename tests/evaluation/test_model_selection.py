@@ -9,11 +9,19 @@ from nearer import Comparisons
 from nearer.data.units import deal_out
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE, TSTE
-from nearer.evaluation import dimension
+from nearer.evaluation import (
+    WholeKFold,
+    accuracy_scorer,
+    choose_dimension,
+    comparison_error,
+    dimension,
+    held_out_error,
+    learning_curve,
+    margins,
+    neg_log_loss_scorer,
+)
 from nearer.evaluation.intervals import clustered_variance, error_interval, overlap_factor, wilson
 from nearer.evaluation.reproducibility import SplitHalf
-from nearer.metrics import accuracy_scorer, comparison_error, margins, neg_log_loss_scorer
-from nearer.model_selection import WholeKFold, choose_dimension, held_out_error, learning_curve
 
 POINTS = make_gaussian(12, 2, random_state=0)
 ALL = sample_triplets(POINTS)

@@ -3,7 +3,7 @@
 import pytest
 
 from nearer.evaluation.ceiling import Best
-from nearer.evaluation.trend import trend
+from nearer.evaluation.curves import trend
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from nearer.data import ComparisonsFile
 from nearer.data.block_files import Block
 from nearer.embedding import STE
-from nearer.streaming import ComparisonsFile
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from nearer.kernels.triton_loops import _loop
+from nearer.optimize.kernels.triton_loops import _loop
 
 VOLTA, AMPERE, HOPPER = 70, 80, 90
 

@@ -19,8 +19,8 @@ from nearer.embedding import (
     NonmetricMDS,
     PosteriorEmbedding,
 )
-from nearer.posterior import NUTS, Microcanonical, Variational
-from nearer.solvers import Factored
+from nearer.optimize import Factored
+from nearer.sampling import NUTS, Microcanonical, Variational
 
 ESTIMATORS = {
     "DMOE": DMOE(),

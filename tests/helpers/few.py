@@ -1,10 +1,10 @@
 """Whole runs with few fits, for tests of what a run does with its parts: ellipses and curves need not be right."""
 
-from nearer.evaluation import resampling
-from nearer.evaluation.bootstrap import bootstrap
-from nearer.evaluation.learning_curve import learning_curve
-from nearer.posterior import Microcanonical
-from nearer.solvers import restarts
+from nearer.evaluation import uncertainty
+from nearer.evaluation.curves import learning_curve
+from nearer.evaluation.uncertainty import bootstrap
+from nearer.optimize import restarts
+from nearer.sampling import Microcanonical
 
 
 def one_start(patch):
@@ -23,6 +23,6 @@ def few_repeats(patch):
     """Have few fits made for a bootstrap and a learning curve, of one start each, and few draws of a posterior."""
     one_start(patch)
     few_draws(patch)
-    patch.setattr(resampling, "N_STEPS", 2)  # of 8
+    patch.setattr(uncertainty, "N_STEPS", 2)  # of 8
     patch.setitem(bootstrap.__kwdefaults__, "n_simulations", 5)  # of 60
     patch.setitem(learning_curve.__kwdefaults__, "n_repeats", 2)  # of 5

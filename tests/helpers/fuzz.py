@@ -20,7 +20,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearer.formats import Answers, read_answers, write_answers
+from nearer.io import Answers, read_answers, write_answers
 
 HEADERS = [
     "anchor,near,far",

@@ -6,8 +6,8 @@ import numpy as np
 
 from helpers import posterior_twin as twin
 from nearer import Comparisons
-from nearer.posterior import diagnose
-from nearer.posterior.model import model_of
+from nearer.sampling import diagnose
+from nearer.sampling.model import model_of
 
 ROWS = [[0, 1, 2], [0, 1, 3], [1, 2, 3], [2, 3, 0], [3, 2, 1], [1, 0, 3]]
 ASKED = np.array([[0, 1, 0, 3], [2, 0, 2, 1], [0, 1, 1, 2]])

@@ -12,8 +12,8 @@ os.environ["TRITON_INTERPRET"] = "1"
 import numpy as np
 import torch
 
-from nearer.kernels import Rows, tensors, triton_loops
-from nearer.losses import Compiled
+from nearer.model import Compiled
+from nearer.optimize.kernels import Rows, tensors, triton_loops
 
 FAMILIES = [
     Compiled("linear"),

@@ -16,7 +16,7 @@ from helpers.studies import simulate
 from nearer import Comparisons
 from nearer.checking.case import Case
 from nearer.checking.people import check_people
-from nearer.formats.answers import Answers
+from nearer.io.answers import Answers
 
 SIMULATED = {"simulated": {}, "simulated, uneven": {"uneven": True}}
 REAL = ("cars", "food", "eggs30", "eggs300", "characters_latin")

@@ -1,4 +1,4 @@
-"""The model of `nearer.posterior.model` in plain NumPy, written from its docstring; of one vector q or of many."""
+"""The model of `nearer.sampling.model` in plain NumPy, written from its docstring; of one vector q or of many."""
 
 from typing import Any, NamedTuple
 
@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import cauchy, norm
 
-from nearer.posterior.answers import Answers
-from nearer.posterior.model import Model, Prior
+from nearer.sampling.answers import Answers
+from nearer.sampling.model import Model, Prior
 
 
 class Unknowns(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from nearer import Comparisons
-from nearer.formats.answers import Answers
+from nearer.io.answers import Answers
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from nearer import Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.metrics import reliability_curve
+from nearer.evaluation import reliability_curve
 from nearer.plotting import new_figure, plot_errors, plot_loss, plot_map, plot_margins, plot_path, plot_reliability
 
 

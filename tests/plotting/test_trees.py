@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nearer.clustering import ComparisonHC
 from nearer.datasets import sample_triplets
+from nearer.embedding.clustering import ComparisonHC
 from nearer.plotting import FAINT, PALETTE, new_figure, plot_dendrogram
 
 POINTS = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], [4, 4, 1], axis=0) + np.arange(18).reshape(9, 2) / 10

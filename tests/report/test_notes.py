@@ -8,8 +8,8 @@ import pytest
 from helpers.report_sample import color_results, empty_results
 
 from nearer.checking.enough import curve_finding, curve_trend
+from nearer.evaluation import LearningCurve
 from nearer.evaluation.ceiling import Best
-from nearer.model_selection import LearningCurve
 from nearer.report.page import assemble
 from nearer.study.schema import checked
 

@@ -9,7 +9,7 @@ import pytest
 from helpers.report_sample import color_results, random_results, results_of
 from scipy.spatial.distance import cdist
 
-from nearer.formats.text import inert
+from nearer.io.text import inert
 from nearer.report import write_report
 
 SVG = "{http://www.w3.org/2000/svg}"

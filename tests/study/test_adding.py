@@ -12,10 +12,10 @@ from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, MVTE, BestOf, PosteriorEmbedding
-from nearer.formats import read_answers
-from nearer.formats.answers import LeftOut
-from nearer.metrics import procrustes_error
-from nearer.storage import load_model
+from nearer.embedding.storage import load_model
+from nearer.evaluation import procrustes_error
+from nearer.io import read_answers
+from nearer.io.answers import LeftOut
 from nearer.study.adding import Earlier, joined, moved, turned_onto
 
 QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.formats import read_answers
-from nearer.runs import RunSettings, fit_study
-from nearer.study import pipeline
+from nearer.io import read_answers
+from nearer.study import RunSettings, fit_study, pipeline
 from nearer.study.parts import PARTS
 
 

@@ -5,9 +5,9 @@ import pytest
 from matplotlib.colors import to_hex
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.formats import read_answers
+from nearer.io import read_answers
 from nearer.plotting import PALETTE
-from nearer.runs import RunSettings, fit_study
+from nearer.study import RunSettings, fit_study
 from nearer.study.figures import _map, draw_curve, draw_map, draw_margins
 from nearer.study.study import margins_histogram
 

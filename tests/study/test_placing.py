@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.formats import read_answers
+from nearer.embedding.storage import load_model
+from nearer.io import read_answers
 from nearer.report.page import assemble
-from nearer.runs import RunSettings, begin_study, end_study, fit_study
-from nearer.storage import load_model
+from nearer.study import RunSettings, begin_study, end_study, fit_study
 from nearer.study.placing import place_objects, results_for, write_placed
 from nearer.study.schema import checked
 

@@ -7,8 +7,8 @@ from helpers.report_sample import color_results, empty_results
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, TSTE, BestOf
-from nearer.formats import read_answers
-from nearer.runs import RunSettings, fit_study
+from nearer.io import read_answers
+from nearer.study import RunSettings, fit_study
 from nearer.study.results import method_record, results_of
 from nearer.study.schema import FORMAT, KEYS, checked
 

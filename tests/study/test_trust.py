@@ -12,13 +12,11 @@ from nearer.checking.enough import CURVE_CODES
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import posterior_embedding
-from nearer.formats import read_answers
-from nearer.model_selection import LearningCurve
+from nearer.evaluation import LearningCurve, SplitHalf
+from nearer.io import read_answers
 from nearer.report.charts import learning_chart
 from nearer.report.sections import learning
-from nearer.reproducibility import SplitHalf
-from nearer.runs import RunSettings, fit_study
-from nearer.study import pipeline
+from nearer.study import RunSettings, fit_study, pipeline
 from nearer.study.figures import draw_curve
 from nearer.study.parts import PARTS
 from nearer.study.results import results_of

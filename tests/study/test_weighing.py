@@ -6,10 +6,9 @@ import pytest
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL
-from nearer.formats import read_answers
-from nearer.metrics import comparison_error
-from nearer.model_selection import held_out_error
-from nearer.runs import RunSettings, fit_study
+from nearer.evaluation import comparison_error, held_out_error
+from nearer.io import read_answers
+from nearer.study import RunSettings, fit_study
 from nearer.study.weighing import Weighed
 
 pytestmark = pytest.mark.usefixtures("few_repeats")

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from nearer.formats import read_answers
+from nearer.io import read_answers
 from nearer.survey.exporting import csv_of, table_of
 from nearer.survey.live import live_state, pictures_of
 from nearer.survey.stimuli import slug_of

@@ -21,7 +21,7 @@ from benchmarks.survey.serving import running
 from nearer import Comparisons
 from nearer.datasets import load_colors
 from nearer.embedding import PosteriorEmbedding
-from nearer.formats import read_answers
+from nearer.io import read_answers
 from nearer.survey.exporting import table_of
 from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of

@@ -18,16 +18,16 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.words import name
 from nearer.checking.findings import Finding
-from nearer.common.words import name
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, torn
 from nearer.embedding import STE
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
-from nearer.formats.answers import Answers
-from nearer.solvers import Factored
+from nearer.io.answers import Answers
+from nearer.optimize.solvers import Factored
 
 IntArray: TypeAlias = NDArray[np.int64]
 # Measured on noisy answers of 20 to 200 objects in 1 to 5 dimensions: of STE, SOE and CKL with several traces this was

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import binom
 
+from nearer._common.words import counted, name, percent
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
-from nearer.common.words import counted, name, percent
 
 _USUAL = 0.9  # share of right answers, at least, of people who look
 _LEVEL = 0.02

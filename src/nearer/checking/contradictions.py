@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from nearer._common.words import counted, digits, percent
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
-from nearer.common.words import counted, digits, percent
 from nearer.evaluation.intervals import wilson
 
 _MOST_PATHS = 1_000_000

@@ -35,10 +35,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.stats import binom
 
+from nearer._common.arrays import FloatArray
+from nearer._common.words import counted, digits, name
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
-from nearer.common.arrays import FloatArray
-from nearer.common.words import counted, digits, name
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, questions_of, torn

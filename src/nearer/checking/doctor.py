@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer._common.randomness import RandomState, stream
+from nearer._common.telling import progress_bar
 from nearer.checking.case import Case, Check
 from nearer.checking.catches import check_catches
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
@@ -28,9 +30,7 @@ from nearer.checking.spelling import (
     check_spellings,
 )
 from nearer.checking.split_half import check_distances
-from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import progress_bar
-from nearer.formats.answers import Answers
+from nearer.io.answers import Answers
 
 CHECKS: tuple[Check, ...] = (
     check_counts,
@@ -92,7 +92,7 @@ def check(
     Parameters
     ----------
     answers : Answers
-        As `nearer.formats.read_answers` returns them.
+        As `nearer.io.read_answers` returns them.
     n_components : int
         Dimension of the map that they are for.
     level : float

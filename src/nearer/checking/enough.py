@@ -27,15 +27,14 @@ from typing import Any
 
 import numpy as np
 
+from nearer._common.words import counted, rounded, short
 from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings, Level
-from nearer.common.words import counted, rounded, short
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import units_of
 from nearer.embedding import CKL
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, NoiseCeiling, about_ceiling
-from nearer.evaluation.learning_curve import LearningCurve, learning_curve
-from nearer.evaluation.trend import Kind, Trend, trend
+from nearer.evaluation.curves import Kind, LearningCurve, Trend, learning_curve, trend
 
 TOO_FEW, PLENTY = 1.0, 4.0
 # The k comparisons of one act of judgment hang together: they are worth k^0.6 and not k, as for the posterior.
@@ -142,7 +141,7 @@ CURVE_CODES = frozenset(code for _, code, _ in _CURVE.values())
 
 
 def curve_trend(curve: LearningCurve, *, few: bool, best: Best | None, level: float, unit: str) -> Trend:
-    """Return where a learning curve leads, by the rule of `nearer.evaluation.trend`."""
+    """Return where a learning curve leads, by the rule of `nearer.evaluation.curves`."""
     sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
     falls_by = None if curve.falls_by is None else curve.falls_by.tolist()
     return trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)

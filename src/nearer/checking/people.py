@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import clone
 
+from nearer._common.arrays import FloatArray
+from nearer._common.words import counted, digits, name, percent, rounded
 from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding
 from nearer.checking.random_responders import FALSE_ALARMS, POWER, Responders
-from nearer.common.arrays import FloatArray
-from nearer.common.words import counted, digits, name, percent, rounded
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.units import torn

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 from scipy.stats import beta, binom
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 
 FALSE_ALARMS = 0.05  # studies in which anybody is flagged wrongly
 MISSED = 0.025  # random responders who look better than chance

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
+from nearer._common.words import counted, digits, listed, name, percent
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding, Level
 from nearer.checking.loose_parts import components, hanging_parts
-from nearer.common.words import counted, digits, listed, name, percent
 
 _CHANCE_OPEN = 0.05
 _MANY_UNDECIDED = 0.25

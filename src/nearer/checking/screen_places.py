@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from nearer._common.words import counted, percent
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding
-from nearer.common.words import counted, percent
 
 _LEVEL = 0.001  # of a false alarm in a whole study
 _FEWEST = 10  # answers of a person

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from nearer._common.words import counted, listed, name
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
-from nearer.common.words import counted, listed, name
 from nearer.data.units import distinct
-from nearer.formats.naming_schemes import ALIKE, chance_of
+from nearer.io.naming_schemes import ALIKE, chance_of
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
 _RARE = 0.1  # of the usual number of answers

@@ -20,8 +20,8 @@ from nearer.cli.parsing import Commands, add_command, add_file, add_folder, fail
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nearer.formats import Answers
-    from nearer.formats.file_lists import FileList
+    from nearer.io import Answers
+    from nearer.io.file_lists import FileList
     from nearer.study import Study
     from nearer.study.adding import Earlier
 
@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.checking import check_errors
     from nearer.cli.fit import stop
-    from nearer.formats.file_lists import file_list
-    from nearer.storage import load_model
+    from nearer.embedding.storage import load_model
+    from nearer.io.file_lists import file_list
     from nearer.study.adding import Earlier, joined
     from nearer.study.folder import refuse_input
     from nearer.study.placing import results_for
@@ -174,7 +174,7 @@ def _changes(earlier: Earlier, new: Answers, study: Study) -> dict[str, Any]:
 
 
 def _told(changes: dict[str, Any]) -> list[str]:
-    from nearer.common.words import counted, figure, listed, name, percent
+    from nearer._common.words import counted, figure, listed, name, percent
 
     lines = [f"what the {counted(changes['n_added'], 'new answer')} changed:"]
     if changes["error_of_old_map_on_new_answers"] is not None:

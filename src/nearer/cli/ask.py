@@ -19,7 +19,7 @@ from nearer.cli.values import (  # fmt: skip
 )
 
 if TYPE_CHECKING:
-    from nearer.study.asking.making import Asking, Known
+    from nearer.design.lists.making import Asking, Known
 
 _ABOUT = """\
 Write the next questions of a study: those whose answers tell most about the map, given the answers so far.
@@ -113,9 +113,9 @@ def _add_pool(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.study.asking.making import judged, make
-    from nearer.study.asking.sheets import format_of, write_sheets
-    from nearer.study.asking.telling import figures_of, told
+    from nearer.design.lists.making import judged, make
+    from nearer.design.lists.sheets import format_of, write_sheets
+    from nearer.design.lists.telling import figures_of, told
 
     form = format_of(options.out, options.format)
     inputs = [*options.file, *filter(None, [options.objects, options.allowed])]
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _known(options: argparse.Namespace) -> Known:
     """Return the answers so far, with the columns that an earlier file of questions brought with it."""
-    from nearer.study.asking.making import Known
+    from nearer.design.lists.making import Known
 
     kind, options.kind = options.kind, _kind_read(options.kind)
     first = read_file(options, told=False)
@@ -154,10 +154,10 @@ def _kind_read(kind: str | None) -> Any:
 
 def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
     """Return what the options ask for; names and catch trials are read from their files."""
-    from nearer.formats import read_answers
-    from nearer.study.asking.answered import ASKED
-    from nearer.study.asking.given import read_groups, read_names, words_or_file
-    from nearer.study.asking.making import Asking
+    from nearer.design.lists.answered import ASKED
+    from nearer.design.lists.given import read_groups, read_names, words_or_file
+    from nearer.design.lists.making import Asking
+    from nearer.io import read_answers
 
     people, catches = options.participants, options.catch_trials
     if isinstance(catches, Path):

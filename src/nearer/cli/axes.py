@@ -11,7 +11,7 @@ from nearer.cli.parsing import Commands, add_command, add_folder, add_seed, say
 from nearer.cli.values import share, word, word_or_file, words
 
 if TYPE_CHECKING:
-    from nearer.common.arrays import FloatArray
+    from nearer._common.arrays import FloatArray
     from nearer.comparing import PropertyFits
 
 _ABOUT = """\
@@ -65,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from nearer.comparing import fit_properties
-    from nearer.storage import load_model
+    from nearer.embedding.storage import load_model
+    from nearer.evaluation.distances import compared_objects
     from nearer.study.attributes import read_attributes
-    from nearer.study.distances import compared_objects
     from nearer.study.placing import results_for
     from nearer.study.turning import turned_results, write_turned
 
@@ -117,7 +117,7 @@ def _randomization(
 
     import numpy as np
 
-    from nearer.common.words import counted, listed, name
+    from nearer._common.words import counted, listed, name
     from nearer.comparing import read_matrix
 
     asked = {"within": options.within, "along": options.along, "copies": options.copies}
@@ -149,7 +149,7 @@ def _rotation(
     """Return the axes that the options ask for, and a sentence about them."""
     import numpy as np
 
-    from nearer.common.words import counted, listed, name
+    from nearer._common.words import counted, listed, name
     from nearer.geometry import axes_along, axes_onto, varimax_axes
     from nearer.study.turning import read_places, shared
 

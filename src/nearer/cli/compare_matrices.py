@@ -11,7 +11,7 @@ from nearer.cli.parsing import say, tell
 from nearer.cli.values import resamples
 
 if TYPE_CHECKING:
-    from nearer.common.arrays import FloatArray
+    from nearer._common.arrays import FloatArray
     from nearer.comparing import MatrixComparison, MatrixNoise, NamedMatrix
     from nearer.comparing.matrices.measures import Measure
     from nearer.embedding.base import OrdinalEmbedding
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.comparing import compare_matrices, plot_matrices, read_matrix
     from nearer.comparing.results_files import write_results
-    from nearer.storage import load_model
+    from nearer.embedding.storage import load_model
     from nearer.study.placing import results_for
 
     if len(options.file) != 1:

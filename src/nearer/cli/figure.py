@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nearer._common.words import counted, listed, percent
 from nearer.cli.parsing import Commands, add_command, add_folder, say
 from nearer.cli.values import axes_pair, dots, millimetres, pairs, points, word, words
-from nearer.common.words import counted, listed, percent
 
 if TYPE_CHECKING:
     from nearer.plotting.directions import Arrow
@@ -116,8 +116,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
     """Draw what was asked for."""
+    from nearer.embedding.storage import load_model
     from nearer.plotting import plot_shepard
-    from nearer.storage import load_model
     from nearer.study import read_results
     from nearer.study.attributes import read_attributes
     from nearer.study.paper_figures import Drawn, MapLook, draw_heatmap_for_paper, draw_map_for_paper

@@ -174,8 +174,8 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
 
 def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
     """Return the figures of a study in words."""
+    from nearer._common.words import counted, percent
     from nearer.checking.enough import CURVE_CODES
-    from nearer.common.words import counted, percent
     from nearer.evaluation.reproducibility import DISTANCES_FAIR
 
     answers = study.answers
@@ -213,7 +213,7 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
 
 def _line(finding: Finding) -> str:
     """Write a finding on one line, with the people that it names."""
-    from nearer.common.words import listed
+    from nearer._common.words import listed
 
     said = f"{finding.level}: {finding.title}"
     return f"{said}: {listed(list(finding.people), 10)}. {finding.text}" if finding.people else said

@@ -75,9 +75,9 @@ def main(arguments: Sequence[str] | None = None, program: Program = NEARER) -> i
 
 def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
     """Run the program and say, in a sentence, what goes wrong."""
+    from nearer._common.files import printable
     from nearer.cli.parsing import FAILED, fail, sentence
     from nearer.cli.warned import warnings_told
-    from nearer.common.files import printable
 
     parser = _parser(program, arguments[0] if arguments else "")
     if not arguments:

@@ -25,9 +25,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     import numpy as np
 
-    from nearer.common.words import counted, name
-    from nearer.formats.answers import matched
-    from nearer.storage import load_model
+    from nearer._common.words import counted, name
+    from nearer.embedding.storage import load_model
+    from nearer.io.answers import matched
     from nearer.study.folder import refuse_input
     from nearer.study.placing import place_objects, results_for, write_placed
 

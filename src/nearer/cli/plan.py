@@ -11,7 +11,7 @@ from nearer.cli.parsing import Commands, add_command, add_reading, add_seed, rea
 from nearer.cli.values import dimensions, error, noise, positive, price
 
 if TYPE_CHECKING:
-    from nearer.planning import Design, NoiseEstimate
+    from nearer.design.planning import Design, NoiseEstimate
 
 _ABOUT = """\
 How many answers does a study need? Simulate studies of so many objects, with answers as noisy as expected, and find
@@ -59,8 +59,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.common.words import counted, percent
-    from nearer.planning import estimate_noise
+    from nearer._common.words import counted, percent
+    from nearer.design.planning import estimate_noise
 
     if options.at is not None and options.out is not None:
         raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return how many answers reach the target, in words and in figures."""
-    from nearer.planning import plan, plot_plan
+    from nearer.design.planning import plan, plot_plan
     from nearer.plotting import save_figure
 
     found = plan(
@@ -114,9 +114,9 @@ def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None)
 
 def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return the error that a number of answers will reach, in words and in figures."""
-    from nearer.common.words import counted, figure, interval, level_of, money
-    from nearer.planning import predict_error
-    from nearer.planning.plans import floor_of, measured_on
+    from nearer._common.words import counted, figure, interval, level_of, money
+    from nearer.design.planning import predict_error
+    from nearer.design.planning.plans import floor_of, measured_on
 
     found = predict_error(
         _design(options),
@@ -140,7 +140,7 @@ def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple
 
 
 def _design(options: argparse.Namespace) -> Design:
-    from nearer.planning import Design
+    from nearer.design.planning import Design
 
     return Design(
         options.objects,

@@ -6,14 +6,14 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
+from nearer._common.words import counted, figure, interval, level_of, listed, percent
 from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
 from nearer.cli.values import share
-from nearer.common.words import counted, figure, interval, level_of, listed, percent
 
 if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
     from nearer.embedding.base import OrdinalEmbedding
-    from nearer.formats import Answers
+    from nearer.io import Answers
 
 _ABOUT = """\
 Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, with its confidence
@@ -33,10 +33,10 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.data.units import units_of
+    from nearer.embedding.storage import load_model
     from nearer.evaluation.held_out import judge, read_judged
     from nearer.evaluation.intervals import error_interval
-    from nearer.formats.answers import matched
-    from nearer.storage import load_model
+    from nearer.io.answers import matched
     from nearer.study.results import share_known
 
     model, answers = load_model(options.folder), read_file(options, known_labels=True)

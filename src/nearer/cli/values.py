@@ -10,7 +10,7 @@ from argparse import ArgumentTypeError
 from math import nan
 from pathlib import Path
 
-from nearer.common.words import digits, name
+from nearer._common.words import digits, name
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
 MOST = 10**9  # of anything that is counted
@@ -213,7 +213,7 @@ def rule(text: str) -> str:
     >>> rule("rt > 0.2")
     'rt > 0.2'
     """
-    from nearer.formats.selecting import rules_of
+    from nearer.io.selecting import rules_of
 
     try:
         rules_of(text)

@@ -15,7 +15,7 @@ from nearer.comparing.method_results import MethodComparison, MethodScore
 from nearer.comparing.methods import compare_methods
 from nearer.comparing.people import Gain, PeopleComparison, compare_people
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
-from nearer.study.distances import Distances, distance_matrix
+from nearer.evaluation.distances import Distances, distance_matrix
 
 __all__ = [
     "Category",

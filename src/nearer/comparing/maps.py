@@ -22,19 +22,19 @@ from scipy.spatial.distance import pdist
 from scipy.stats import chi2, pearsonr, spearmanr
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
-from nearer.common.words import counted, figure, interval, listed, name
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_level
+from nearer._common.words import counted, figure, interval, listed, name
 from nearer.comparing.holm import holm
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import restricted, units_of
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.distances import compared_objects
 from nearer.evaluation.held_out import judge, read_judged
 from nearer.evaluation.intervals import Interval, error_interval
-from nearer.evaluation.resampling import squared_distances
-from nearer.formats.answers import matched
+from nearer.evaluation.uncertainty import squared_distances
 from nearer.geometry import procrustes_error, rotation
-from nearer.study.distances import compared_objects
+from nearer.io.answers import matched
 
 _FEWEST = 3  # objects on both maps, of which a shape can be compared
 
@@ -213,7 +213,7 @@ def _read(source: Any, called: bool, title: str) -> _Map:
         check_is_fitted(source)
         labels = [str(label) for label in source.objects_.tolist()]
         return _among_compared(_Map(title, labels, np.asarray(source.embedding_), None, source))
-    from nearer.storage import load_model
+    from nearer.embedding.storage import load_model
     from nearer.study.folder import read_results
 
     folder = Path(source)

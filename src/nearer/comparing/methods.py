@@ -38,10 +38,10 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 from sklearn.base import clone
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
-from nearer.common.randomness import RandomState
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_level
+from nearer._common.randomness import RandomState
+from nearer._common.telling import progress_bar
 from nearer.comparing.groups.grouping import comparisons_in
 from nearer.comparing.holm import holm
 from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
-from nearer.common.arrays import FloatArray
-from nearer.common.words import counted
+from nearer._common.arrays import FloatArray
+from nearer._common.words import counted
 from nearer.data.dissimilarities import read_dissimilarities
 
 _N_REFERENCES = 50  # simulated maps without copies

@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
-from nearer.common.words import counted
+from nearer._common.arrays import FloatArray
+from nearer._common.words import counted
 from nearer.comparing.null_models import NullModel
 
 _AT_ONCE = 10**6  # entries of resampled columns

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.common.files import write_text
-from nearer.common.json_files import plain_values
-from nearer.formats.text import inert
+from nearer._common.files import write_text
+from nearer._common.json_files import plain_values
+from nearer.io.text import inert
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

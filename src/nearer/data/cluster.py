@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 
-from nearer.common.arrays import is_dask
+from nearer._common.arrays import is_dask
 from nearer.data.block_files import Block
 from nearer.data.file import ComparisonsFile
 from nearer.data.held_shards import HeldShards

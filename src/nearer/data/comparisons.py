@@ -17,7 +17,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.randomness import RandomState, stream
+from nearer._common.randomness import RandomState, stream
 from nearer.data import labels as _labels
 from nearer.data import rows as _rows
 from nearer.data.labels import Indices, Labels
@@ -98,7 +98,7 @@ class Comparisons:
             Nonnegative, not all zero.
         annotators, trials : array-like of labels, shape (m,), optional
         chosen : array-like of bool, shape (m,), optional
-            Which questions were chosen by what earlier answers had left open, as `nearer.active` does.
+            Which questions were chosen by what earlier answers had left open, as `nearer.design.active` does.
         n_objects : int, optional
             Number of objects; the largest index plus one if left out.
         objects : sequence of labels, shape (n,), optional

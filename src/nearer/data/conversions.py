@@ -14,9 +14,9 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.arrays import checked_points
-from nearer.common.parameters import check_integer
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import checked_points
+from nearer._common.parameters import check_integer
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.graph import BLOCK, Graph
 

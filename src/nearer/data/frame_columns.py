@@ -78,7 +78,7 @@ def row_order(names: Sequence[Any]) -> list[int]:
         raise ValueError(
             f"beside {_listed(used)} there {'is' if len(others) == 1 else 'are'} {_listed(others)}; pass the columns "
             f"of objects alone, df[{used}], with answers as y and weights as sample_weight, or "
-            "nearer.formats.read_answers(df).comparisons, which reads who answered and the like, too"
+            "nearer.io.read_answers(df).comparisons, which reads who answered and the like, too"
         )
     return found
 

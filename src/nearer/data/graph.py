@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 
 BLOCK = 1_000_000  # triplets at a time: 24 MB of numbers
 

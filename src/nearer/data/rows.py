@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import is_dask
+from nearer._common.arrays import is_dask
 from nearer.data.frame_columns import row_order
 from nearer.data.labels import (
     Indices,

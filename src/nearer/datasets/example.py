@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, ndtri
 
-from nearer.common.randomness import stream
-from nearer.formats import Answers, read_answers
+from nearer._common.randomness import stream
+from nearer.io import Answers, read_answers
 
 GROUPS = ("listener", "musician")
 COLUMNS = ("participant", "group", "trial", "item1", "item2", "item3", "odd", "rt", "catch")

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.datasets.example import CATCH, INSTRUMENTS, Person, Question, Row, people, places, shuffled
 from nearer.datasets.example_files import csv_text, write_files
 

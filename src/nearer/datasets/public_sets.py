@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.datasets.downloading import Remote, find_or_download
-from nearer.formats.numpy_files import read_arrays
+from nearer.io.numpy_files import read_arrays
 
 CARS = Remote(
     "The judgments about cars",
@@ -244,7 +244,7 @@ def fetch_things() -> NoReturn:
 def _by_hand(what: str, where: str, how: str) -> NoReturn:
     raise FileNotFoundError(
         f"the judgments about {what} are not downloaded, as no address has a fixed checksum; get them by hand from "
-        f"{where}: {how}, and read it with nearer.formats.read_answers('answers.csv')"
+        f"{where}: {how}, and read it with nearer.io.read_answers('answers.csv')"
     )
 
 

@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from nearer.common.arrays import FloatArray, checked_points
-from nearer.common.parameters import check_integer, check_number
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import FloatArray, checked_points
+from nearer._common.parameters import check_integer, check_number
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets.synthetic import distinct_rows, sample_questions, unrank_questions
-from nearer.problems.margins import TIE_TOLERANCE, pair_distances
+from nearer.optimize.problems.margins import TIE_TOLERANCE, pair_distances
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out"]
 NoiseName: TypeAlias = Literal["logistic", "probit", "tste"]

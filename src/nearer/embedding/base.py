@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray, is_dask
-from nearer.common.parameters import check_integer
-from nearer.common.randomness import RandomState
-from nearer.common.telling import warn_caller
-from nearer.common.words import counted
+from nearer._common.arrays import FloatArray, is_dask
+from nearer._common.parameters import check_integer
+from nearer._common.randomness import RandomState
+from nearer._common.telling import warn_caller
+from nearer._common.words import counted
 from nearer.data.cluster import ComparisonsOnCluster
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, show
@@ -29,8 +29,8 @@ from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import alike
 from nearer.embedding.placing import with_new_objects
 from nearer.embedding.transformer import ReturnsMap
-from nearer.problems.margins import clear_ties, error_from_margins, pair_distances
-from nearer.solvers.driver import AnySolver, Callback, Solution
+from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances
+from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
 
 
 class MapDraws(NamedTuple):
@@ -59,7 +59,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         The one that found the map.
     restarts_ : Restarts
         ``tried``, the number of descents, and ``agreed``, how many of them ended as low as the best one, the map; see
-        `nearer.solvers.restarts`.
+        `nearer.optimize.solvers.restarts`.
     trace_ : float
         The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
     comparisons_ : Comparisons, ComparisonsFile or ComparisonsOnCluster
@@ -102,7 +102,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         X : Comparisons, ComparisonsFile, ComparisonsOnCluster, or array-like of shape (m, 3) or (m, 4)
             Triplets (anchor, near, far) or quadruplets (near pair, far pair), as indices or labels. A dask array or
             dataframe of indices is fitted by the workers of the running client; see
-            `nearer.streaming.ComparisonsOnCluster`.
+            `nearer.data.ComparisonsOnCluster`.
         y : array-like, shape (m,), optional
             Answers: +1 (or True) as written, -1 (or False) the other way round. All +1 if left out.
         sample_weight : array-like, shape (m,), optional

@@ -17,10 +17,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_integer
-from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_integer
+from nearer._common.randomness import RandomState, stream
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
@@ -30,8 +30,8 @@ from nearer.embedding.dmoe.estimator import DMOE
 from nearer.embedding.posterior_embedding import MOST_COMPONENTS, PosteriorEmbedding
 from nearer.embedding.predictor import Calibration, check_calibration
 from nearer.geometry import align
-from nearer.problems.margins import error_of_points
-from nearer.solvers.driver import Callback
+from nearer.optimize.problems.margins import error_of_points
+from nearer.optimize.solvers.driver import Callback
 
 # A search of DMOE, or a posterior, in each fold is seconds below this, and minutes above.
 _MOST_OBJECTS, _MOST_COMPARISONS = 150, 20_000

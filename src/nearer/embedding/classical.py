@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from inspect import cleandoc
 
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.embedding.fitting import LossEmbedding, Recipe, checked_solver, fit, turned
 from nearer.embedding.graph_input import TakesGraphs
-from nearer.losses import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT
-from nearer.problems.penalty import Penalty
-from nearer.solvers import SVRG, Factored, Projected
-from nearer.solvers.device_lbfgs import on_device
-from nearer.solvers.driver import AnySolver, Callback
+from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.solvers import SVRG, Factored, Projected
+from nearer.optimize.solvers.device_lbfgs import on_device
+from nearer.optimize.solvers.driver import AnySolver, Callback
 
 _SHARED = """\
 solver : {"factored", "svrg", "projected"} or solver object, default "factored"
     L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
     `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
-    and the like, from `nearer.solvers`, set more.
+    and the like, from `nearer.optimize.solvers`, set more.
 n_objects : int, optional
     The number of objects, if it is more than the comparisons show.
 random_state : int, Generator, SeedSequence or None
@@ -280,7 +280,7 @@ class FORTE(Classical):
         Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. The original has a
         bound on it, or none; noise-free answers then grow the map until the descent stops.
     solver : {"projected", "factored", "svrg"} or solver object, default "projected"
-        `Projected(2, tol=1e-8)` and the like, from `nearer.solvers`, set more. With "factored" it is `STE`.
+        `Projected(2, tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more. With "factored" it is `STE`.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None

@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import shared_first
 from nearer.embedding.fitting import Recipe, fit_points
 from nearer.embedding.predictor import Calibration, Predictor
 from nearer.geometry import along_axes, principal
-from nearer.losses import StudentT
-from nearer.posterior.maps import chances_of, mean_map
-from nearer.posterior.model import Draws
-from nearer.problems.margins import clear_ties, pair_distances
-from nearer.problems.penalty import Penalty
-from nearer.problems.sources import InMemory
-from nearer.solvers import Factored
+from nearer.model import StudentT
+from nearer.optimize.problems.margins import clear_ties, pair_distances
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers import Factored
+from nearer.sampling.maps import chances_of, mean_map
+from nearer.sampling.model import Draws
 
 QUESTIONS_OF_GRAM = 30_000
 _SHAPES_OF_GRAM = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt

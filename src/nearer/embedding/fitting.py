@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import restricted, seen_objects
@@ -17,15 +17,15 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.placing import place_points
 from nearer.embedding.predictor import Predictor
 from nearer.geometry import align, centred, embedding_from_gram, principal
-from nearer.losses import DistanceHinge, Loss
-from nearer.problems.gram import Problem
-from nearer.problems.margins import MarginMap
-from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem, leading_pull
-from nearer.problems.sources import InMemory, Source, rows_of, source_of
-from nearer.solvers import Factored, FactoredOnDevice, Outcome, Progress, Solution, solve
-from nearer.solvers.driver import AnySolver, Callback, limited_blas
-from nearer.solvers.restarts import dimensions_above, solve_from_all_starts
+from nearer.model import DistanceHinge, Loss
+from nearer.optimize.problems.gram import Problem
+from nearer.optimize.problems.margins import MarginMap
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.sources import InMemory, Source, rows_of, source_of
+from nearer.optimize.solvers import Factored, FactoredOnDevice, Outcome, Progress, Solution, solve
+from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.optimize.solvers.restarts import dimensions_above, solve_from_all_starts
 
 _FEW_OBJECTS = 1000
 
@@ -117,7 +117,7 @@ def fit(
 def checked_solver(solver: object) -> AnySolver:
     """Return what a user has passed as a solver, or raise ValueError if it is none."""
     if isinstance(solver, type) or not hasattr(solver, "step"):
-        raise ValueError(f"solver must be a name or an object such as nearer.solvers.ADMM(), got {solver!r}")
+        raise ValueError(f"solver must be a name or an object such as nearer.optimize.solvers.ADMM(), got {solver!r}")
     return cast(AnySolver, solver)
 
 
@@ -277,7 +277,7 @@ class LossEmbedding(OrdinalEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        They are those of the method's own model of answers (see `nearer.losses`), at the margins of the fitted map. A
+        They are those of the method's own model of answers (see `nearer.model`), at the margins of the fitted map. A
         map that fits its training answers too closely is also too sure of itself: nothing here is calibrated on
         held-out answers.
         """
@@ -298,8 +298,8 @@ class LossEmbedding(OrdinalEmbedding):
         elif outcome is Outcome.MAX_ITER:
             advice = (
                 f"{outcome.value}. The result is usable; for a better one pass solver={type(self.solver_).__name__}"
-                f"(...) of nearer.solvers with max_iter above {self.solver_.max_iter} or a larger tol, or raise the "
-                "penalty"
+                f"(...) of nearer.optimize with max_iter above {self.solver_.max_iter} or a larger tol, or "
+                "raise the penalty"
             )
         elif fitted.vanishing_trace == 0:
             advice = "the answers cancel each other out, so that no map is better than a single point; check the data"

@@ -8,13 +8,13 @@ from typing import Any, Self
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import triplets_of, warn_of_idle
 from nearer.data.graph import Graph
 from nearer.data.labels import read_objects
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.solvers.driver import Callback
+from nearer.optimize.solvers.driver import Callback
 
 MOST_TRIPLETS = 1_000_000  # of a graph that are written down; a larger one is sampled
 

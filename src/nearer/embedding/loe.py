@@ -10,18 +10,18 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
-from nearer.common.arrays import FloatArray, PointArray
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import FloatArray, PointArray
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.graph import Graph
 from nearer.embedding.classical import SOE
 from nearer.embedding.fitting import Fitted, Recipe
 from nearer.geometry import centred, embedding_from_gram, principal
-from nearer.problems.graph import GraphProblem, GraphTriplets
-from nearer.problems.points import leading_pull
-from nearer.solvers import Factored, Solution, solve
-from nearer.solvers.driver import AnySolver, Callback, limited_blas
-from nearer.solvers.restarts import agreeing_within, best_of_restarts
+from nearer.optimize.problems.graph import GraphProblem, GraphTriplets
+from nearer.optimize.problems.points import leading_pull
+from nearer.optimize.solvers import Factored, Solution, solve
+from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.optimize.solvers.restarts import agreeing_within, best_of_restarts
 
 _LANDMARKS = 300
 _TIE_BREAK = 1e-6
@@ -59,7 +59,7 @@ class LOE(SOE):
     Examples
     --------
     >>> from nearer.datasets import make_gaussian
-    >>> from nearer.graphs import graph_from_embedding
+    >>> from nearer.data import graph_from_embedding
     >>> graph = graph_from_embedding(make_gaussian(40, 2, random_state=0), 6)
     >>> model = LOE(n_components=2).fit(graph)
     >>> int(graph.multiply(graph_from_embedding(model.embedding_, 6)).sum()) >= 0.95 * 40 * 6

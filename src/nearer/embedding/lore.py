@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_integer, check_number
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_integer, check_number
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points, turned
 from nearer.geometry import principal
-from nearer.losses import Loss, SoftHinge
-from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem
-from nearer.problems.schatten import SchattenProblem
-from nearer.problems.sources import InMemory
-from nearer.solvers import Factored, Outcome, Shrinkage, Solution, solve
-from nearer.solvers.driver import Callback, limited_blas
+from nearer.model import Loss, SoftHinge
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.schatten import SchattenProblem
+from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers import Factored, Outcome, Shrinkage, Solution, solve
+from nearer.optimize.solvers.driver import Callback, limited_blas
 
 _MOST_DIMENSIONS = 15
 _TRACE_OF_START = 0.01  # as a share: where between 0.001 and 0.1 it is hardly changes what is found
@@ -33,7 +33,7 @@ class LORE(LossEmbedding):
 
     Minimizes the smooth hinge log(1 + exp(1 - margin)) plus a Schatten quasi-norm of the map, the sum of its singular
     values to a power below 1. That price takes weak dimensions away and hardly shrinks strong ones. The descent begins
-    with more dimensions than there are, by `nearer.solvers.Shrinkage`.
+    with more dimensions than there are, by `nearer.optimize.solvers.Shrinkage`.
 
     Parameters
     ----------

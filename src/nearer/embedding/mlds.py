@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_integer, check_level, check_number
-from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import warn_caller
-from nearer.common.words import counted
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_integer, check_level, check_number
+from nearer._common.randomness import RandomState, stream
+from nearer._common.telling import warn_caller
+from nearer._common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import show
 from nearer.data.streamed import Judgments
@@ -36,11 +36,11 @@ from nearer.embedding.scale import (
     scale_of,
     standard_errors,
 )
-from nearer.losses.links import LINKS, LinkName
-from nearer.problems.margins import clear_ties
-from nearer.problems.scaling import OrderedQuestions, ScalingProblem
-from nearer.solvers.driver import Callback, Solution
-from nearer.solvers.newton import Newton
+from nearer.model.links import LINKS, LinkName
+from nearer.optimize.problems.margins import clear_ties
+from nearer.optimize.problems.scaling import OrderedQuestions, ScalingProblem
+from nearer.optimize.solvers.driver import Callback, Solution
+from nearer.optimize.solvers.newton import Newton
 
 
 class ScaleIntervals(NamedTuple):

@@ -11,25 +11,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.stats import rankdata
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_counts
-from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_counts
+from nearer._common.randomness import RandomState, stream
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
 from nearer.data.streamed import Judgments
 from nearer.data.units import in_order_of_appearance
 from nearer.embedding.fitting import LossEmbedding
 from nearer.geometry import align, principal
-from nearer.losses import DistanceHinge, Loss
-from nearer.problems.points import FactoredProblem
-from nearer.problems.sources import InMemory
-from nearer.problems.stress import ComparedPairs, StressProblem, TotalOrder
-from nearer.solvers import Solution, solve
-from nearer.solvers.driver import Callback, limited_blas
-from nearer.solvers.restarts import best_of_restarts
-from nearer.solvers.smacof import Smacof
-from nearer.solvers.starts import spectral_start
+from nearer.model import DistanceHinge, Loss
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.problems.stress import ComparedPairs, StressProblem, TotalOrder
+from nearer.optimize.solvers import Solution, solve
+from nearer.optimize.solvers.driver import Callback, limited_blas
+from nearer.optimize.solvers.restarts import best_of_restarts
+from nearer.optimize.solvers.smacof import Smacof
+from nearer.optimize.solvers.starts import spectral_start
 
 _MOST_OBJECTS = 20_000  # two matrices of 3 GB
 _PLACING_SCALE = 10.0

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, show
-from nearer.losses import Loss
-from nearer.problems.points import FactoredProblem
-from nearer.problems.sources import InMemory
-from nearer.solvers import Factored, Solution, solve
+from nearer.model import Loss
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers import Factored, Solution, solve
 
 
 def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> Solution[FloatArray]:
@@ -42,7 +42,7 @@ def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace
 
     Examples
     --------
-    >>> from nearer.losses import Hinge
+    >>> from nearer.model import Hinge
     >>> rows = Comparisons.from_triplets([[3, 2, 0], [3, 1, 0], [2, 3, 1]])
     >>> placed = place_points(np.array([[0.0], [1.0], [2.0]]), rows, Hinge(), trace=0.01)
     >>> bool(placed.value[3, 0] > 1.5)

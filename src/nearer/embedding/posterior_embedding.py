@@ -12,10 +12,10 @@ from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_integer, check_level, check_number
-from nearer.common.randomness import RandomState, stream
-from nearer.common.words import listed
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_integer, check_level, check_number
+from nearer._common.randomness import RandomState, stream
+from nearer._common.words import listed
 from nearer.data.comparisons import Comparisons
 from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
 from nearer.data.streamed import Judgments
@@ -24,17 +24,17 @@ from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
-from nearer.posterior.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
-from nearer.posterior.extending import extended, settled
-from nearer.posterior.maps import chances_of, dimensions_of, laid_onto, n_resolvable_dimensions, with_two_places
-from nearer.posterior.microcanonical import Microcanonical
-from nearer.posterior.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
-from nearer.posterior.nuts import NUTS, Sampled, sample
-from nearer.posterior.people import Population, each_as_someone, population_of, reliability_of
-from nearer.posterior.settling import sample_until_settled
-from nearer.posterior.variational import Variational, approximate
-from nearer.solvers import Progress
-from nearer.solvers.driver import Callback
+from nearer.optimize.solvers import Progress
+from nearer.optimize.solvers.driver import Callback
+from nearer.sampling.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
+from nearer.sampling.extending import extended, settled
+from nearer.sampling.maps import chances_of, dimensions_of, laid_onto, n_resolvable_dimensions, with_two_places
+from nearer.sampling.microcanonical import Microcanonical
+from nearer.sampling.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
+from nearer.sampling.nuts import NUTS, Sampled, sample
+from nearer.sampling.people import Population, each_as_someone, population_of, reliability_of
+from nearer.sampling.settling import sample_until_settled
+from nearer.sampling.variational import Variational, approximate
 
 MOST_COMPONENTS = 15
 _N_PAIRS = 50  # whose distances are diagnosed
@@ -60,7 +60,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
               \log \frac{\alpha + d^2_\text{far}}{\alpha + d^2_\text{near}}\Big)
 
     with lapse rate, slope and offset learned from the data, as are a spread for each dimension (those that are not
-    needed vanish) and a scale for each object; see `nearer.posterior.model`. Predictions average over draws from the
+    needed vanish) and a scale for each object; see `nearer.sampling.model`. Predictions average over draws from the
     posterior, and are calibrated as far as the model is right.
 
     Parameters
@@ -75,11 +75,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
         other and draw until predictions have settled. "nuts": the no-U-turn sampler, exact and ten times slower.
         "variational": independent normal distributions, a rough approximation. `Microcanonical(n_steps=20_000)` and
-        the like, from `nearer.posterior`, set more.
+        the like, from `nearer.sampling`, set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
-        What is believed about noise and scales before the comparisons; see `nearer.posterior`.
+        What is believed about noise and scales before the comparisons; see `nearer.sampling`.
     n_threads : int, optional
         Chains at a time; as many as the machine has cores if left out.
     n_objects : int, optional
@@ -243,7 +243,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if self.max_components is not None:
             check_integer("max_components", self.max_components, self.n_components or 1)
         if self.prior is not None and not isinstance(self.prior, Prior):
-            raise ValueError(f"prior must be a nearer.posterior.Prior, got {self.prior!r}")
+            raise ValueError(f"prior must be a nearer.sampling.Prior, got {self.prior!r}")
         prior = self.prior or Prior()
         if not len(prior.centres) == len(prior.scales) == len(NUMBERS):
             raise ValueError(f"prior must have a centre and a scale for each of {', '.join(NUMBERS)}; got {prior!r}")
@@ -264,7 +264,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if self.solver not in named:
             raise ValueError(
                 f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...) or Variational(...) of "
-                f"nearer.posterior, got {self.solver!r}"
+                f"nearer.sampling, got {self.solver!r}"
             )
         return named[self.solver]
 
@@ -302,7 +302,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self._diagnose(sampled, not isinstance(method, Variational))
 
     def _threads(self) -> int:
-        from nearer.kernels import default_threads
+        from nearer.optimize.kernels import default_threads
 
         return self.n_threads or default_threads()
 
@@ -383,7 +383,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             self.converged_ = False
             self._warn(
                 f"{', and '.join(advice)}. The result is usable; for a better one pass "
-                f"solver={type(self.solver_).__name__}(...) of nearer.posterior with more steps or draws, a larger "
+                f"solver={type(self.solver_).__name__}(...) of nearer.sampling with more steps or draws, a larger "
                 "budget, or fewer n_components"
             )
         if self.two_places_:

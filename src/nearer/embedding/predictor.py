@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.problems.gram import with_specificities
-from nearer.problems.margins import MarginMap, clear_ties
+from nearer.optimize.problems.gram import with_specificities
+from nearer.optimize.problems.margins import MarginMap, clear_ties
 
 _USUAL_LAPSE, _RANGE = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
 _SLOPE_RANGE = 1.0  # of the logarithm, around the odds as they are

@@ -13,14 +13,14 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
-from nearer.common.arrays import FloatArray
-from nearer.common.telling import progress_bar
-from nearer.common.words import counted
+from nearer._common.arrays import FloatArray
+from nearer._common.telling import progress_bar
+from nearer._common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_objects, show
-from nearer.problems.scaling import OrderedQuestions, ScalingProblem
-from nearer.solvers.driver import Callback, Solution, solve
-from nearer.solvers.newton import Newton
+from nearer.optimize.problems.scaling import OrderedQuestions, ScalingProblem
+from nearer.optimize.solvers.driver import Callback, Solution, solve
+from nearer.optimize.solvers.newton import Newton
 
 RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
 _LAPSE_TOL, _MOST_LAPSES = 1e-4, 0.99  # of the ends of an interval

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.graph import Graph
 from nearer.data.streamed import Judgments
@@ -16,11 +16,11 @@ from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.fitting import Fitted, GramEmbedding, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.geometry import embedding_from_gram
-from nearer.losses import Hinge
-from nearer.problems.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle, StructureProblem
-from nearer.solvers import Outcome, solve
-from nearer.solvers.cutting_planes import CuttingPlanes
-from nearer.solvers.driver import Callback
+from nearer.model import Hinge
+from nearer.optimize.problems.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle, StructureProblem
+from nearer.optimize.solvers import Outcome, solve
+from nearer.optimize.solvers.cutting_planes import CuttingPlanes
+from nearer.optimize.solvers.driver import Callback
 
 MOST_OBJECTS_CONVEX = 300
 _USUAL_RANK = 10  # beyond

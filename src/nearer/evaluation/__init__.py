@@ -1,1 +1,5 @@
-"""How far to trust a map: errors, folds, held-out error, dimension, ceiling, people, bootstrap, calibration."""
+"""How good a map is: errors, margins, number of dimensions, noise ceiling, annotators, bootstrap."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

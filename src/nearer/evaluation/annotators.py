@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, ndtri
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
-from nearer.common.randomness import RandomState
-from nearer.common.words import figure, interval
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_level
+from nearer._common.randomness import RandomState
+from nearer._common.words import figure, interval
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.units import trials_of

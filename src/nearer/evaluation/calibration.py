@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.parameters import check_integer
+from nearer._common.parameters import check_integer
 from nearer.data.labels import read_answers, read_weights
 
 

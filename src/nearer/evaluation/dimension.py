@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState, stream
-from nearer.common.words import figure
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import RandomState, stream
+from nearer._common.words import figure
 from nearer.data.comparisons import Comparisons
 from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
 from nearer.data.units import By, units_of
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.curves import CHANCE
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance
 from nearer.evaluation.reproducibility import DISTANCES_GOOD, split_half
-from nearer.evaluation.trend import CHANCE
 
 NO_DIMENSION = "no dimension can be determined, as answers are predicted no better than by guessing"
 _NEARLY_AS_GOOD = 0.05  # of reliability

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.parameters import check_integer
-from nearer.common.randomness import RandomState, stream
+from nearer._common.parameters import check_integer
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import as_comparisons
 from nearer.data.labels import factorize, read_labels
 from nearer.data.units import By, deal_out, units_of

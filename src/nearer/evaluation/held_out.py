@@ -11,11 +11,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_level
-from nearer.common.randomness import RandomState
-from nearer.common.telling import progress_bar
-from nearer.common.words import figure, interval, level_of
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_level
+from nearer._common.randomness import RandomState
+from nearer._common.telling import progress_bar
+from nearer._common.words import figure, interval, level_of
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.units import By, kept_whole, units_of, with_positive_weight
 from nearer.evaluation.folds import WholeKFold
@@ -83,7 +83,7 @@ def _wrong(gamma: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class HeldOutError:
-    """Cross-validated error; chance is 0.5, and see `nearer.ceiling` for the least that is possible.
+    """Cross-validated error; chance is 0.5, and see `nearer.evaluation` for the least that is possible.
 
     Attributes
     ----------

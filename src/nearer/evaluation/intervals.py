@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 
 
 class Interval(NamedTuple):

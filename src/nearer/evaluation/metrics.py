@@ -19,10 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.arrays import checked_points, refuse_nonfinite
+from nearer._common.arrays import checked_points, refuse_nonfinite
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, show
-from nearer.problems.margins import MarginMap, Ties, checked_weights, clear_ties, error_from_margins, pair_distances
+from nearer.geometry import procrustes_error as procrustes_error
+from nearer.optimize.problems.margins import (
+    MarginMap,
+    Ties,
+    checked_weights,
+    clear_ties,
+)
+from nearer.optimize.problems.margins import error_from_margins as error_from_margins
+from nearer.optimize.problems.margins import pair_distances as pair_distances
+from nearer.optimize.problems.margins import soft_error as soft_error
 
 
 class MarginStatistics(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.arrays import FloatArray, checked_points
+from nearer._common.arrays import FloatArray, checked_points
 from nearer.plotting.maps import plot_map
 from nearer.plotting.style import ACCENT, FAINT, INK, new_figure
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nearer.evaluation.trend import CHANCE
+from nearer.evaluation.curves import CHANCE
 
 X_TITLE, Y_TITLE = "comparisons learned from (logarithmic)", "held-out error"
 GUESSING, BEST_POSSIBLE = "guessing", "noise ceiling"
@@ -58,5 +58,5 @@ class CurveScale:
 
 
 def _half(sizes: Sequence[float]) -> float:
-    """Return the size that the last is compared with, as `nearer.evaluation.trend` does it."""
+    """Return the size that the last is compared with, as `nearer.evaluation.curves` does it."""
     return min((size for size in sizes if size != sizes[-1]), key=lambda size: abs(size - sizes[-1] / 2), default=0.0)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.common.words import figure
-from nearer.losses import TwoSidedHinge
+from nearer._common.words import figure
+from nearer.model import TwoSidedHinge
 from nearer.plotting.style import ACCENT, FAINT, INK, PALETTE, SECOND, new_figure, plain
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def plot_reliability(
     Parameters
     ----------
     curve : ReliabilityCurve
-        Of `nearer.metrics.reliability_curve`.
+        Of `nearer.evaluation.reliability_curve`.
     name : str, optional
         Goes above, with the expected calibration error.
     color : str, optional
@@ -225,7 +225,7 @@ def plot_reliability(
 
     Examples
     --------
-    >>> from nearer.metrics import reliability_curve
+    >>> from nearer.evaluation import reliability_curve
     >>> plot_reliability(reliability_curve([0.8, 0.8, 0.8, 0.8], [1, -1, 1, -1]), "a coin").get_title()
     'a coin  (ECE 0.300)'
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.plotting.framing import framed_axes
 from nearer.plotting.papers import Paper
 from nearer.plotting.rows import every_that_fits, text_widths

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from nearer.common.telling import warn_caller
-from nearer.common.words import listed, number
+from nearer._common.telling import warn_caller
+from nearer._common.words import listed, number
 from nearer.plotting.style import FAINT, INK
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 
 # Beside a mark, best first.
 _BESIDE = np.array(

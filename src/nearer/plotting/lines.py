@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.plotting.framing import framed_axes
 from nearer.plotting.keys import Attribute, as_colors, as_shapes, matched, words_of
 from nearer.plotting.papers import Paper

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.plotting.directions import Arrow, draw_arrows
 from nearer.plotting.framing import SCREEN, framed_axes
 from nearer.plotting.keys import Attribute, Coded, as_colors, as_shapes, draw_keys_beside, matched, words_of

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.common.files import whole_file
+from nearer._common.files import whole_file
 from nearer.plotting.glyphs import fonts_for
 from nearer.plotting.style import new_figure
 

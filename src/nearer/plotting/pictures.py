@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from nearer.common.arrays import FloatArray
-from nearer.common.telling import warn_caller
-from nearer.common.words import listed
+from nearer._common.arrays import FloatArray
+from nearer._common.telling import warn_caller
+from nearer._common.words import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.common.files import whole_file
+from nearer._common.files import whole_file
 
 if TYPE_CHECKING:
     from os import PathLike

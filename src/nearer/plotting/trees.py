@@ -35,7 +35,7 @@ def plot_dendrogram(
 
     Examples
     --------
-    >>> from nearer.clustering import ComparisonHC
+    >>> from nearer.embedding.clustering import ComparisonHC
     >>> alike = [("cat", "dog", "car"), ("dog", "cat", "bus"), ("car", "bus", "dog"), ("bus", "car", "cat")]
     >>> ax = plot_dendrogram(ComparisonHC(n_clusters=2, random_state=0).fit(alike))
     >>> sorted(text.get_text() for text in ax.get_yticklabels())

@@ -17,8 +17,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearer.common.files import write_text
-from nearer.common.words import counted, level_of, percent
+from nearer._common.files import write_text
+from nearer._common.words import counted, level_of, percent
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.methods import citing, methods, settings

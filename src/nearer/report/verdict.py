@@ -14,7 +14,7 @@ that of the upper end of the error, on the way to the lower end of the ceiling. 
 where no ceiling is known the sure share alone decides. They are not known if the interval of the error reaches near
 chance from an error that is markedly better, or if it is wider than 0.15 and not even fair for sure: then the answers,
 or the people where these are held out whole, are too few to tell. **Distances.** They are judged by their
-split-half reliability and by the size of the ellipses; the bounds come from simulations, see `nearer.reproducibility`.
+split-half reliability and by the size of the ellipses; the bounds come from simulations, see `nearer.evaluation`.
 Each is good, fair, poor or not known, and the map can be trusted if both are good, everybody was judged by a map fitted
 without them, and nothing speaks against it:
 
@@ -43,7 +43,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from nearer.common.words import counted, digits, percent
+from nearer._common.words import counted, digits, percent
 from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
 from nearer.plotting.curve_scale import BEST_POSSIBLE

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
-from nearer.common.words import percent
+from nearer._common.arrays import FloatArray
+from nearer._common.words import percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.held_out import judge, read_judged
-from nearer.formats import Answers, Catches, Kind
-from nearer.formats.answers import LeftOut, matched
 from nearer.geometry import align, rotation
+from nearer.io import Answers, Catches, Kind
+from nearer.io.answers import LeftOut, matched
 from nearer.study.results import share_known
 from nearer.study.settings import RunSettings
 

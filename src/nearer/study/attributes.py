@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from nearer.common.words import counted, listed
-from nearer.formats.delimited import delimited_table
-from nearer.formats.paths import same_objects
-from nearer.formats.text import as_utf8, original, read_bytes
+from nearer._common.words import counted, listed
+from nearer.io.delimited import delimited_table
+from nearer.io.paths import same_objects
+from nearer.io.text import as_utf8, original, read_bytes
 
 _LABELS = ("object", "label", "name", "item", "stimulus", "id")
 

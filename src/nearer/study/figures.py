@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.common.arrays import FloatArray
-from nearer.common.words import digits, level_of, percent
-from nearer.evaluation.trend import CHANCE
+from nearer._common.arrays import FloatArray
+from nearer._common.words import digits, level_of, percent
+from nearer.evaluation.curves import CHANCE
 from nearer.geometry import ellipses_of
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.study.study import Study, margins_histogram

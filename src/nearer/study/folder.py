@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from nearer.common.arrays import FloatArray
-from nearer.common.files import write_text
-from nearer.common.json_files import read_json
-from nearer.common.words import counted
+from nearer._common.arrays import FloatArray
+from nearer._common.files import write_text
+from nearer._common.json_files import read_json
+from nearer._common.words import counted
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.bootstrap import Bootstrap
-from nearer.formats.text import inert
-from nearer.storage import save_model
-from nearer.study.distances import DISTANCES, MOST_OBJECTS, SPREAD, distance_matrix, matrix_csv
+from nearer.embedding.storage import save_model
+from nearer.evaluation.distances import DISTANCES, MOST_OBJECTS, SPREAD, distance_matrix, matrix_csv
+from nearer.evaluation.uncertainty import Bootstrap
+from nearer.io.text import inert
 from nearer.study.figures import FIGURES, draw_study
 from nearer.study.results import results_of
 from nearer.study.schema import checked

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from nearer.evaluation.ceiling import Best
-from nearer.evaluation.trend import trend
+from nearer.evaluation.curves import trend
 
 # Keys that came later; without them nothing is known of what they hold.
 _LATER = ("notes", "missing", "interrupted", "ellipse_size", "reproducibility", "placed", "regions", "trend")

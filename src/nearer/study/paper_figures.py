@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearer.common.arrays import FloatArray
-from nearer.common.words import listed
+from nearer._common.arrays import FloatArray
+from nearer._common.words import listed
 from nearer.geometry import ellipses_of
 from nearer.plotting.directions import Arrow
 from nearer.plotting.maps import EllipseStyle

@@ -24,12 +24,12 @@ from nearer.data.units import seen_objects
 from nearer.embedding import SOE, STE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
-from nearer.evaluation.bootstrap import Bootstrap, bootstrap
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
+from nearer.evaluation.curves import LearningCurve, learning_curve
 from nearer.evaluation.dimension import DimensionChoice, choose_dimension
 from nearer.evaluation.held_out import HeldOutError, Judgeable, held_out_error
-from nearer.evaluation.learning_curve import LearningCurve, learning_curve
 from nearer.evaluation.reproducibility import SplitHalf
+from nearer.evaluation.uncertainty import Bootstrap, bootstrap
 from nearer.study.settings import RunSettings
 from nearer.study.study import Study
 from nearer.study.weighing import Weighed

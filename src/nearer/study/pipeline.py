@@ -9,15 +9,15 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer._common.words import counted
 from nearer.checking.enough import agreed, with_curve
 from nearer.checking.split_half import with_distances
-from nearer.common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import two_maps
 from nearer.evaluation.dimension import NO_DIMENSION
-from nearer.formats import Answers
+from nearer.io import Answers
 from nearer.study.parts import PARTS, Part, choose_dimensions
 from nearer.study.settings import RunSettings
 from nearer.study.study import Study

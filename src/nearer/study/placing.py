@@ -2,7 +2,7 @@
 
 The objects of the run stay where they are, with their ellipses, and all figures of the run are still those of the map
 before. Where a new object may lie is seen by placing it again by answers with random weights (the Bayesian bootstrap,
-as in `nearer.uncertainty`), a weight for each trial, while the others are held where they are,
+as in `nearer.evaluation`), a weight for each trial, while the others are held where they are,
 
     C_new = mean over resamples of (x* - x) (x* - x)^T  +  mean over the objects of the run of C_i.
 
@@ -26,16 +26,16 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer.common.arrays import FloatArray
-from nearer.common.json_files import plain_values
-from nearer.common.randomness import RandomState, stream
-from nearer.common.words import counted
+from nearer._common.arrays import FloatArray
+from nearer._common.json_files import plain_values
+from nearer._common.randomness import RandomState, stream
+from nearer._common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.resampling import mean_squares
-from nearer.formats import Answers
-from nearer.formats.answers import matched
-from nearer.storage import save_model
+from nearer.embedding.storage import save_model
+from nearer.evaluation.uncertainty import mean_squares
+from nearer.io import Answers
+from nearer.io.answers import matched
 from nearer.study.figures import draw_placed
 from nearer.study.folder import LOG, new_run, read_results, write_distances, write_map
 

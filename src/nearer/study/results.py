@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from nearer.common.json_files import plain_values
+from nearer._common.json_files import plain_values
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
-from nearer.evaluation.bootstrap import LEVEL
 from nearer.evaluation.reproducibility import ellipse_size
+from nearer.evaluation.uncertainty import LEVEL
 from nearer.study.citing import citations
 from nearer.study.parts import DIMENSIONS_BY
 from nearer.study.schema import FORMAT, SUMMARY_COUNTS

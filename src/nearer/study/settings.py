@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from nearer.common.parameters import check_level
-from nearer.common.words import digits, name
+from nearer._common.parameters import check_level
+from nearer._common.words import digits, name
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.posterior.answers import answers_of
-from nearer.problems.penalty import Penalty
+from nearer.optimize.problems.penalty import Penalty
+from nearer.sampling.answers import answers_of
 
 #: Names of methods on the command line -> classes of `nearer.embedding`.
 METHODS = {

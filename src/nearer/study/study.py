@@ -7,21 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from nearer._common.arrays import FloatArray
 from nearer.checking import Findings
 from nearer.checking.enough import curve_trend
-from nearer.common.arrays import FloatArray
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
-from nearer.evaluation.bootstrap import Bootstrap
 from nearer.evaluation.ceiling import NoiseCeiling
+from nearer.evaluation.curves import LearningCurve, Trend
 from nearer.evaluation.dimension import DimensionChoice
 from nearer.evaluation.held_out import HeldOutError
-from nearer.evaluation.learning_curve import LearningCurve
 from nearer.evaluation.metrics import margins
 from nearer.evaluation.reproducibility import SplitHalf
-from nearer.evaluation.trend import Trend
-from nearer.formats import Answers
-from nearer.problems.margins import error_from_margins
+from nearer.evaluation.uncertainty import Bootstrap
+from nearer.io import Answers
+from nearer.optimize.problems.margins import error_from_margins
 from nearer.study.settings import RunSettings
 
 _BINS = 40

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
-from nearer.common.files import write_text
-from nearer.common.json_files import plain_values
-from nearer.common.words import counted, listed
+from nearer._common.arrays import FloatArray
+from nearer._common.files import write_text
+from nearer._common.json_files import plain_values
+from nearer._common.words import counted, listed
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.storage import save_model
+from nearer.embedding.storage import save_model
+from nearer.evaluation.distances import DISTANCES, SPREAD
 from nearer.study.attributes import read_attributes
-from nearer.study.distances import DISTANCES, SPREAD
 from nearer.study.figures import FIGURES, draw_placed
 from nearer.study.folder import LOG, RESULTS, new_run, read_results, write_map
 

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import as_comparisons
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding

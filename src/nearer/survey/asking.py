@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from nearer.active.record import INFORMATION, REPEAT, START, TEST
+from nearer.design.active.record import INFORMATION, REPEAT, START, TEST
 from nearer.survey.store.database import Database
 from nearer.survey.store.tables import UNSEEN, proposals, questions
 from nearer.survey.study import Study, labels_in

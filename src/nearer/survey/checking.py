@@ -19,7 +19,7 @@ from struct import unpack
 from typing import BinaryIO, Literal
 from xml.parsers import expat
 
-from nearer.common.words import counted, digits, listed, name
+from nearer._common.words import counted, digits, listed, name
 from nearer.survey.settings import DEFAULTS, SETTINGS_FILE, Settings, gather_settings
 from nearer.survey.settings_checks import place_of
 from nearer.survey.stimuli import ENDINGS, OBJECTS_FILE, STIMULI_FOLDER, Stimuli, Stimulus, gather_stimuli
@@ -124,8 +124,8 @@ def _of_settings(settings: Settings) -> Iterator[Problem]:
 
 def _of_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
     """Yield what does not fit the number of objects."""
-    from nearer.active.forms import form_of
-    from nearer.active.pools import Pool
+    from nearer.design.active.forms import form_of
+    from nearer.design.active.pools import Pool
 
     form = form_of(settings.kind)
     if n_objects < form.width:

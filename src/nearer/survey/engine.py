@@ -19,8 +19,8 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from nearer.active.record import OTHER, PURPOSES
-from nearer.common.words import counted
+from nearer._common.words import counted
+from nearer.design.active.record import OTHER, PURPOSES
 from nearer.survey.asking import NOT_COUNTED, numbers_in
 from nearer.survey.exporting import answers_of
 from nearer.survey.known import judged, known_of
@@ -103,7 +103,7 @@ class Engine:
         return True
 
     def _begin_anew(self) -> None:
-        from nearer.active import Questions  # loads what only this process needs
+        from nearer.design.active import Questions  # loads what only this process needs
 
         settings = self.study.settings
         self.questions = Questions(

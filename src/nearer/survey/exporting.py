@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, select
 
-from nearer.formats import Answers, Catches, read_answers
-from nearer.formats.file_lists import FileList
-from nearer.formats.showing import columns_shown
-from nearer.formats.text import inert
+from nearer.io import Answers, Catches, read_answers
+from nearer.io.file_lists import FileList
+from nearer.io.showing import columns_shown
+from nearer.io.text import inert
 from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import SEPARATOR, Study, labels_in, read_study
@@ -65,7 +65,7 @@ class StudyTable(FileList):
     Attributes
     ----------
     columns : dict of str to list
-        As `nearer.formats.read_answers` takes them.
+        As `nearer.io.read_answers` takes them.
     catches : Catches or None
         How people did on catch questions.
     n_components : int or None
@@ -116,12 +116,12 @@ def study_table(folder: Path) -> StudyTable:
 
 
 def table_of(folder: Path) -> Columns:
-    """Return the answers in the folder of a study, by columns, as `nearer.formats.read_answers` takes them."""
+    """Return the answers in the folder of a study, by columns, as `nearer.io.read_answers` takes them."""
     return study_table(folder).columns
 
 
 def answers_of(connection: Connection, study: Study) -> Answers:
-    """Return the answers so far as `nearer.formats.read_answers` would, with how people did on catch questions."""
+    """Return the answers so far as `nearer.io.read_answers` would, with how people did on catch questions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of chosen questions, which are known here
         answers = read_answers(columns_of(connection, study), separate_labels=True)  # of one list

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nearer.active import Questions
-from nearer.active.record import REPEAT, START, TEST
 from nearer.checking.doctor import check_collected
+from nearer.design.active import Questions
+from nearer.design.active.record import REPEAT, START, TEST
 from nearer.evaluation.ceiling import noise_ceiling
-from nearer.formats import Answers
+from nearer.io import Answers
 from nearer.survey.study import Study
 
 #: Questions that were not chosen for what their answers tell.

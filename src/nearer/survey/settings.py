@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from nearer.common.words import digits, name
+from nearer._common.words import digits, name
 from nearer.survey.settings_checks import KEYS, TABLE_OF, TABLES, place_of, wrong_values
 
 SETTINGS_FILE = "study.toml"
@@ -37,7 +37,7 @@ class Settings:
     question : str
         The question in words.
     kind : {"triplet", "odd-one-out", "most-central"}, or "k of m"
-        How people are asked, as `nearer.active.forms.form_of` has it.
+        How people are asked, as `nearer.design.active.forms.form_of` has it.
     language : str
         Of buttons and messages.
     welcome, consent, thanks : str
@@ -103,7 +103,7 @@ class Settings:
     database: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        from nearer.active.forms import form_of
+        from nearer.design.active.forms import form_of
 
         wrong = [said for _, said in wrong_values(vars(self))]
         if wrong:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
-from nearer.common.words import digits, name, number
+from nearer._common.words import digits, name, number
 from nearer.survey.words import LANGUAGES
 
 #: The least contrast of buttons against the page (WCAG 2.1, criterion 1.4.11).
@@ -93,7 +93,7 @@ def _wrong_text(key: str, value: Any) -> str:
 
 
 def _wrong_kind(kind: str) -> str:
-    from nearer.active.forms import form_of
+    from nearer.design.active.forms import form_of
 
     try:
         form_of(kind)

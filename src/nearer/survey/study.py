@@ -14,9 +14,9 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, select
 
-from nearer.active.forms import Form, form_of
-from nearer.active.pools import Pool
-from nearer.common.words import listed
+from nearer._common.words import listed
+from nearer.design.active.forms import Form, form_of
+from nearer.design.active.pools import Pool
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
 from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact

@@ -7,7 +7,7 @@ from benchmarks.accuracy.trial import trial_seed
 from benchmarks.paper.protocol import MUSIC, SYNTHETIC, draw_trial
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian
-from nearer.metrics import comparison_error
+from nearer.evaluation import comparison_error
 
 
 def question(rows):

@@ -6,10 +6,10 @@ from benchmarks.accuracy.datasets import Variant
 from benchmarks.accuracy.figures import draw_errors
 from benchmarks.accuracy.limit import known_numbers, posterior_vote
 from benchmarks.accuracy.trial import Truth
-from nearer.posterior import NUTS
-from nearer.posterior.maps import chances_of
-from nearer.posterior.model import draws_of, model_of
-from nearer.problems.margins import error_from_margins, pair_distances
+from nearer.optimize.problems.margins import error_from_margins, pair_distances
+from nearer.sampling import NUTS
+from nearer.sampling.maps import chances_of
+from nearer.sampling.model import draws_of, model_of
 
 
 @pytest.mark.parametrize(("slope", "flipped"), [(None, 0.1), (9.0, 0.0)])

@@ -16,9 +16,9 @@ from benchmarks.paper import methods as paper_methods
 from benchmarks.records import Interrupted
 from nearer import embedding
 from nearer.embedding import STE, TSTE
-from nearer.metrics import comparison_error
-from nearer.problems.margins import soft_error
-from nearer.solvers import Factored
+from nearer.evaluation import comparison_error
+from nearer.optimize import Factored
+from nearer.optimize.problems.margins import soft_error
 
 OWN = ("Guess", "Knows")
 

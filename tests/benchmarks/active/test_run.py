@@ -12,7 +12,7 @@ from benchmarks.active import run, worlds
 from benchmarks.active.run import ActiveRun
 from benchmarks.active.summary import answers_needed, curve_rows, needed_rows, needed_text
 from benchmarks.active.worlds import World, _Cloud
-from nearer.posterior import Microcanonical
+from nearer.sampling import Microcanonical
 
 
 @pytest.fixture(autouse=True)

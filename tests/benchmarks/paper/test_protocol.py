@@ -4,7 +4,7 @@ import pytest
 from benchmarks.paper import SYNTHETIC, methods
 from benchmarks.paper.methods import Unit, run_unit
 from benchmarks.paper.protocol import draw_trial
-from nearer.common.randomness import stream
+from nearer._common.randomness import stream
 from nearer.datasets import make_gaussian
 
 

@@ -10,9 +10,9 @@ from benchmarks.paper.methods import METHODS, Unit, candidates, fingerprint, run
 from benchmarks.paper.protocol import draw_trial
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, STE
-from nearer.metrics import comparison_error
-from nearer.problems.margins import soft_error
-from nearer.solvers import Projected
+from nearer.evaluation import comparison_error
+from nearer.optimize import Projected
+from nearer.optimize.problems.margins import soft_error
 
 
 def load(seed):

@@ -15,7 +15,7 @@ from nearer.comparing.groups import crossing
 from nearer.comparing.groups.crossing import folds_of
 from nearer.comparing.groups.grouping import grouped
 from nearer.comparing.holm import holm
-from nearer.formats import read_answers
+from nearer.io import read_answers
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +56,7 @@ def test_a_difference_is_found_where_it_is(found, drawn):
     assert apart.lows.shape == apart.highs.shape == (9,)
     assert (apart.lows <= apart.lengths + 1e-9).all()
     # The maps of the groups are nearer to their own truth than to the other's.
-    from nearer.metrics import procrustes_error
+    from nearer.evaluation import procrustes_error
 
     for own, other in ((0, 1), (1, 0)):
         assert procrustes_error(found.maps[own], maps[own]) < procrustes_error(found.maps[own], maps[other])

@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer import Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
+from nearer.evaluation import comparison_error
 from nearer.geometry import centred, embedding_from_gram
-from nearer.metrics import comparison_error
-from nearer.problems.margins import squared_distances
-from nearer.solvers import ADMM, Paper
+from nearer.optimize import ADMM, Paper
+from nearer.optimize.problems.margins import squared_distances
 
 POINTS = make_gaussian(30, 3, random_state=0)
 TRAIN = sample_triplets(POINTS, 500, random_state=0)

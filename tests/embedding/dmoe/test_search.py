@@ -8,15 +8,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from nearer import Comparisons, Penalty
+from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.embedding.dmoe import search as tuning
 from nearer.embedding.dmoe.paths import Given, along, paths
 from nearer.embedding.dmoe.search import CrossValidation, worth_tuning
-from nearer.problems.margins import error_from_margins
-from nearer.solvers import ADMM
-from nearer.storage import load_model, save_model
-from nearer.streaming import ComparisonsFile
+from nearer.embedding.storage import load_model, save_model
+from nearer.optimize import ADMM
+from nearer.optimize.problems.margins import error_from_margins
 
 POINTS = make_gaussian(30, 2, random_state=0)
 TEST = sample_triplets(POINTS)

@@ -12,7 +12,7 @@ from nearer.embedding.individual.axes import directions, in_plane, likeliest_tur
 from nearer.embedding.individual.evidence import Quadratic, around, evidence, likeliest_spread
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel, contrasts
 from nearer.embedding.individual.search import centred
-from nearer.posterior.answers import answers_of
+from nearer.sampling.answers import answers_of
 
 RNG = np.random.default_rng(3)
 ANSWERS = planted_weights(RNG.normal(size=(4, 3)), 60, n_objects=8, seed=1).comparisons

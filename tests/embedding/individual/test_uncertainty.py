@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 
 from nearer.embedding.individual.likelihood import NUMBER_SCALES, Spread, Unknowns, WeightedModel
 from nearer.embedding.individual.uncertainty import sureness
-from nearer.posterior.answers import answers_of
+from nearer.sampling.answers import answers_of
 
 N, P, S = 6, 3, 4
 

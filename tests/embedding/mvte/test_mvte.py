@@ -10,14 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from nearer import Comparisons
+from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MVTE, TSTE
 from nearer.embedding.mvte.number import LEAST_GAIN
-from nearer.losses import StudentT
-from nearer.problems.margins import pair_distances
-from nearer.problems.views import Acts, Mixture, PackedAnswers, ViewsProblem, best_mixture, judge
-from nearer.solvers import Outcome, solve
-from nearer.streaming import ComparisonsFile
+from nearer.model import StudentT
+from nearer.optimize import Outcome, solve
+from nearer.optimize.problems.margins import pair_distances
+from nearer.optimize.problems.views import Acts, Mixture, PackedAnswers, ViewsProblem, best_mixture, judge
 
 N = 25
 

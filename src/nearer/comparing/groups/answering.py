@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit, logit
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 
 _LAPSE_CENTRE, _LAPSE_SCALE = -4.0, 1.5  # of the logit, as in the posterior

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.comparing.groups.comparison import GroupComparison, PairOfGroups
 from nearer.comparing.results_files import FIGURES, json_text, save_figures, table, write_texts
 from nearer.data.labels import Labels

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.words import counted, listed, name
+from nearer._common.words import counted, listed, name
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import factorize, missing
-from nearer.formats.answers import Answers
+from nearer.io.answers import Answers
 
 _MOST_GROUPS = 20
 _NEARLY_ALL = 0.9  # of a person's comparisons

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import chndtr, chndtrinc, ndtri
 from scipy.stats import chi2
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.comparing.groups.permuting import Blocks, Permuted, Scored
 
 _FAR = 1e4  # squared deviations, where noncentral chi-square is as good as normal

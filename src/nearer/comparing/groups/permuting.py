@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.comparing.groups.answering import Fitted, Said, fit_map, information, own_lapses, scores
 from nearer.data.units import numbered
 

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import RandomState
 from nearer.comparing.matrices.measures import FUNCTIONS, Measure
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize

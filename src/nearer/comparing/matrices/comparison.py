@@ -30,11 +30,11 @@ from scipy.spatial.distance import cdist
 from scipy.special import stdtr, stdtrit
 from scipy.stats import rankdata
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_integer, check_level
-from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import progress_bar
-from nearer.common.words import counted, name
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_integer, check_level
+from nearer._common.randomness import RandomState, stream
+from nearer._common.telling import progress_bar
+from nearer._common.words import counted, name
 from nearer.comparing.holm import holm
 from nearer.comparing.matrices.ceiling import MatrixNoise, full_posterior, people_of
 from nearer.comparing.matrices.mantel import FEWEST_OBJECTS, mantel
@@ -43,8 +43,8 @@ from nearer.comparing.matrices.results import MatrixComparison, ModelDifference,
 from nearer.data.dissimilarities import read_dissimilarities
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.bootstrap import bootstrap
-from nearer.study.distances import compared_objects, distance_matrix
+from nearer.evaluation.distances import compared_objects, distance_matrix
+from nearer.evaluation.uncertainty import bootstrap
 
 _Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 _FEW_OBJECTS = 10  # of which an interval says little
@@ -145,7 +145,7 @@ def compare_matrices(
 def people_matrices(model: OrdinalEmbedding, n_resamples: int = 50, *, random_state: RandomState = None) -> FloatArray:
     """Return the distances on maps of resampled people, (k, n, n): what other people might have given.
 
-    Each person gets a random weight (the Bayesian bootstrap, see `nearer.uncertainty`), and a map is fitted again; in
+    Each person gets a random weight (the Bayesian bootstrap, see `nearer.evaluation`), and a map is fitted again; in
     place of a posterior by CKL in as many dimensions as the posterior calls for, for speed.
 
     Parameters

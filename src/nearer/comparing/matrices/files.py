@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from nearer.common.arrays import FloatArray
-from nearer.common.words import counted, listed, name
-from nearer.formats.paths import same_objects
-from nearer.formats.text import as_utf8, original, read_bytes
-from nearer.study.distances import DISTANCES
+from nearer._common.arrays import FloatArray
+from nearer._common.words import counted, listed, name
+from nearer.evaluation.distances import DISTANCES
+from nearer.io.paths import same_objects
+from nearer.io.text import as_utf8, original, read_bytes
 from nearer.study.folder import read_results
 
 _UNKNOWN = {"", "na", "nan", "n/a", "null", "none", "-", "."}

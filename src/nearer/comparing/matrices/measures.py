@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 
 Measure: TypeAlias = Literal["spearman", "kendall", "tau-a", "pearson"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

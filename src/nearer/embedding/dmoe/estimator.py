@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
-from nearer.common.randomness import RandomState, stream
+from nearer._common.arrays import FloatArray
+from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import seen_objects, with_positive_weight
@@ -19,12 +19,12 @@ from nearer.embedding.dmoe.paths import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
 from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, checked_solver, fit, refined, turned, with_points
 from nearer.embedding.predictor import Calibration, Predictor, check_calibration, spread_of_points
-from nearer.losses import TwoSidedHinge
-from nearer.problems.penalty import Penalty
-from nearer.solvers import ADMM, ClosedForm, Factored, Paper
-from nearer.solvers.device_lbfgs import on_device
-from nearer.solvers.driver import AnySolver, Callback, limited_blas
-from nearer.solvers.lbfgs import DescentSettings
+from nearer.model import TwoSidedHinge
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Paper
+from nearer.optimize.solvers.device_lbfgs import on_device
+from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.optimize.solvers.lbfgs import DescentSettings
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
 _SOLVERS: dict[str, AnySolver] = {
@@ -65,7 +65,7 @@ class DMOE(GramEmbedding):
     ----------
     n_components : int, default 2
         Dimension p of `embedding_`. Where there is a `gram_`, predictions use that, which it does not limit, so that
-        tuning it changes no score; `nearer.metrics.comparison_error` scores the map itself.
+        tuning it changes no score; `nearer.evaluation.comparison_error` scores the map itself.
     penalty : Penalty, optional
         Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. What is None in it, or
         all if it is left out, is chosen. Without a search: ``Penalty()``, without ridge for ``solver="paper"``,
@@ -84,7 +84,7 @@ class DMOE(GramEmbedding):
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
         ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
         500 objects and 50 000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
-        beyond; `solver_` tells which. `ADMM(tol=1e-8)` and the like, from `nearer.solvers`, set more.
+        beyond; `solver_` tells which. `ADMM(tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None

@@ -19,18 +19,18 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray, PointArray
+from nearer._common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import restricted
 from nearer.embedding.predictor import Predictor, spread_of_points
-from nearer.losses import TwoSidedHinge
-from nearer.problems.gram import Problem
-from nearer.problems.margins import MarginMap, clear_ties
-from nearer.problems.penalty import Penalty
-from nearer.problems.points import FactoredProblem, leading_pull
-from nearer.problems.sources import InMemory, rows_of
-from nearer.solvers import ADMM, ClosedForm, Factored, Solution, solve
-from nearer.solvers.driver import AnySolver, ValueT
+from nearer.model import TwoSidedHinge
+from nearer.optimize.problems.gram import Problem
+from nearer.optimize.problems.margins import MarginMap, clear_ties
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.sources import InMemory, rows_of
+from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Solution, solve
+from nearer.optimize.solvers.driver import AnySolver, ValueT
 
 Rank: TypeAlias = int | Literal["full"]
 
@@ -187,7 +187,7 @@ class Points:
 
     def margins(self, comparisons: Comparisons) -> FloatArray:
         """Return the margins of comparisons as answered, (m,)."""
-        from nearer import kernels
+        from nearer.optimize import kernels
 
         return clear_ties(*kernels.squared_distances(self.points, rows_of(comparisons)))
 

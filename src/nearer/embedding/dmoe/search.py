@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from nearer.common.arrays import FloatArray
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.dmoe.paths import Candidate, Path, Points, along
 from nearer.embedding.predictor import Calibration, Predictor
-from nearer.solvers.driver import limited_blas
+from nearer.optimize.solvers.driver import limited_blas
 
 FEWEST_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by
 MOST_COMPARISONS = 2_000_000

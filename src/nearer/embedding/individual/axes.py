@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import special_ortho_group
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.embedding.individual.evidence import Quadratic, likeliest_spread, quadratic, slopes
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel
 

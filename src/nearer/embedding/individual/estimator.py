@@ -14,10 +14,10 @@ from scipy.special import expit, ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_integer, check_level, check_number
-from nearer.common.randomness import RandomState, stream
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_integer, check_level, check_number
+from nearer._common.randomness import RandomState, stream
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments
@@ -28,9 +28,9 @@ from nearer.embedding.individual.likelihood import chances
 from nearer.embedding.individual.placing import person_of_each, placed
 from nearer.embedding.individual.search import LONGEST, Found, search
 from nearer.embedding.individual.uncertainty import sureness
-from nearer.problems.margins import clear_ties
-from nearer.solvers import Restarts
-from nearer.solvers.driver import Callback, limited_blas
+from nearer.optimize.problems.margins import clear_ties
+from nearer.optimize.solvers import Restarts
+from nearer.optimize.solvers.driver import Callback, limited_blas
 
 
 class IndividualDifferences(OrdinalEmbedding):

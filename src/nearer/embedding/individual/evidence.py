@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.embedding.individual.likelihood import Chances, Spread, Unknowns, WeightedModel
 
 MOST_SPREAD, LEAST_SPREAD = 3.0, 0.01

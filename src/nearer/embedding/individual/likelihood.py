@@ -11,7 +11,7 @@ they judge, not how carefully. That is told by a steepness of their own: they an
           \log \frac{2 \kappa + d^2_s(\text{far})}{2 \kappa + d^2_s(\text{near})}\Big),
           \qquad \mathrm{logit}\, \pi_s = \lambda + l_s
 
-as in `nearer.posterior.model`. People are drawn from one population, c ~ N(0, tau^2 I), g ~ N(0, sigma^2), l ~ N(0, 1);
+as in `nearer.sampling.model`. People are drawn from one population, c ~ N(0, tau^2 I), g ~ N(0, sigma^2), l ~ N(0, 1);
 objects have x ~ N(0, I / p), which keeps the mean squared distance near 2.
 
 Unknowns are packed into one vector: x (n, p), then for each person c / tau, g / sigma and l, then b, log kappa and
@@ -28,8 +28,8 @@ import numpy as np
 from scipy.linalg import helmert
 from scipy.special import expit
 
-from nearer.common.arrays import FloatArray
-from nearer.posterior.answers import Answers
+from nearer._common.arrays import FloatArray
+from nearer.sampling.answers import Answers
 
 NUMBER_CENTRES, NUMBER_SCALES = np.array([2.0, 0.0, -4.0]), np.array([1.0, 1.0, 1.5])  # of b, log kappa and lambda
 

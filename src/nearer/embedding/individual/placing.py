@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.units import with_positive_weight
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel
 from nearer.embedding.placing import place_points
-from nearer.losses import CrowdKernel
-from nearer.posterior.answers import answers_of
+from nearer.model import CrowdKernel
+from nearer.sampling.answers import answers_of
 
 _TRACE = 0.1  # of the start alone
 

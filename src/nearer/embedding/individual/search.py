@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, minimize
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import seen_objects
 from nearer.embedding.fitting import Recipe, fit_points
@@ -23,11 +23,11 @@ from nearer.embedding.individual.axes import likeliest_turn, metrics
 from nearer.embedding.individual.evidence import around, evidence, likeliest_spread
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel
 from nearer.geometry import align, principal, with_fixed_signs
-from nearer.losses import StudentT
-from nearer.posterior.answers import answers_of
-from nearer.problems.penalty import Penalty
-from nearer.problems.sources import InMemory
-from nearer.solvers import Factored, Progress
+from nearer.model import StudentT
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers import Factored, Progress
+from nearer.sampling.answers import answers_of
 
 _FIRST_STEEPNESS, _FIRST_NUMBERS = 0.3, (1.5, 0.0, -4.0)
 _ROUNDS, _SETTLED = 8, 0.03  # of the logarithms of the spreads

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from nearer.common.arrays import FloatArray
+from nearer._common.arrays import FloatArray
 from nearer.embedding.individual.evidence import slopes
 from nearer.embedding.individual.likelihood import NUMBER_SCALES, Unknowns, WeightedModel
 

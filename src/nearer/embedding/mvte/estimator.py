@@ -16,22 +16,22 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.common.arrays import FloatArray
-from nearer.common.parameters import check_counts
-from nearer.common.randomness import RandomState, stream
-from nearer.common.words import percent
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_counts
+from nearer._common.randomness import RandomState, stream
+from nearer._common.words import percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
 from nearer.geometry import align
-from nearer.losses import StudentT
-from nearer.problems.margins import clear_ties, pair_distances
-from nearer.problems.penalty import Penalty
-from nearer.problems.views import Mixture, PackedAnswers, judge
-from nearer.solvers import Factored
-from nearer.solvers.driver import Callback, limited_blas
+from nearer.model import StudentT
+from nearer.optimize.problems.margins import clear_ties, pair_distances
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.views import Mixture, PackedAnswers, judge
+from nearer.optimize.solvers import Factored
+from nearer.optimize.solvers.driver import Callback, limited_blas
 
 _VANISHED = 1e-3  # of the unit of the map
 

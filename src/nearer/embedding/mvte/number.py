@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.mvte.search import ViewSearch
-from nearer.losses import StudentT
-from nearer.problems.views import PackedAnswers, judge
+from nearer.model import StudentT
+from nearer.optimize.problems.views import PackedAnswers, judge
 
 N_FOLDS, MOST_VIEWS = 5, 6
 # A hundredth of the bit that an answer can tell at most. A second view that is nearly the first once more gains next to
@@ -50,7 +50,7 @@ def choose_number(comparisons: Comparisons, search: ViewSearch, rng: np.random.G
 
     Examples
     --------
-    >>> from nearer.solvers import Factored
+    >>> from nearer.optimize.solvers import Factored
     >>> search = ViewSearch(2, alpha=1.0, trace=0.001, n_init=2, solver=Factored())
     >>> choose_number(Comparisons.from_triplets([[0, 1, 2]]), search, np.random.default_rng(0))
     Choice(n_views=1, alpha=None, results=None)

@@ -1,4 +1,4 @@
-"""The search for the views of highest likelihood; see `nearer.problems.views`.
+"""The search for the views of highest likelihood; see `nearer.optimize.problems.views`.
 
 Which act belongs to which view is a combinatorial question, and descent from one start often mixes the views up. Starts
 are therefore many, random, and first descend on the *softened* likelihood (1 / b) log sum_v (pi_v P_v)^b with b < 1,
@@ -16,19 +16,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.common.arrays import FloatArray
-from nearer.common.telling import progress_bar
+from nearer._common.arrays import FloatArray
+from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import in_order_of_appearance
 from nearer.embedding.fitting import Recipe, fit_points
 from nearer.embedding.placing import place_points
 from nearer.geometry import principal
-from nearer.losses import StudentT
-from nearer.problems.penalty import Penalty
-from nearer.problems.views import Mixture, PackedAnswers, ViewsProblem, best_mixture
-from nearer.solvers import Factored, Outcome, Progress, Solution, solve
-from nearer.solvers.driver import Callback
-from nearer.solvers.restarts import best_of_restarts
+from nearer.model import StudentT
+from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.views import Mixture, PackedAnswers, ViewsProblem, best_mixture
+from nearer.optimize.solvers import Factored, Outcome, Progress, Solution, solve
+from nearer.optimize.solvers.driver import Callback
+from nearer.optimize.solvers.restarts import best_of_restarts
 
 SOFTNESS = (0.3, 1.0)  # from 0.1 on the views of few answers never part; 1 alone finds them less often
 FIRST_TAILS, LIGHTER_TAILS, HEAVIER_TAILS = 3.0, (7.0, 15.0, 31.0), (1.0,)

@@ -1,0 +1,175 @@
+"""Files of questions that programs which collect answers take.
+
+- *csv*: a row for each trial. Columns have the names that `nearer.io.read_answers` knows: with a column for the
+  answer added, the file can be read.
+- *jspsych*: a JSON array of trials of the plugin html-button-response. What was asked is in the ``data`` of each, so
+  that what jsPsych saves can be read as it is.
+- *qualtrics*: text that Qualtrics imports, a block for each list. Qualtrics saves which choice of which question was
+  made, and not what was shown; a second file, the key, has a row for each question with the name that Qualtrics knows.
+
+Right answers of catch trials are written as the program writes answers: by the object, the number of the button from 0,
+the number of the choice from 1.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nearer._common.files import write_text
+from nearer.design.lists.lists import CATCH, Trial
+from nearer.io.showing import columns_shown
+
+FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt"}
+_ASKED = {
+    "triplet": "Which is more like {}?",
+    "odd-one-out": "Which is the odd one out?",
+    "most-central": "Which is the most central?",
+    "grid": "Which is most like {}?",
+}
+
+
+def format_of(path: Path, said: str | None) -> str:
+    """Return the format of a file by its ending, unless somebody says it.
+
+    Examples
+    --------
+    >>> format_of(Path("questions.json"), None)
+    'jspsych'
+    """
+    if said is not None:
+        return said
+    found = next((each for each, ending in FORMATS.items() if path.suffix.lower() == ending), None)
+    if found is None:
+        endings = ", ".join(f"{ending} for {each}" for each, ending in FORMATS.items())
+        raise ValueError(f"{path.name}: the ending does not say what to write ({endings}); say --format")
+    return found
+
+
+def write_sheets(trials: Sequence[Trial], kind: str, path: Path, form: str) -> list[Path]:
+    """Write trials to a file, and for Qualtrics its key beside it; return the names of what was written.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+    kind : str
+        How people are asked, such as "triplet" or "2 of 8".
+    path : Path
+    form : {"csv", "jspsych", "qualtrics"}
+    """
+    if form != "csv" and re.match(r"(?!1 of)\d+ of", kind):
+        raise ValueError(
+            f"with {kind!r} several objects are chosen at once, which {form} has no plain button for; write .csv"
+        )
+    texts = {path: _TEXTS[form](trials, kind)}
+    if form == "qualtrics":
+        texts[path.with_name(f"{path.stem}.key.csv")] = _key_text(trials, kind)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for each, text in texts.items():
+        write_text(each, text)
+    return list(texts)
+
+
+def _options(trial: Trial, kind: str) -> list[str]:
+    """Return what can be chosen, from left to right."""
+    first = 0 if kind in ("odd-one-out", "most-central") else 1
+    return [str(label) for label in trial.shown[first:]]
+
+
+def _question(trial: Trial, kind: str) -> str:
+    """Return what is asked, as HTML."""
+    head = f"<b>{_escaped(str(trial.shown[0]))}</b>"
+    return _ASKED.get(kind, _ASKED["grid"]).format(head)
+
+
+def _escaped(label: str) -> str:
+    """Return a name that is text in HTML, and no tag of Qualtrics."""
+    return html.escape(" ".join(label.split())).replace("[[", "&#91;&#91;")
+
+
+def _right_place(trial: Trial, kind: str, first: int) -> int | None:
+    """Return the number of the right answer among the options, counted from ``first``."""
+    return _options(trial, kind).index(str(trial.right[0])) + first if trial.right else None
+
+
+def _csv_text(trials: Sequence[Trial], kind: str) -> str:
+    return _table(trials, kind, lambda trial: {"catch": ";".join(str(label) for label in trial.right)})
+
+
+def _key_text(trials: Sequence[Trial], kind: str) -> str:
+    blocks = _blocks(trials)
+
+    def further(trial: Trial) -> dict[str, Any]:
+        return {"catch": _right_place(trial, kind, 1), "question": f"{blocks[trial.participant]}_{trial.number}"}
+
+    return _table(trials, kind, further)
+
+
+def _table(trials: Sequence[Trial], kind: str, further: Any) -> str:
+    """Return a table of trials; columns that no trial fills are left out."""
+    rows = [
+        {"participant": each.participant, "trial": each.number}
+        | columns_shown(each.shown, kind)
+        | {"purpose": each.purpose}
+        | further(each)
+        for each in trials
+    ]
+    names = [column for column in rows[0] if any(row[column] not in (None, "") for row in rows)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _jspsych_text(trials: Sequence[Trial], kind: str) -> str:
+    timeline = []
+    for each in trials:
+        data: dict[str, Any] = {"participant": each.participant} if each.participant is not None else {}
+        data |= {"trial": each.number} | columns_shown(each.shown, kind) | {"purpose": each.purpose}
+        if each.purpose == CATCH:
+            data["catch"] = _right_place(each, kind, 0)
+        timeline.append(
+            {
+                "type": "html-button-response",
+                "stimulus": f"<p>{_question(each, kind)}</p>",
+                "choices": [_escaped(label) for label in _options(each, kind)],
+                "data": data,
+            }
+        )
+    return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in timeline) + "\n]\n"
+
+
+def _qualtrics_text(trials: Sequence[Trial], kind: str) -> str:
+    parts = ["[[AdvancedFormat]]"]
+    blocks = _blocks(trials)
+    begun: set[str] = set()
+    for each in trials:
+        block = blocks[each.participant]
+        if block not in begun:
+            parts.append(f"[[Block:{block}]]")
+            begun.add(block)
+        choices = "\n".join(_escaped(label) for label in _options(each, kind))
+        head = f"[[Question:MC:SingleAnswer:Horizontal]]\n[[ID:{block}_{each.number}]]\n{_question(each, kind)}"
+        parts.append(f"{head}\n\n[[Choices]]\n{choices}\n\n[[PageBreak]]")
+    return "\n\n".join(parts) + "\n"
+
+
+def _blocks(trials: Sequence[Trial]) -> dict[str | None, str]:
+    """Return the name of each participant's block in Qualtrics, in letters that the names of questions may have."""
+    blocks: dict[str | None, str] = {}
+    for person in dict.fromkeys(each.participant for each in trials):
+        plain = re.sub(r"[^A-Za-z0-9]+", "_", person or "q").strip("_") or "q"
+        taken = set(blocks.values())
+        numbered = (f"{plain}_{number}" for number in range(2, len(taken) + 3))
+        blocks[person] = plain if plain not in taken else next(each for each in numbered if each not in taken)
+    return blocks
+
+
+_TEXTS = {"csv": _csv_text, "jspsych": _jspsych_text, "qualtrics": _qualtrics_text}

@@ -1,0 +1,283 @@
+"""Fitted estimators on disk: a JSON file for what can be read, an npz file for arrays, and never a pickle.
+
+A pickle runs whatever its author wanted it to run. Here a file can only name classes of a fixed list, whose fields are
+then checked, so that a model from a stranger is as safe to load as a picture.
+
+``model.json`` holds the estimator's name, its settings and what `fit` found; an array stands there as ``{"array": k}``
+and lies in ``model.npz`` under that number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.files import whole_file
+from nearer._common.json_files import read_json
+from nearer._common.words import name
+from nearer.data.comparisons import Comparisons
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.io.numpy_files import read_arrays
+
+__all__ = ["load_model", "save_model"]
+
+FORMAT = 1
+
+
+class ByState(Protocol):
+    """What tells its state as values that a file can hold, and is made from it by ``from_state``."""
+
+    def state(self) -> dict[str, Any]:
+        """Return the state."""
+
+
+_JSON, _ARRAYS = "model.json", "model.npz"
+# What a file may name: class -> where it lives.
+_KNOWN = {
+    "Penalty": "nearer.optimize.problems.penalty",
+    **dict.fromkeys(("Progress", "Restarts"), "nearer.optimize.solvers.driver"),
+    **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "FactoredOnDevice"), "nearer.optimize.solvers"),
+    **dict.fromkeys(("Paper", "Projected", "Shrinkage"), "nearer.optimize.solvers"),
+    "Newton": "nearer.optimize.solvers.newton",
+    "Smacof": "nearer.optimize.solvers.smacof",
+    "Calibration": "nearer.embedding.predictor",
+    "CuttingPlanes": "nearer.optimize.solvers.cutting_planes",
+    **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.paths"),
+    "SearchResult": "nearer.embedding.dmoe.search",
+    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"),
+    "Model": "nearer.sampling.model",
+    "Answers": "nearer.sampling.answers",
+    "Reliability": "nearer.sampling.people",
+}
+# Models that tell their own state, and are made from it: class -> where it lives.
+_BY_STATE = {"Questions": "nearer.design.active"}
+# Fields of earlier versions that are arguments of `solve` now, or the problem's.
+_FORMER = {
+    "ADMM": {"start"},
+    "CuttingPlanes": {"rank", "start"},
+    "Factored": {"rank"},
+    "Model": {"objects", "usual_exposure", "weights"},
+    "SVRG": {"rank"},
+    "Smacof": {"start"},
+}
+_LONGEST = 300
+
+
+def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -> Path:
+    """Write a fitted estimator into a folder, as ``model.json`` and ``model.npz``.
+
+    Parameters
+    ----------
+    model : estimator of nearer.embedding, or nearer.design.active.Questions
+        An estimator must be fitted.
+    folder : str or path
+        Made if it is not there. An older model in it is replaced.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nearer.embedding import STE
+    >>> model = STE(random_state=0).fit([("a", "b", "c"), ("c", "b", "a")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_model(save_model(model, folder))
+    >>> bool((again.embedding_ == model.embedding_).all()), again.predict([("a", "b", "c")]).tolist()
+    (True, [1])
+    """
+    if type(model).__name__ not in _BY_STATE:
+        _check_fitted(model)
+    arrays: list[NDArray[Any]] = []
+    what = {"format": FORMAT, "nearer": version("nearer"), **_written(model, arrays)}
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    # Both files are whole before either takes its place: an interrupted save leaves the older model.
+    with whole_file(target / _JSON) as described, whole_file(target / _ARRAYS) as stored:
+        with open(stored, "wb") as file:
+            np.savez_compressed(file, **{str(k): array for k, array in enumerate(arrays)})  # type: ignore[arg-type]
+        described.write_text(json.dumps(what, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return target
+
+
+def _check_fitted(model: Any) -> None:
+    if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
+        raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
+    if not isinstance(model.comparisons_, Comparisons):
+        raise ValueError(
+            f"the model was fitted to a {type(model.comparisons_).__name__}, which stays where it is; save the map "
+            "with np.save('map.npy', model.embedding_)"
+        )
+
+
+def load_model(folder: str | PathLike[str]) -> Any:
+    """Return the estimator that `save_model` wrote into a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    estimator of nearer.embedding, or nearer.design.active.Questions
+        An estimator is fitted: it predicts, places new objects and goes on with `partial_fit`.
+
+    Raises
+    ------
+    ValueError
+        If the files are not a whole model of this format.
+
+    Examples
+    --------
+    >>> load_model("nowhere")
+    Traceback (most recent call last):
+    ValueError: nowhere holds no model: there is no model.json; write one with `nearer fit` or save_model
+    """
+    source = Path(folder)
+    if not (source / _JSON).is_file():
+        raise ValueError(f"{source} holds no model: there is no {_JSON}; write one with `nearer fit` or save_model")
+    try:
+        what = read_json((source / _JSON).read_bytes())
+        if what["format"] != FORMAT:
+            raise ValueError(f"its format is {name(what['format'])}, and this version of nearer reads {FORMAT}")
+        stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)
+        arrays = [stored[str(k)] for k in range(len(stored))]
+        if "by_state" in what:
+            return _made_by_state(what, arrays)
+        model = _estimator(what, arrays)
+        model.check_consistency()
+        _try_out(model)
+    except Exception as error:  # settings and figures of any kind have gone into code that trusts them
+        reason = f"{name(error.args[0])} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"{source} holds no whole model: {(reason or type(error).__name__)[:_LONGEST]}; write it again with "
+            "`nearer fit` or save_model"
+        ) from error
+    return model
+
+
+def _try_out(model: OrdinalEmbedding) -> None:
+    """Use a model once: what is wrong with it shows now, and not in the middle of something."""
+    asked = model.comparisons_[np.arange(1)]  # type: ignore[index]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        decision, probability = model.decision_function(asked), model.predict_proba(asked)
+    if np.isnan(decision).any() or not (probability >= 0).all() or not np.allclose(probability.sum(axis=1), 1):
+        raise ValueError("what it predicts are no margins and probabilities")
+
+
+def _seed(random_state: Any) -> int | None:
+    # A generator has moved on since the fit: its state would repeat nothing.
+    return int(random_state) if isinstance(random_state, int | np.integer) else None
+
+
+def _written(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return what stands for a value in JSON; arrays are added to the list."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"number": str(value)}
+    if isinstance(value, np.generic):
+        return _written(value.item(), arrays)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O":
+            return {"labels": [_written(label, arrays) for label in value.tolist()]}
+        arrays.append(np.asarray(value))
+        return {"array": len(arrays) - 1}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _written(item, arrays) for key, item in value.items()}}
+    if isinstance(value, Comparisons):
+        return {"comparisons": {f.name: _written(getattr(value, f.name), arrays) for f in fields(value)}}
+    name = type(value).__name__
+    if isinstance(value, OrdinalEmbedding):
+        settings = value.get_params(deep=False)
+        state = {key: item for key, item in vars(value).items() if key not in settings}
+        settings = {**settings, "random_state": _seed(settings["random_state"])}
+        return {"estimator": name, "settings": _written(settings, arrays), "fitted": _written(state, arrays)}
+    if name in _BY_STATE:
+        return {"by_state": name, "state": _written(value.state(), arrays)}
+    if name in _KNOWN:
+        names = [f.name for f in fields(value)] if is_dataclass(value) else list(value._fields)
+        return {"class": name, "fields": {key: _written(getattr(value, key), arrays) for key in names}}
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_written(item, arrays) for item in value]}
+    raise ValueError(f"{name} cannot be written to a file: {value!r}")
+
+
+def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    if value is None or isinstance(value, bool | str | int | float):
+        return value
+    if not isinstance(value, dict):
+        raise ValueError(f"{str(value)[:60]!r} stands where a value was expected")
+    if "estimator" in value:
+        return _estimator(value, arrays)
+    if "class" in value:
+        name = value["class"]
+        if name not in _KNOWN:
+            raise ValueError(f"the class {name!r} is not one that a model is made of")
+        found = getattr(import_module(_KNOWN[name]), name)
+        former = _FORMER.get(name, set())
+        return found(**{key: _read(item, arrays) for key, item in value["fields"].items() if key not in former})
+    (kind, content), *_ = value.items()
+    if kind == "number" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if kind == "array":
+        if isinstance(content, bool) or not isinstance(content, int) or not 0 <= content < len(arrays):
+            raise ValueError(f"{str(content)[:40]!r} is the index of no array")
+        return arrays[content]
+    if kind == "dict":
+        return {key: _read(item, arrays) for key, item in content.items()}
+    if kind == "labels":
+        return np.fromiter((_read(item, arrays) for item in content), dtype=object, count=len(content))
+    if kind in ("list", "tuple"):
+        items = [_read(item, arrays) for item in content]
+        return items if kind == "list" else tuple(items)
+    if kind == "comparisons":
+        return _comparisons({key: _read(item, arrays) for key, item in content.items()})
+    raise ValueError(f"{kind!r} is no kind of value")
+
+
+def _made_by_state(what: dict[str, Any], arrays: list[NDArray[Any]]) -> ByState:
+    made = what["by_state"]
+    if made not in _BY_STATE:
+        raise ValueError(f"the class {made!r} is not one that a model is made of")
+    found: ByState = getattr(import_module(_BY_STATE[made]), made).from_state(_read(what["state"], arrays))
+    return found
+
+
+def _estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbedding:
+    from nearer import embedding
+
+    if what["estimator"] not in embedding.__all__:
+        raise ValueError(f"there is no estimator {what['estimator']!r}")
+    model: OrdinalEmbedding = getattr(embedding, what["estimator"])(**_read(what["settings"], arrays))
+    state = _read(what["fitted"], arrays)
+    if state:
+        shadows = [name for name in state if hasattr(type(model), name)]
+        if shadows:
+            raise ValueError(f"{shadows[0]} is no value of a fit")
+        model.__dict__.update(state)
+    return model
+
+
+def _comparisons(parts: dict[str, Any]) -> Comparisons:
+    """Return comparisons that were checked again: compiled loops trust their indices."""
+    objects, rows = parts["objects"], parts["rows"]
+    if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= len(objects):
+        raise ValueError("the rows of its comparisons are no positions in its list of objects")
+    extras = {name: parts[name] for name in ("weights", "annotators", "trials")}
+    make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
+    checked = make(rows, parts["answers"], **extras, n_objects=len(objects))
+    return replace(checked, objects=objects)

@@ -1,0 +1,327 @@
+"""How the held-out error falls as answers come in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearer._common.arrays import FloatArray
+from nearer._common.parameters import check_integer, check_level
+from nearer._common.randomness import RandomState, stream
+from nearer._common.words import counted, digits, figure, interval, percent
+from nearer.data.comparisons import Comparisons
+from nearer.data.units import By, units_of
+from nearer.evaluation.ceiling import SURELY_CHANCE, Best
+from nearer.evaluation.held_out import Judgeable, Task, judge_all, read_judged
+from nearer.evaluation.intervals import clustered_variance, error_interval
+
+TEST_SHARE = 0.2
+N_SIZES = 6
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Held-out error for each number of training comparisons.
+
+    Attributes
+    ----------
+    sizes : ndarray of int, shape (k,)
+        Training comparisons, on average over the repeats: trials stay whole.
+    errors, lows, highs : ndarray, shape (k,)
+        Error of what `predict` uses, with its confidence interval.
+    falls_by : ndarray, shape (k,), or None
+        Standard error of the difference of each error from the last, which the same answers were judged by.
+
+    Examples
+    --------
+    >>> print(LearningCurve(np.array([50, 200]), np.array([0.3, 0.2]), np.array([0.25, 0.18]), np.array([0.35, 0.22])))
+    comparisons   error   interval
+             50   0.300   0.250 to 0.350
+            200   0.200   0.180 to 0.220
+    """
+
+    sizes: NDArray[np.int64]
+    errors: FloatArray
+    lows: FloatArray
+    highs: FloatArray
+    falls_by: FloatArray | None = None
+
+    def __str__(self) -> str:
+        rows = zip(self.sizes, self.errors, self.lows, self.highs, strict=True)
+        lines = [f"{size:>11}   {figure(error)}   {interval(low, high)}" for size, error, low, high in rows]
+        return "\n".join(["comparisons   error   interval", *lines])
+
+
+def learning_curve(
+    estimator: Judgeable,
+    comparisons: Any,
+    sizes: ArrayLike | None = None,
+    *,
+    n_sizes: int = N_SIZES,
+    n_repeats: int = 5,
+    by: By = "trials",
+    level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> LearningCurve:
+    """Return the held-out error against the number of training comparisons.
+
+    Each repeat draws a test part of a fifth of the comparisons and an order of the rest, in whole trials; all sizes are
+    judged by that part, and train on the first so many of that order, so that the larger contain the smaller. The
+    interval is for the expected error at a size: it takes in both the answers tested and what varies between repeats.
+
+    Parameters
+    ----------
+    estimator : estimator of `nearer.embedding`
+        Copies of it are fitted.
+    comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
+    sizes : array-like of int, optional
+        Numbers of training comparisons, rounded up to whole trials. Left out: all but the test part,
+        half of that, and more below, evenly spaced in their logarithm down to one for each object.
+    n_sizes : int >= 2
+        How many, where sizes are left out. Errors at the largest two are the same for any number.
+    n_repeats : int >= 1
+    by : {"trials", "annotators", "questions"}
+        What is kept whole, as for `WholeKFold`.
+    level, n_jobs, random_state
+        As for `held_out_error`.
+
+    Returns
+    -------
+    LearningCurve
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> judgments = sample_triplets(make_gaussian(15, 2, random_state=0), 600, random_state=0)
+    >>> curve = learning_curve(STE(2, random_state=0), judgments, [30, 400], n_repeats=2, random_state=0)
+    >>> curve.sizes.tolist(), bool(curve.errors[0] > curve.errors[1])
+    ([30, 400], True)
+    """
+    check_level(level)
+    check_integer("n_repeats", n_repeats, 1)
+    check_integer("n_sizes", n_sizes, 2)
+    judged = read_judged(comparisons)
+    units = units_of(judged, by)
+    rng = stream(random_state, "split")
+    orders = [_order(units, rng) for _ in range(n_repeats)]
+    wanted = _checked_sizes(sizes, judged, min(order.n_most for order in orders), n_sizes)
+    ends = np.array([[order.first_end(size) for size in wanted] for order in orders])
+    tasks = [
+        Task(estimator, np.sort(order.rows[:end]), order.test)
+        for order, row in zip(orders, ends, strict=True)
+        for end in row
+    ]
+    found = judge_all(tasks, judged, n_jobs, "learning curve")
+    tested = np.concatenate([order.test for order in orders])
+    repeats = np.repeat(np.arange(n_repeats), [len(order.test) for order in orders])
+    weights, clusters = judged.sample_weight[tested], units[tested]
+    wrong = [np.concatenate([each.predictions for each in found[size :: len(wanted)]]) for size in range(len(wanted))]
+    errors, lows, highs = np.array([error_interval(each, weights, clusters, level, repeats) for each in wrong]).T
+    falls_by = np.array([_standard_error(each - wrong[-1], weights, clusters, repeats) for each in wrong])
+    return LearningCurve(np.rint(ends.mean(axis=0)).astype(np.int64), errors, lows, highs, falls_by)
+
+
+def _standard_error(
+    differences: FloatArray, weights: FloatArray, clusters: NDArray[np.intp], repeats: NDArray[np.intp]
+) -> float:
+    """Return the standard error of the mean difference of two errors: from the answers tested, and between repeats."""
+    variance = clustered_variance(differences, weights, clusters)
+    between = clustered_variance(differences, weights, repeats) if repeats[-1] > 0 else 0.0
+    return float(np.sqrt(variance + between))
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """One repeat: rows to train on in their order, where whole units end among them, and the rows to judge by."""
+
+    rows: NDArray[np.intp]
+    ends: NDArray[np.int64]
+    test: NDArray[np.intp]
+
+    @property
+    def n_most(self) -> int:
+        return len(self.rows)
+
+    def first_end(self, size: int) -> int:
+        return int(self.ends[np.searchsorted(self.ends, size)])
+
+
+def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
+    counts = np.bincount(units)
+    if len(counts) < 2:
+        raise ValueError("all comparisons belong to one trial, which stays whole; nothing is left to judge by")
+    order = rng.permutation(len(counts))
+    from_end = np.cumsum(counts[order[::-1]])
+    n_test = min(int(np.searchsorted(from_end, TEST_SHARE * len(units))) + 1, len(counts) - 1)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    rows = np.argsort(place[units], kind="stable")
+    n_train = len(rows) - int(from_end[n_test - 1])
+    return _Order(rows[:n_train], np.cumsum(counts[order[: len(order) - n_test]]), np.sort(rows[n_train:]))
+
+
+def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int, n_sizes: int) -> NDArray[np.int64]:
+    if sizes is None:
+        half = max(most // 2, 1)
+        steps = np.geomspace(half, min(comparisons.n_objects, half), n_sizes - 1)
+        return np.unique(np.append(np.rint(steps).astype(np.int64), most))
+    wanted = np.atleast_1d(np.asarray(sizes))
+    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu" or wanted.min() < 1:
+        raise ValueError(f"sizes must be integers >= 1, got {sizes!r}")
+    if wanted.max() > most:
+        raise ValueError(
+            f"a training part of {wanted.max()} comparisons was asked for, but {most} of {len(comparisons)} are left "
+            "beside the test part; ask for fewer, or leave sizes out"
+        )
+    return np.unique(wanted).astype(np.int64)
+
+
+# ---- evaluation.trend: Whether more answers would help: the one rule for it, wherever it is asked.
+#
+# A learning curve has held-out errors e_1, ..., e_k, each with an interval, for growing numbers of comparisons. Its
+# last
+# error is compared with that of about half as many,
+#
+#     fall = e_half - e_k,
+#
+# with the standard error s of that difference: both are judged by the same answers, so that it is surer than either.
+# Where s was not kept, that of e_k, (high - low) / (2 z) with the z of the interval's level, stands in.
+#
+# The error still *falls* if the fall is more than a twentieth of the error and more than 1.64 s. It has *settled* if
+# the
+# fall is less than a twentieth of the error or half of s, and with 1.64 s more not above a tenth of it, the interval is
+# narrow enough to know, and the answers are not so few that the curve may be flat because it has not begun to fall. It
+# counts as settled as well once it lies within an interval of the noise ceiling that is informative
+# (`evaluation.ceiling`) and whose lower end is near: what is left to gain is then small, whether the error
+# falls or not. An error whose interval holds one half is that of *guessing*, unless it is so wide that nothing is
+# known.
+# That speaks of predictions. Distances, which `nearer.evaluation` is about, may need more answers than predictions
+# do.
+
+
+Kind: TypeAlias = Literal["guessing", "unknown", "falls", "settled"]
+
+CHANCE = 0.5
+_FALL = 0.05  # of the error, from half of the answers to all
+_WIDE = 0.1  # an interval beyond this does not tell whether the error still falls
+_SURE = 1.64  # standard errors: a fall is taken for one by chance once in twenty
+_SMALL = 0.04  # of all comparisons: what is left to gain at most, where it is no longer worth the asking
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Where a learning curve leads.
+
+    Attributes
+    ----------
+    kind : {"guessing", "unknown", "falls", "settled"}
+    sentence : str
+        The figures, and whether more answers would help.
+    """
+
+    kind: Kind
+    sentence: str
+
+
+def trend(
+    sizes: Sequence[float],
+    errors: Sequence[float],
+    lows: Sequence[float],
+    highs: Sequence[float],
+    level: float = 0.95,
+    *,
+    few: bool = False,
+    best: Best | None = None,
+    falls_by: Sequence[float | None] | None = None,
+    unit: str = "answers",
+) -> Trend:
+    """Return where a learning curve leads; sizes ascend, and there is at least one.
+
+    Parameters
+    ----------
+    sizes, errors, lows, highs : sequences of float
+    level : float
+        Of the intervals.
+    few : bool
+        Whether the answers are so few that a flat curve may be one that has not begun to fall.
+    best : Best, optional
+        The noise ceiling, where it is known.
+    falls_by : sequence of float or None, optional
+        Standard errors of the difference of each error from the last.
+    unit : str
+        What there may be too few of: answers, or people where they are held out whole.
+
+    Examples
+    --------
+    >>> trend([400, 800], [0.2, 0.15], [0.18, 0.13], [0.22, 0.17])
+    Trend(kind='falls', sentence='From 400 to 800 comparisons the error fell from 20.0% to 15.0%: more answers would \
+still make predictions better.')
+    >>> trend([400, 800], [0.152, 0.15], [0.13, 0.13], [0.17, 0.17]).kind
+    'settled'
+    """
+    last, low, high = errors[-1], lows[-1], highs[-1]
+    within, all_of = f"{percent(low)} to {percent(high)}", _comparisons(sizes[-1])
+    if high >= CHANCE and low > SURELY_CHANCE:
+        return Trend(
+            "guessing",
+            f"With {all_of} the error is no better than that of guessing ({within}): there are too few {unit}, or no "
+            "order in the answers.",
+        )
+    half = min(range(len(sizes) - 1), key=lambda place: abs(sizes[place] - sizes[-1] / 2), default=None)
+    fall, paired = 0.0 if half is None else errors[half] - last, None
+    if half is not None and falls_by is not None:
+        paired = falls_by[half]
+    standard_error = (high - low) / (2 * NormalDist().inv_cdf(0.5 + level / 2)) if paired is None else paired
+    falls = fall > max(_FALL * last, _SURE * standard_error)
+    if half is None or high >= CHANCE or (high - low > _WIDE and not falls):
+        return Trend(
+            "unknown",
+            f"With {all_of} the error is somewhere from {within}, which is too wide to tell whether more answers would "
+            f"make predictions better: there are too few {unit} to know.",
+        )
+    if few and not falls:
+        return Trend(
+            "unknown",
+            f"With {all_of} the error is {_short(last)} and hardly falls, but so few answers leave a map mostly to "
+            "chance: it may fall once there are more.",
+        )
+    verb = "fell" if fall > 0 else "went"
+    fell = (
+        f"From {digits(round(sizes[half]))} to {all_of} the error {verb} from {_short(errors[half])} to {_short(last)}"
+    )
+    if best is not None and high - low <= _WIDE and _little_left(last, best):
+        left = f", by {_short(last - best.low)} of comparisons at most" if last > best.low else ""
+        return Trend(
+            "settled",
+            f"{fell}, and the noise ceiling is {best.within}: more answers of the same kind would hardly make "
+            f"predictions better{left}.",
+        )
+    if falls:
+        return Trend("falls", f"{fell}: more answers would still make predictions better.")
+    open_yet = fall > max(_FALL * last, standard_error / 2)
+    if open_yet or (paired is not None and fall + _SURE * paired > 2 * _FALL * last):
+        return Trend("unknown", f"{fell}, which may be chance: whether more answers would help cannot be told yet.")
+    return Trend(
+        "settled",
+        f"{fell}: it has settled, and more answers of the same kind would hardly make predictions better.",
+    )
+
+
+def _little_left(error: float, best: Best) -> bool:
+    """Whether an error is within what is known of the best possible, and that is known well."""
+    return not best.vague and error <= best.high and error - best.low <= _SMALL
+
+
+def _short(error: float) -> str:
+    return f"{100 * error:.1f}%"
+
+
+def _comparisons(size: float) -> str:
+    return counted(round(size), "comparison")

@@ -1,0 +1,492 @@
+"""Maps up to what comparisons cannot fix, place, turn and scale: alignment, principal axes, ellipses, Gram matrices.
+
+With A and B two centred configurations and A^T B = U S V^T, the orthogonal Q that brings A Q nearest to B is U V^T, and
+the best scale is tr(S) / |A|^2 (Procrustes analysis).
+
+Rotations of a map after which its axes mean something. All are orthogonal: no distance changes.
+
+With X the centred map, (n, p), and f a feature of its objects, the linear function of places that is nearest to f has
+the gradient
+
+    b = argmin |f - mean(f) - X b|^2 ,
+
+the direction in which f grows most; of all axes w, X w has the largest correlation with f for w = b. The next feature
+gets the best axis among those at right angles to the ones before. What is left over has its principal axes.
+
+Varimax (Kaiser 1958) makes squared coordinates differ as much as they can within each axis: it maximizes
+
+    V(Q) = sum over axes j of  mean_i(z_ij^4) - mean_i(z_ij^2)^2 ,    z = X Q .
+
+In the plane of two axes x, y this has a closed form. With u = x^2 - y^2 and v = 2 x y, the angle t fulfils
+
+    4 t = atan2(2 (sum u v - sum u sum v / n), sum(u^2 - v^2) - ((sum u)^2 - (sum v)^2) / n) ,
+
+and planes are turned one after the other until nothing moves. V never falls.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+
+from nearer._common.arrays import FloatArray, PointArray, checked_points
+
+__all__ = ["align", "axes_along", "axes_onto", "rotate_to", "varimax", "varimax_axes"]
+
+
+def align(
+    points: ArrayLike, onto: ArrayLike, *, scaling: bool = True, moving: bool = True, seen: ArrayLike | None = None
+) -> FloatArray:
+    """Return points turned, mirrored, moved and scaled to lie on others as well as they can, by least squares.
+
+    Comparisons fix neither place nor turn nor scale of a map: two maps can be compared only once one is laid onto the
+    other.
+
+    Parameters
+    ----------
+    points : array-like, shape (n, p) or (k, n, p)
+        A map, or several, each of which is aligned by itself.
+    onto : array-like, shape (n, q)
+    scaling : bool
+        Whether to scale. By how much is judged in the columns in which ``onto`` varies.
+    moving : bool
+        Whether to move. The others are taken as centred if not.
+    seen : array-like of bool, shape (n,), or of int, optional
+        The objects that the alignment is chosen by; the rest moves along, and ``onto`` may have NaN for it. All if
+        left out.
+
+    Returns
+    -------
+    ndarray, shape (n, q) or (k, n, q)
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
+    >>> align(turned, square).round(6).tolist()
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
+    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> align(line, [[0.0, 2.0], [0.0, -2.0]], scaling=False).round(6).tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    maps, target = np.asarray(points, dtype=np.float64), np.asarray(onto, dtype=np.float64)
+    if target.ndim != 2:
+        raise ValueError(f"onto must have shape (n, q), one row for each object; got shape {target.shape}")
+    if maps.ndim not in (2, 3) or (seen is None and maps.shape[-2] != len(target)):
+        raise ValueError(f"points must have one row for each of the {len(target)} of onto, got shape {maps.shape}")
+    chosen = np.arange(len(target)) if seen is None else np.asarray(seen)
+    goal = checked_points(target[chosen], "onto")
+    centre = goal.mean(axis=0)
+    if moving:
+        maps = maps - maps[..., chosen, :].mean(axis=-2, keepdims=True)
+    turn, closeness = rotation(maps[..., chosen, :], goal - centre)
+    turned: FloatArray = maps @ turn
+    if scaling:
+        along = turned[..., chosen, :][..., np.ptp(goal, axis=0) > 0]  # further columns are beside the others
+        sizes = np.einsum("...ip,...ip->...", along, along)
+        factors = np.divide(closeness, sizes, out=np.ones(np.shape(sizes)), where=sizes > 0)
+        turned *= factors[..., None, None]
+    turned += centre if moving else 0.0  # adding 0 leaves no -0.0
+    return turned
+
+
+def rotation(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the orthogonal matrix, (..., p, q), that turns points onto others best, and the nuclear norm of A^T B."""
+    left, closeness, right = np.linalg.svd(np.swapaxes(points, -1, -2) @ onto, full_matrices=False)
+    return left @ right, closeness.sum(axis=-1)
+
+
+def same_size(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]:
+    """Return points turned onto a centred map and as large as it, centred; and the correlation of both.
+
+    Examples
+    --------
+    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> turned, correlation = same_size(np.array([[0.0, 5.0], [0.0, 1.0]]), line)
+    >>> turned.round(6).tolist(), round(correlation, 6)
+    ([[1.0, 0.0], [-1.0, 0.0]], 1.0)
+    """
+    centred = points - points.mean(axis=0)
+    sizes = float(np.linalg.norm(centred)), float(np.linalg.norm(onto))
+    if sizes[0] == 0 or sizes[1] == 0:  # a map that is a point is right about nothing
+        return np.zeros_like(onto), 0.0
+    turn, closeness = rotation(centred, onto)
+    turned: FloatArray = centred @ turn * (sizes[1] / sizes[0]) + 0.0
+    return turned, float(closeness / (sizes[0] * sizes[1]))
+
+
+def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = True) -> float:
+    """Share of the configuration left unexplained after the best rigid motion, and scale, onto the truth.
+
+    With A and B the two centred configurations and s the nuclear norm of A^T B, the best orthogonal Q gives
+
+        min over c, Q of |c A Q - B|^2 / |B|^2         = 1 - s^2 / (|A|^2 |B|^2)      (``scaling=True``),
+        min over Q    of |A Q - B|^2 / (|A|^2 + |B|^2) = 1 - 2 s / (|A|^2 + |B|^2)   (``scaling=False``).
+
+    Both are symmetric in their arguments, at most 1, and 0 exactly when the shapes are similar (congruent).
+
+    Parameters
+    ----------
+    embedding, truth : arrays of shape (n, p) and (n, q)
+        The one with fewer columns is padded with zero columns.
+    scaling : bool
+        Whether a change of scale is free. Comparisons alone never fix it.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
+    >>> round(procrustes_error(turned, square), 12)
+    0.0
+    >>> round(procrustes_error(turned, square, scaling=False), 12)
+    0.4
+    """
+    first, second = _centred(embedding, "embedding"), _centred(truth, "truth")
+    if len(first) != len(second):
+        raise ValueError(
+            f"embedding has {len(first)} rows and truth has {len(second)}; "
+            "give both one row for each object, in one order"
+        )
+    columns = max(first.shape[1], second.shape[1])
+    first, second = (np.pad(a, ((0, 0), (0, columns - a.shape[1]))) for a in (first, second))
+    size_first, size_second = np.linalg.norm(first), np.linalg.norm(second)
+    if scaling:
+        first, second = first / size_first, second / size_second
+        error = 1 - rotation(first, second)[1] ** 2
+    else:
+        error = 1 - 2 * rotation(first, second)[1] / (size_first**2 + size_second**2)
+    # Rounding can leave the true range by an ulp.
+    return float(np.clip(error, 0.0, 1.0))
+
+
+def _centred(points: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = checked_points(points, name)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty, shape {array.shape}; give at least two objects and one column")
+    centred: NDArray[np.float64] = array - array.mean(axis=0)
+    # Equal rows leave rounding of the mean behind, not exact zeros.
+    if np.abs(centred).max() <= 1e-14 * np.abs(array).max():
+        raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
+    return centred
+
+
+def ellipses_of(
+    embedding: FloatArray, covariances: FloatArray, radius: float, axes: tuple[int, int] = (0, 1)
+) -> FloatArray:
+    """Return an ellipse for each object, (n, 5): centre, half axes (longer first), angle in degrees.
+
+    Parameters
+    ----------
+    embedding : ndarray, shape (n, p)
+    covariances : ndarray, shape (n, p, p)
+    radius : float
+        How many standard deviations it reaches out.
+    axes : pair of int
+        Which two axes of the map.
+
+    Examples
+    --------
+    >>> ellipses_of(np.zeros((1, 2)), np.diag([1.0, 4.0])[None], 2.5).tolist()
+    [[0.0, 0.0, 5.0, 2.5, 90.0]]
+    """
+    if embedding.shape[1] < 2:
+        raise ValueError("ellipses need a map of two dimensions; of this one, standard deviations say it all")
+    pair = list(axes)
+    variances, directions = np.linalg.eigh(covariances[:, pair][:, :, pair])
+    lengths = radius * np.sqrt(np.maximum(variances[:, ::-1], 0))
+    angles = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1]))
+    return np.column_stack([embedding[:, pair], lengths, angles])
+
+
+def principal(points: PointArray, seen: Any) -> FloatArray:
+    """Return points with the mean of those ``seen`` at 0 and their axes in order of falling variance; others at 0.
+
+    The sign of each axis is free; the entry of largest size is made positive.
+
+    Examples
+    --------
+    >>> principal(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
+    [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]
+    """
+    return along_axes(np.where(seen[:, None], points, points[seen].mean(axis=0)), seen)
+
+
+def along_axes(points: PointArray, seen: Any) -> FloatArray:
+    """Return points as `principal` does, but the others where they are among those that are ``seen``.
+
+    Examples
+    --------
+    >>> along_axes(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
+    [[-1.0, 0.0], [1.0, 0.0], [4.0, 4.0]]
+    """
+    moved = points - points[seen].mean(axis=0)
+    _, axes = np.linalg.eigh(moved[seen].T @ moved[seen])
+    return with_fixed_signs(moved @ axes[:, ::-1]) + 0.0
+
+
+def leading_spectrum(matrix: FloatArray, max_rank: int | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return the ``max_rank`` largest eigenvalues of the symmetric part, clipped at 0, and their vectors."""
+    symmetric = (matrix + matrix.T) / 2
+    n = len(symmetric)
+    if max_rank is None or max_rank >= n:
+        eigenvalues, vectors = np.linalg.eigh(symmetric)
+    else:
+        eigenvalues, vectors = eigh(symmetric, subset_by_index=(n - max_rank, n - 1))
+    return np.maximum(eigenvalues, 0), vectors
+
+
+def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
+    """Return the (n, p) points whose Gram matrix is nearest to ``gram``, axes in order of falling variance.
+
+    The sign of each axis is free; the entry of largest size is made positive, so that equal input gives equal maps.
+    An eigenvalue that is nothing but rounding is 0, and so is its axis: the root would make 1e-8 of 1e-16.
+
+    Examples
+    --------
+    >>> embedding_from_gram(np.diag([1.0, 4.0]), n_components=1).round(6)
+    array([[0.],
+           [2.]])
+    """
+    eigenvalues, vectors = leading_spectrum(gram, n_components)
+    eigenvalues = np.where(eigenvalues > len(gram) * np.finfo(float).eps * eigenvalues[-1], eigenvalues, 0.0)
+    points = (vectors * np.sqrt(eigenvalues))[:, ::-1]
+    return with_fixed_signs(np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
+
+
+def with_fixed_signs(points: FloatArray) -> FloatArray:
+    """Return points with the entry of largest size in each column positive.
+
+    Examples
+    --------
+    >>> with_fixed_signs(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist()
+    [[-1.0, 2.0], [3.0, 0.0]]
+    """
+    largest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)
+    result: FloatArray = points * np.where(largest < 0, -1.0, 1.0)
+    return result
+
+
+def centred(gram: FloatArray) -> FloatArray:
+    """Return the Gram matrix of the same points with their mean at the origin; distances stay as they are."""
+    means = gram.mean(axis=0)
+    result: FloatArray = gram - means[None, :] - means[:, None] + means.mean()
+    return result
+
+
+_MOST_SWEEPS = 1000
+_STILL = 1e-12  # radians
+
+
+def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
+    """Return a map turned such that the first feature grows most along its first axis, the second along the second.
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n, p)
+    *features : array-like, shape (n,)
+        A number for each object; objects with NaN do not count for that feature. At most p features. A further one gets
+        the best axis at right angles to those before.
+
+    Returns
+    -------
+    ndarray, shape (n, p)
+        Features grow towards the positive end. Axes beyond the features are in order of falling variance.
+
+    Examples
+    --------
+    >>> kite = np.array([[1.0, 1.0], [-1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])
+    >>> (rotate_to(kite, [5, 1, 3, 3]) / np.sqrt(2)).round().astype(int).tolist()
+    [[1, 0], [-1, 0], [0, 2], [0, -1]]
+    """
+    points = checked_points(embedding, "embedding")
+    turned: FloatArray = points @ axes_along(points, *features) + 0.0
+    return turned
+
+
+def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
+    """Return the orthogonal matrix, (p, p), by which `rotate_to` turns a map.
+
+    Examples
+    --------
+    >>> axes_along([[1.0, 1.0], [-1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]], [5, 1, 3, 3]).round(3).tolist()
+    [[0.707, 0.707], [0.707, -0.707]]
+    """
+    points = checked_points(embedding, "embedding")
+    n, p = points.shape
+    if not 1 <= len(features) <= p:
+        raise ValueError(f"a map of {p} axes can be turned to 1 to {p} features, got {len(features)}")
+    axes = np.empty((p, 0))
+    for number, feature in enumerate(features):
+        values = np.asarray(feature, dtype=np.float64)
+        if values.shape != (n,):
+            raise ValueError(f"a feature needs a number for each of the {n} objects, got shape {values.shape}")
+        known = np.isfinite(values)
+        free = _complement(axes)
+        slopes = gradient(points[known] @ free, values[known]) if known.any() else np.zeros(1)
+        size, spread = float(np.linalg.norm(slopes)), np.ptp(values[known]) if known.any() else 0.0
+        if size * np.ptp(points, axis=0).max() <= 1e-12 * spread:
+            raise ValueError(f"feature {number + 1} grows in no direction of the map that is left; leave it out")
+        axes = np.column_stack([axes, free @ (slopes / size)])
+    return _with_the_rest(points, axes)
+
+
+def gradient(points: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the gradient, (p,), of the linear function of places that is nearest to values; the shortest of equals.
+
+    Examples
+    --------
+    >>> gradient(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([5.0, 7.0, 4.0, 6.0])).round(6)
+    array([ 2., -1.])
+    """
+    found: FloatArray = np.linalg.lstsq(points - points.mean(axis=0), values - values.mean(), rcond=1e-10)[0]
+    return found
+
+
+def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = None) -> FloatArray:
+    """Return the orthogonal matrix, (p, p), that turns a map such that its first axes lie on those of another.
+
+    `align` moves and scales as well, and returns a map with the axes of the other; this keeps all axes of the map. Of a
+    map with more axes than the other, those come first that lie on it best, at any scale.
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n, p)
+    onto : array-like, shape (n, q)
+        Of more axes than p, the first p count.
+    seen : array-like of bool, shape (n,), or of int, optional
+        The objects that are in both; ``onto`` may have NaN for the others.
+
+    Examples
+    --------
+    >>> axes_onto([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0]], [[2.0], [-2.0], [0.0]]).round().astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    points, target = checked_points(embedding, "embedding"), np.asarray(onto, dtype=np.float64)
+    if target.ndim != 2 or len(target) != len(points):
+        raise ValueError(f"onto must have one row for each of the {len(points)} objects, got shape {target.shape}")
+    chosen: NDArray[Any] = np.arange(len(points)) if seen is None else np.asarray(seen)
+    goal = checked_points(target[chosen], "onto")[:, : points.shape[1]]
+    if len(goal) < 2:
+        raise ValueError("a map is turned onto another by the objects in both, and there are fewer than two")
+    among, goal = points[chosen] - points[chosen].mean(axis=0), goal - goal.mean(axis=0)
+    return _with_the_rest(points, _nearest_axes(among, goal))
+
+
+def _nearest_axes(points: FloatArray, onto: FloatArray) -> FloatArray:
+    """Return orthonormal axes, (p, q), of W and c that minimize |c A W - B|^2.
+
+    With q = p, that is Procrustes analysis. With fewer, what A has beside W is free: B gets it as further columns, and
+    W is found again, until nothing changes (Green and Gower 1979). The error never grows.
+    """
+    q = onto.shape[1]
+    axes, _ = rotation(points, onto)
+    for _ in range(_MOST_SWEEPS if q < points.shape[1] else 0):
+        shown, free = points @ axes, _complement(axes)
+        scale = np.vdot(shown, onto) / max(np.vdot(shown, shown), np.finfo(float).tiny)
+        turned = rotation(scale * points, np.column_stack([onto, scale * points @ free]))[0][:, :q]
+        moved, axes = np.abs(turned - axes).max(), turned
+        if moved <= _STILL:
+            break
+    return axes
+
+
+def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
+    """Return a map turned by varimax: objects lie far out on few axes each, as far as they can (Kaiser 1958).
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n, p)
+    normalize : bool
+        Whether every object counts alike, wherever it lies (Kaiser's normalization); those far from the middle count
+        more if not.
+    seen : array-like of bool, shape (n,), or of int, optional
+        The objects that the rotation is chosen by; the rest moves along. All if left out.
+
+    Returns
+    -------
+    ndarray, shape (n, p)
+        Axes in order of falling variance, the entry of largest size on each positive. How the map was turned before
+        does not matter, unless two of its principal axes are equally long.
+
+    Examples
+    --------
+    >>> cross = np.array([[3.0, 3.0], [-2.0, -2.0], [1.0, -1.0], [-0.5, 0.5]])
+    >>> abs(varimax(cross)).argmax(axis=1).tolist()
+    [0, 0, 1, 1]
+    """
+    points = checked_points(embedding, "embedding")
+    turned: FloatArray = points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0
+    return turned
+
+
+def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
+    """Return the orthogonal matrix, (p, p), by which `varimax` turns a map.
+
+    Examples
+    --------
+    >>> cross = [[0.0, 2.0], [0.0, -1.9], [0.0, -0.1], [1.0, 0.0], [-0.9, 0.0], [-0.1, 0.0]]
+    >>> varimax_axes(cross).round().astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    points = checked_points(embedding, "embedding")
+    among = points if seen is None else points[np.asarray(seen)]
+    among = among - among.mean(axis=0)
+    axes = np.linalg.eigh(among.T @ among)[1][:, ::-1]  # whatever it was turned by before
+    turned = among @ axes
+    if normalize:
+        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
+        turned = np.divide(turned, lengths, out=np.zeros_like(turned), where=lengths > 0)
+    for _ in range(_MOST_SWEEPS):
+        largest = 0.0
+        for pair in combinations(range(points.shape[1]), 2):
+            angle = _best_angle(*turned[:, pair].T)
+            turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+            turned[:, pair], axes[:, pair] = turned[:, pair] @ turn, axes[:, pair] @ turn
+            largest = max(largest, abs(angle))
+        if largest <= _STILL:
+            break
+    axes = axes[:, np.argsort(-(among @ axes).var(axis=0), kind="stable")]
+    return _with_signs(points, axes)
+
+
+def _best_angle(x: FloatArray, y: FloatArray) -> float:
+    """Return by how much the plane of two axes is to be turned for the largest V, at most 45 degrees."""
+    u, v = x**2 - y**2, 2 * x * y
+    sine = 2 * (u @ v - u.sum() * v.sum() / len(x))
+    cosine = u @ u - v @ v - (u.sum() ** 2 - v.sum() ** 2) / len(x)
+    if np.hypot(sine, cosine) <= 1e-14 * (u @ u + v @ v):  # V is the same for all angles
+        return 0.0
+    return float(np.arctan2(sine, cosine) / 4)
+
+
+def _complement(axes: FloatArray) -> FloatArray:
+    """Return an orthonormal basis, (p, p - k), of what is at right angles to k axes, which are orthonormal."""
+    if axes.shape[1] == 0:
+        return np.eye(len(axes))
+    return np.linalg.svd(axes, full_matrices=True)[0][:, axes.shape[1] :]
+
+
+def _with_the_rest(points: FloatArray, axes: FloatArray) -> FloatArray:
+    """Return axes with the principal axes of what is at right angles to them behind."""
+    free = _complement(axes)
+    if free.shape[1] == 0:
+        return axes
+    among = (points - points.mean(axis=0)) @ free
+    principal = free @ np.linalg.eigh(among.T @ among)[1][:, ::-1]
+    return np.column_stack([axes, _with_signs(points, principal)])
+
+
+def _with_signs(points: FloatArray, axes: FloatArray) -> FloatArray:
+    """Return axes with signs for which the largest coordinate along each is positive."""
+    turned = points @ axes
+    kept: FloatArray = np.where((with_fixed_signs(turned) == turned).all(axis=0), 1.0, -1.0) * axes
+    return kept

@@ -1,0 +1,11 @@
+"""Answers of people in the files they have, and back.
+
+`read_answers` reads CSV, TSV, JSON lines, Parquet, npz and data frames, in the ways people write down how they asked;
+`write_answers` writes files that it reads back, and those of Salmon, jsPsych and cblearn.
+"""
+
+from nearer.io.answers import Answers, BadAnswers, BadRow, Catches, Kind
+from nearer.io.reading import read_answers
+from nearer.io.writing import write_answers
+
+__all__ = ["Answers", "BadAnswers", "BadRow", "Catches", "Kind", "read_answers", "write_answers"]

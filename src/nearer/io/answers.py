@@ -1,0 +1,375 @@
+"""What people answered, as read from a file or a table.
+
+An *answer* is one act of judgment: one row of a spreadsheet. It can say several things at once (the odd one of three is
+farther from both others than they are from each other) and so expands to one or more comparisons, which keep together
+as a trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.words import counted, digits
+from nearer.data.comparisons import Comparisons
+from nearer.data.labels import factorize
+from nearer.data.units import trials_of
+from nearer.io.paths import same_objects
+
+Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+_LISTED = 10
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that could not be used, and why.
+
+    Examples
+    --------
+    >>> str(BadRow("answers.csv", 17, "the answer 'banana' is none of the objects shown"))
+    "answers.csv:17: the answer 'banana' is none of the objects shown"
+    """
+
+    source: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}: {self.reason}"
+
+
+class BadAnswers(ValueError):
+    """Rows that could not be used, when none may be skipped or none is left.
+
+    Parameters
+    ----------
+    bad_rows : sequence of BadRow
+        The first of them.
+    n_bad : int
+        How many there are in all.
+    remedy : str
+        What to do.
+
+    Examples
+    --------
+    >>> print(BadAnswers([BadRow("answers.csv", 2, "there is no anchor")], 1, "fill it in"))
+    1 row cannot be used:
+      answers.csv:2: there is no anchor
+    fill it in
+    """
+
+    def __init__(self, bad_rows: Sequence[BadRow], n_bad: int, remedy: str) -> None:
+        self.bad_rows = tuple(bad_rows)
+        self.n_bad = n_bad
+        self.remedy = remedy
+        lines = [f"{n_bad} row{'s' if n_bad != 1 else ''} cannot be used:"]
+        lines += [f"  {row}" for row in self.bad_rows[:_LISTED]]
+        if n_bad > _LISTED:
+            lines.append(f"  and {n_bad - _LISTED} more")
+        super().__init__("\n".join([*lines, remedy]))
+
+
+class LeftOut(NamedTuple):
+    """Rows of a table that were left out on purpose: how many, and where, in words.
+
+    Examples
+    --------
+    >>> str(LeftOut(12, "condition is 'B'"))
+    "12 rows left out where condition is 'B'"
+    """
+
+    n_rows: int
+    where: str
+
+    def __str__(self) -> str:
+        return f"{counted(self.n_rows, 'row')} left out where {self.where}"
+
+
+class Catches(NamedTuple):
+    """How people did on catch questions, which are asked to see who looks.
+
+    Attributes
+    ----------
+    column : str
+        The column that says which questions they are.
+    by : {"expected", "majority"}
+        Whether that column holds the right answers, or what most people said is right.
+    people : tuple of str
+        Who was asked; one "" where nobody knows who answered.
+    n_asked, n_right : tuple of int
+        Catch questions of each, and right answers among them.
+
+    Examples
+    --------
+    >>> str(Catches("catch", "expected", ("p1", "p2"), (4, 4), (4, 1)))
+    'catch questions (column catch): 5 of 8 answers right'
+    """
+
+    column: str
+    by: Literal["expected", "majority"]
+    people: tuple[str, ...]
+    n_asked: tuple[int, ...]
+    n_right: tuple[int, ...]
+
+    def __str__(self) -> str:
+        right, asked = sum(self.n_right), sum(self.n_asked)
+        return f"catch questions (column {self.column}): {right} of {counted(asked, 'answer')} right"
+
+
+class TrialNumbers(NamedTuple):
+    """A column of trials whose numbers stand for several trials each, as where they begin again with every block.
+
+    Attributes
+    ----------
+    column : str
+    n_answers, n_numbers : int
+        Answers with a number, and different numbers (of different people, where these are known).
+    n_mixed : int
+        Numbers of several answers that are not about one question, or ask it again.
+    n_trials : int
+        Trials that the answers were read as instead.
+    examples : tuple of str
+        Of some of these numbers, rows that have it, with their objects.
+
+    Examples
+    --------
+    >>> found = TrialNumbers("trial", 600, 60, 60, 600, ("line 2 ('a', 'b', 'c'), line 62 ('a', 'd', 'e')",))
+    >>> print(found)
+    column 'trial' does not number trials: 60 of its 60 numbers stand for several trials; each row is read as a trial of
+    its own
+    """
+
+    column: str
+    n_answers: int
+    n_numbers: int
+    n_mixed: int
+    n_trials: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.title}; {self.remedy}"
+
+    @property
+    def title(self) -> str:
+        """What is wrong with the column."""
+        stand = "stands" if self.n_mixed == 1 else "stand"
+        return (
+            f"column {self.column!r} does not number trials: {digits(self.n_mixed)} of its "
+            f"{counted(self.n_numbers, 'number')} {stand} for several trials"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What was made of it."""
+        if self.n_trials == self.n_answers:
+            return "each row is read as a trial of its own"
+        trials = counted(self.n_trials, "trial")
+        return f"rows next to each other are read as one trial if they are about one question ({trials})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answers:
+    """Answers of people, and the comparisons that follow from them.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        m comparisons. Those of one answer that expands to several share a trial and have a total weight of 1.
+    answer_of : ndarray of int, shape (m,)
+        Which of the a answers each comparison follows from.
+    kind : str
+        How people were asked.
+    source : str
+        Name of the file, for messages.
+    lines : ndarray of int, shape (a,)
+        Line of each answer in the file, or number of its row in a table; from 1, with the header counted in a file.
+    annotators : ndarray of labels, shape (a,), or None
+    seconds, confidences : ndarray of float, shape (a,), or None
+        Response times and confidences, NaN where there is none.
+    places : ndarray of int, shape (a,), or None
+        Which of the options shown was chosen, 0 for the first (the left one), -1 where that is not known.
+    n_undecided : int
+        Answers "can't tell" in the file.
+    bad_rows : tuple of BadRow
+        Rows that were skipped, the first thousand of them.
+    n_bad : int
+        How many were skipped in all.
+    notes : tuple of str
+        What a reader of the file should know, such as that it was not in UTF-8; the same sentences are warnings.
+    columns : dict from str to tuple of str
+        Names of the columns that were read, by what they hold: ``{"anchor": ("Referenz",), ...}``. Empty for answers
+        that do not come from a table, and for files that `write_answers` wrote.
+    unused : tuple of str
+        Columns of the table that were not read.
+    left_out : tuple of LeftOut
+        Rows that were left out on purpose: how many, and why.
+    also : dict from str to ndarray of str, shape (a,)
+        Further columns that were asked for, such as the group of a person, by the names that they were asked for with;
+        "" where a cell is empty.
+    catches : Catches or None
+        How people did on catch questions, which are not among the answers.
+    trial_numbers : TrialNumbers or None
+        What is wrong with the column of trials, if its numbers do not stand for one question each.
+    files : ndarray of str, shape (a,), or None
+        Name of the file of each answer, where there were several; lines are those in it.
+    paths : dict from str to str
+        The paths of objects that go by shorter names: ``{"cat": "assets/stimuli/cat.png", ...}``.
+
+    Examples
+    --------
+    >>> from nearer.io import read_answers
+    >>> answers = read_answers({"item_1": ["cat"], "item_2": ["car"], "item_3": ["dog"], "odd": ["car"]})
+    >>> answers
+    Answers(odd-one-out: 1 answer, 2 comparisons, 3 objects)
+    >>> answers.kind, len(answers), len(answers.comparisons), answers.places.tolist()
+    ('odd-one-out', 1, 2, [1])
+    """
+
+    comparisons: Comparisons
+    answer_of: NDArray[np.intp]
+    kind: Kind
+    source: str
+    lines: NDArray[np.int64]
+    annotators: NDArray[Any] | None = None
+    seconds: NDArray[np.float64] | None = None
+    confidences: NDArray[np.float64] | None = None
+    places: NDArray[np.int64] | None = None
+    n_undecided: int = 0
+    bad_rows: tuple[BadRow, ...] = ()
+    n_bad: int = 0
+    notes: tuple[str, ...] = ()
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    also: dict[str, NDArray[np.str_]] = field(default_factory=dict)
+    catches: Catches | None = None
+    trial_numbers: TrialNumbers | None = None
+    files: NDArray[np.str_] | None = None
+    paths: dict[str, str] = field(default_factory=dict)
+
+    def with_paths(self) -> Answers:
+        """Return answers whose objects are called by their paths, as in the file."""
+        if not self.paths:
+            return self
+        objects = np.array([self.paths.get(label, label) for label in self.comparisons.objects.tolist()])
+        return replace(self, comparisons=replace(self.comparisons, objects=objects), paths={})
+
+    def __getitem__(self, index: Any) -> Answers:
+        """Return some of the answers, about the same objects.
+
+        Parameters
+        ----------
+        index : slice, array of bool, shape (a,), or of int
+            Each answer at most once.
+        """
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[index] = True
+        if not chosen.any():
+            raise ValueError("the index selects no answers; there must be one at least")
+        rows = chosen[self.answer_of]
+        per_answer: dict[str, Any] = {
+            name: None if (of := getattr(self, name)) is None else of[chosen]
+            for name in ("lines", "annotators", "seconds", "confidences", "places", "files")
+        }
+        number = np.cumsum(chosen) - 1
+        return replace(
+            self,
+            comparisons=self.comparisons[rows],
+            answer_of=number[self.answer_of[rows]],
+            also={name: column[chosen] for name, column in self.also.items()},
+            **per_answer,
+        )
+
+    def where(self, rule: str) -> Answers:
+        """Return the answers that follow a rule about who gave them, seconds, confidence or place.
+
+        Other columns of a file can be selected by while it is read; see `nearer.io.read_answers`.
+
+        Parameters
+        ----------
+        rule : str
+            Such as ``"seconds > 0.2"`` or ``"person != TEST and confidence >= 2"``.
+
+        Examples
+        --------
+        >>> from nearer.io import read_answers
+        >>> table = {"anchor": "aab", "near": "bbc", "far": "cca", "person": ["x", "TEST", "x"]}
+        >>> answers = read_answers({name: list(values) for name, values in table.items()})
+        >>> real = answers.where("person != TEST")
+        >>> len(real), [str(left) for left in real.left_out]
+        (2, ["1 row left out where annotator is 'TEST'"])
+        """
+        from nearer.io.selecting import answers_where
+
+        return answers_where(self, rule)
+
+    def line(self, at: int) -> str:
+        """Return where an answer stands, for a message: its line, or file and line where there are several files."""
+        return f"line {self.lines[at]}" if self.files is None else f"{self.files[at]}:{self.lines[at]}"
+
+    @property
+    def n_files(self) -> int:
+        """How many files the answers come from."""
+        return 1 if self.files is None else len(set(self.files.tolist()))
+
+    @property
+    def trial_of(self) -> NDArray[np.intp]:
+        """The act of judgment that each comparison is part of, (m,): a trial, or an answer where none are known."""
+        return self.answer_of if self.comparisons.trials is None else trials_of(self.comparisons)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __repr__(self) -> str:
+        parts = [
+            counted(len(self), "answer"),
+            counted(len(self.comparisons), "comparison"),
+            counted(self.comparisons.n_objects, "object"),
+        ]
+        if self.annotators is not None:
+            parts.append(counted(len(factorize(self.annotators)[0]), "person", "people"))
+        if self.n_bad:
+            parts.append(f"{counted(self.n_bad, 'row')} skipped")
+        if self.notes:
+            parts.append(counted(len(self.notes), "note"))
+        return f"Answers({self.kind}: {', '.join(parts)})"
+
+
+def matched(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | None = None) -> Comparisons:
+    """Return comparisons with labels as text or as integers, whichever ``objects`` are.
+
+    Where labels are short names of ``paths``, those of objects that are not among ``objects`` become the names that end
+    in the same parts of a path: what all paths of one file share is not what those of another do.
+
+    Text files hold the label 1 as "1", Parquet and npz files as an integer. Labels change only if all on one side are
+    on the other side, too, once both are text; else the comparisons come back as they are.
+
+    Examples
+    --------
+    >>> judgments = Comparisons.from_triplets([("1", "2", "10")])
+    >>> matched(judgments, np.array([1, 2, 3, 10])).objects
+    array([ 1, 10,  2])
+    """
+    mine = comparisons.objects.tolist()
+    theirs = objects.tolist() if isinstance(objects, np.ndarray) else list(objects)
+    if paths and not set(mine) <= set(theirs):
+        same = same_objects([paths.get(label, label) for label in mine], map(str, theirs))
+        return replace(comparisons, objects=np.array([same.get(paths.get(label, label), label) for label in mine]))
+    types = [{type(label) for label in labels} for labels in (mine, theirs)]
+    if types not in ([{str}, {int}], [{int}, {str}]):
+        return comparisons
+    spelled, wanted = {str(label) for label in mine}, {str(label) for label in theirs}
+    if not (spelled <= wanted or wanted <= spelled):
+        return comparisons
+    if types[0] == {int}:
+        return replace(comparisons, objects=np.array([str(label) for label in mine]))
+    integers = {str(label): label for label in theirs}
+    if not spelled <= integers.keys():
+        return comparisons  # "cat" beside "1": no integers
+    return replace(comparisons, objects=np.array([integers[label] for label in mine]))

@@ -1,0 +1,343 @@
+"""Catch questions: asked to see who looks, and never part of the map.
+
+A column says which rows they are, in one of two ways. It holds the *right answer* (an object, a side or a number, as
+the answers are written) and is empty elsewhere; or it holds *yes and no*, and then the right answer is the one that
+more than half of at least three people gave to the same question. "Can't tell" is not right.
+
+Such rows are set aside before the others are read, so that nothing that is wrong with them stops the reading. Right
+answers are read like the answers themselves, in place of them, so that all ways to write one down are known.
+
+The obvious catch question shows one object twice: which is more like a, a or b? It is never refused, and needs no right
+answer: to say that an object is more like another than like itself is wrong. To read the answer, the second of the two
+gets a name of its own, which is taken off before it is judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.words import counted
+from nearer.io.answer_codes import spelled
+from nearer.io.answers import Answers, BadAnswers, BadRow, Catches, LeftOut
+from nearer.io.layouts import ANSWERS, Found
+from nearer.io.lists import split_column
+from nearer.io.naming_schemes import is_beside, objects_of
+from nearer.io.selecting import column_of, with_rows
+from nearer.io.table import Column, Loaded, Table, merged
+
+_YES = frozenset(["1", "true", "yes", "y", "t", "x", "catch", "attention", "attentioncheck", "check"])
+_NO = frozenset(["0", "false", "no", "n", "f"])
+_NOTHING = frozenset(["none", "na", "n/a", "nan", "-", "null"])
+_FEWEST = 3  # people of whom more than half can be said to answer alike
+_TWIN = "\1"  # ends the label of an object that is in a question for the second time; NumPy would cut off a "\0"
+
+By: TypeAlias = Literal["expected", "majority"]
+Said: TypeAlias = frozenset[tuple[Any, ...]]
+Read: TypeAlias = Callable[[Table], Answers]
+
+
+@dataclass(frozen=True)
+class CatchRows:
+    """The rows of a table that ask catch questions.
+
+    Attributes
+    ----------
+    table : Table
+        All rows, numbered from 0 in place of their lines.
+    lines : ndarray of int, shape (n,)
+    name : str
+        Of the column that marks catch questions.
+    by : {"expected", "majority"}
+    rows : ndarray of bool, shape (n,)
+    read : callable
+        Returns the answers of a table; skips bad rows, takes "can't tell" for all answers, tells twins apart.
+    """
+
+    table: Table
+    lines: NDArray[np.int64]
+    name: str
+    by: By
+    rows: NDArray[np.bool_]
+    read: Read
+
+    def judged(self, answers: Answers) -> Answers:
+        """Return the answers to all other questions, with how people did on these."""
+        source, numbers = self.table.source, np.flatnonzero(self.rows).tolist()
+        unused = tuple(column for column in answers.unused if column != self.name)
+        if not numbers:
+            note = f"{source}: no row is a catch question by column {self.name!r}"
+            return replace(answers, notes=(*answers.notes, note))
+        given, notes = self._given(), []
+        by_itself = {row: sure for row, said in given.items() if (sure := _right_by_itself(said)) is not None}
+        if self.by == "expected":
+            expected = self._expected(answers, given, by_itself)
+            right = by_itself | {row: row in given and _alike(given[row], said) for row, said in expected.items()}
+        else:
+            usual = _majority({row: said for row, said in given.items() if row not in by_itself}, answers.kind)
+            right = by_itself | {row: given[row] == said for row, said in usual.items()}
+            if len(by_itself) < len(numbers):
+                notes.append(
+                    f"{source}: column {self.name!r} names no right answers, so that what most people said is right"
+                )
+        if n_open := len(numbers) - len(right):
+            notes.insert(0, f"{source}: {counted(n_open, 'answer')} to catch questions could not be judged")
+        return replace(
+            answers,
+            catches=self._counted(right, answers),
+            unused=unused,
+            left_out=(*answers.left_out, LeftOut(len(numbers), f"{self.name} marks a catch question")),
+            notes=(*answers.notes, *notes),
+        )
+
+    def _given(self) -> dict[int, Said]:
+        """Return what was said, by row: read among all rows, or alone where no other row is about their objects."""
+        given: dict[int, Said] = {}
+        for table in (self.table, with_rows(self.table, self.rows)):
+            with suppress(ValueError):
+                given = _said(self.read(table), self.rows) | given
+            if len(given) == self.rows.sum():
+                break
+        return given
+
+    def _expected(self, answers: Answers, given: dict[int, Said], by_itself: Mapping[int, bool]) -> dict[int, Said]:
+        """Return what the right answers say, by row: the table is read with them in place of the answers."""
+        column = _answer_column(answers)
+        if column is None:
+            near = answers.columns.get("near")
+            if near is None and not by_itself:
+                raise ValueError(
+                    f"{self.table.source}: right answers in column {self.name!r} can be used where a column holds the "
+                    f"answer; for questions of kind {answers.kind} let it say yes or no"
+                )
+            return {} if near is None else self._expected_near(near[0], given)
+        table = replace(self.table, load=self._with_right_answers(column))
+        best: dict[int, Said] = {}
+        bad_rows: dict[int, BadRow] = {}
+        failed: ValueError | None = None
+        for some in (table, with_rows(table, self.rows)):  # alone, they may be objects where answers are sides
+            found, bad, error = self._attempted(some)
+            best, bad_rows, failed = max(best, found, key=len), bad | bad_rows, failed or error
+            if len(best) == self.rows.sum():
+                return best
+        open_rows = given.keys() - best.keys() - by_itself.keys()
+        wrong = [replace(bad_rows[row], line=int(self.lines[row])) for row in sorted(open_rows & bad_rows.keys())]
+        if wrong:
+            failed = BadAnswers(wrong, len(wrong), "correct them, or let the column say yes and no")
+        if failed and open_rows:
+            raise ValueError(f"right answers in column {self.name!r} cannot be read: {failed}") from failed
+        return best
+
+    def _attempted(self, table: Table) -> tuple[dict[int, Said], dict[int, BadRow], ValueError | None]:
+        """Return what a table says in these rows, those that cannot be used, and why it cannot be read at all."""
+        try:
+            read = self.read(table)
+        except BadAnswers as error:
+            return {}, {row.line: row for row in error.bad_rows}, None
+        except ValueError as error:
+            return {}, {}, error
+        return _said(read, self.rows), {row.line: row for row in read.bad_rows}, None
+
+    def _with_right_answers(self, column: str) -> Callable[[Sequence[str]], Loaded]:
+        """Return a way to load the table in which a column holds the right answers in place of those given."""
+
+        def load(names: Sequence[str]) -> Loaded:
+            if column not in names:
+                return self.table.load(names)
+            loaded = self.table.load(list(dict.fromkeys([*names, self.name])))
+            mixed = _mixed(loaded.columns[column], loaded.columns[self.name], self.rows)
+            return replace(loaded, columns=loaded.columns | {column: mixed})
+
+        return load
+
+    def _expected_near(self, near: str, given: dict[int, Said]) -> dict[int, Said]:
+        """Return what right answers say where columns name what is near and far; they name the near object."""
+        loaded = self.table.load([self.name, near])
+        right, found = (loaded.columns[name].mapped(str, "", object) for name in (self.name, near))
+        return {row: said if right[row] == found[row] else frozenset() for row, said in given.items()}
+
+    def _counted(self, right: Mapping[int, bool], answers: Answers) -> Catches:
+        """Return how many catch questions each person answered, and how many rightly."""
+        who = dict.fromkeys(right, "")
+        if "annotator" in answers.columns:
+            column = answers.columns["annotator"][0]
+            cells = self.table.load([column]).columns[column].mapped(str, "", object)
+            who = {row: cells[row] for row in right}
+        people = sorted(set(who.values()))
+        n = Counter(who.values())
+        n_right = Counter(who[row] for row, is_right in right.items() if is_right)
+        counts = tuple(n[person] for person in people), tuple(n_right[person] for person in people)
+        return Catches(self.name, self.by, tuple(people), *counts)
+
+
+def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read: Read) -> CatchRows:
+    """Return the rows of a table that ask catch questions.
+
+    Parameters
+    ----------
+    table : Table
+    said : str
+        The column that says which they are.
+    columns : mapping, optional
+        What the caller says about columns.
+    read : callable
+        See `CatchRows`.
+    """
+    name = column_of(said, table, columns)
+    marks = table.load([name])
+
+    def load(names: Sequence[str]) -> Loaded:
+        loaded = table.load(names)
+        return Loaded(loaded.columns, np.arange(len(loaded.lines)))
+
+    numbered = replace(table, load=load, peek=None, ragged=None)
+    rows, by = _marked(marks.columns[name], numbered, read)
+    if rows.all():
+        raise ValueError(f"{table.source}: all answers are to catch questions by column {name!r}; name another column")
+    return CatchRows(numbered, marks.lines, name, by, rows, read)
+
+
+def _marked(column: Column, table: Table, read: Read) -> tuple[NDArray[np.bool_], By]:
+    """Return which rows are catch questions, and what their right answers are known by."""
+    words = {spelled(value) for value in column.values} - _NOTHING
+    marked = column.mapped(lambda value: spelled(value) not in _NOTHING, False, np.bool_)
+    truth = words <= _YES | _NO
+    if truth and words & _NO and not marked.all():  # 0 and 1 beside empty cells: answers, if answers are written so
+        truth = not words <= _known(table, ~marked, read)
+    if truth:
+        return column.mapped(lambda value: spelled(value) in _YES, False, np.bool_), "majority"
+    return marked, "expected"
+
+
+def _known(table: Table, rows: NDArray[np.bool_], read: Read) -> set[str]:
+    """Return what some rows hold as objects and as answers."""
+    try:
+        answers = read(with_rows(table, rows))
+    except ValueError:
+        return set()
+    answer = _answer_column(answers)
+    known = set(map(str, answers.comparisons.objects.tolist()))
+    return known | ({spelled(value) for value in table.load([answer]).columns[answer].values} if answer else set())
+
+
+def _answer_column(answers: Answers) -> str | None:
+    """Return the column of the answer; None where near and far say it."""
+    role = next((role for role in ANSWERS if role in answers.columns), None)
+    return None if role is None or len(answers.columns[role]) > 1 else answers.columns[role][0]
+
+
+def _said(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Said]:
+    """Return what answers in chosen rows say, as sets of comparisons, by row."""
+    row_of = answers.lines[answers.answer_of]
+    rows = np.flatnonzero(chosen[row_of])
+    labels = answers.comparisons.objects[answers.comparisons.oriented[rows]]
+    said: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for of, row in zip(row_of[rows].tolist(), labels.tolist(), strict=True):
+        said[of].append(tuple(map(str, row)))
+    return {row: frozenset(each) for row, each in said.items()}
+
+
+def _alike(said: Said, expected: Said) -> bool:
+    """Return whether two answers say the same, whichever of two twins they name."""
+    return _without_twins(said) == _without_twins(expected)
+
+
+def _without_twins(said: Said) -> Said:
+    return frozenset(tuple(label.rstrip(_TWIN) for label in row) for row in said)
+
+
+def _right_by_itself(said: Said) -> bool | None:
+    """Return whether what was said of a question with one object twice is right; None if nothing is wrong to say.
+
+    Examples
+    --------
+    >>> near, far = (("a" + _TWIN, "a", "a", "b"), ("a", "b", "a", "a" + _TWIN))
+    >>> _right_by_itself(frozenset([near])), _right_by_itself(frozenset([far]))
+    (True, False)
+    >>> _right_by_itself(frozenset([("a", "b", "a", "c")]))
+    """
+    rows = _without_twins(said)
+    if any(row[2] == row[3] and row[0] != row[1] for row in rows):
+        return False
+    return True if any(row[0] == row[1] and row[2] != row[3] for row in rows) else None
+
+
+def labeled(loaded: Loaded, found: Found, names: Sequence[Any]) -> Loaded:
+    """Return columns in which objects have labels in place of their numbers."""
+    new = {}
+    for column in objects_of(found, loaded.columns):
+        cells = loaded.columns[column.name]
+        new[column.name] = merged(cells.codes, [names[v] if _counts(v, len(names)) else str(v) for v in cells.values])
+    return replace(loaded, columns=loaded.columns | new)
+
+
+def _counts(value: Any, n_names: int) -> bool:
+    return isinstance(value, int) and 0 <= value < n_names
+
+
+def twins_apart(loaded: Loaded, found: Found) -> Loaded:
+    """Return columns in which an object that is in a row twice has two labels."""
+    columns = list(objects_of(found, loaded.columns))
+    if found.layout.kind == "quadruplet":
+        beside = {1: [0], 3: [2]}
+    else:  # an anchor gives way to the options, and a later option to earlier ones
+        first = int("anchor" in found.layout.roles)
+        beside = {at: list(range(first, at)) for at in range(first + 1, len(columns))}
+        beside |= {0: list(range(1, len(columns)))} if first else {}
+    new = {}
+    for at, others in beside.items():
+        own = columns[at]
+        twice = np.any([is_beside(own, columns[other]) for other in others], axis=0)
+        if twice.any():
+            values = [*loaded.columns[own.name].values]
+            codes = np.where(twice, own.codes + len(values), own.codes).astype(np.int32)
+            new[own.name] = Column(codes, [*values, *(f"{value}{_TWIN * (at + 1)}" for value in values)])
+    if "items" in found.roles and len(found.roles["items"]) == 1:
+        name = found.roles["items"][0]
+        column = loaded.columns[name]
+        new[name] = merged(column.codes, [_list_apart(items) for items in split_column(column)])
+    return replace(loaded, columns=loaded.columns | new)
+
+
+def _list_apart(items: Sequence[str]) -> str:
+    """Write a list in which items that are there twice have two labels."""
+    return json.dumps([f"{item}{_TWIN * items[:at].count(item)}" for at, item in enumerate(items)])
+
+
+def _mixed(answer: Column, right: Column, wanted: NDArray[np.bool_]) -> Column:
+    """Return a column of answers with the right ones where they are wanted."""
+    codes = np.where(wanted, np.where(right.codes < 0, -1, right.codes + len(answer.values)), answer.codes)
+    values: dict[Any, int] = {}
+    new = [values.setdefault(value, len(values)) for value in [*answer.values, *right.values]]
+    return Column(np.append(np.array(new, np.int32), np.int32(-1))[codes], list(values))
+
+
+def _majority(given: dict[int, Said], kind: str) -> dict[int, Said]:
+    """Return by line what more than half of at least three people said to the same question."""
+    asked: dict[Any, Counter[Said]] = defaultdict(Counter)
+    for said in given.values():
+        asked[_question(said, kind)][said] += 1
+    usual = {
+        question: most
+        for question, counts in asked.items()
+        for most, number in counts.most_common(1)
+        if counts.total() >= _FEWEST and 2 * number > counts.total()
+    }
+    questions = {line: _question(said, kind) for line, said in given.items()}
+    return {line: usual[question] for line, question in questions.items() if question in usual}
+
+
+def _question(said: Said, kind: str) -> Any:
+    """Return what was asked, whatever was answered."""
+    rows = list(said)
+    if kind == "quadruplet":
+        return frozenset(frozenset((frozenset(row[:2]), frozenset(row[-2:]))) for row in rows)
+    shown = frozenset(label for row in rows for label in row)
+    return shown if kind in ("odd-one-out", "most-central") else (rows[0][0], shown)

@@ -1,0 +1,358 @@
+"""CSV, TSV and the like.
+
+Two readers of the same files. The fast one, `cut_cells`, is used only where it cannot be wrong about lines: quotes
+stand around whole cells, and every line is a row. The exact one follows Python's csv module row by row; it knows the
+line of every row across quoted newlines and blank lines, and which rows have too few or too many cells.
+
+The fast reader cuts columns a piece at a time, by whole arrays. The *ends* of cells are the delimiters and newlines of
+a piece that stand between no quotes; a row is as wide as it has ends. The cells of a column become codes and the few
+distinct values that they stand for, and what is done to the text of a cell, such as taking off its end and its quotes,
+is done to those.
+
+Everything happens in the calling thread. pyarrow's own CSV readers leave work to threads that outlive them, hold our
+objects, and abort the process if it is about to end.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, repeat
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.telling import progress_bar
+from nearer.io.answers import BadRow
+from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table
+
+Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[BadRow], int]
+
+_PIECE = 2**24
+_QUOTE, _NEWLINE = ord('"'), ord("\n")
+_DELIMITERS = (",", ";", "\t", "|")
+_END, _LONGEST_END = re.compile(rb'(?<=\n)"?END OF FILE"?[,;\t\s"]*\Z'), 2000
+_BLOCK_ROWS = 50_000
+_WHOLE, _FEWEST_NUMBERS = re.compile(r"[+-]?\d+(\.0+)?"), 3
+_NEARLY_ALL = 0.9  # share of lines
+
+
+class NoRows(ValueError):
+    """A file that holds no table, or a header alone."""
+
+
+def wrong_width(source: str, line: int, n_cells: int, width: int) -> BadRow:
+    """Return what to say of a row with too few or too many cells."""
+    return BadRow(source, line, f"has {n_cells} cell{'s' if n_cells != 1 else ''} where the header has {width}")
+
+
+def cut_cells(
+    data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
+) -> Read | None:
+    """Return the columns at ``positions``, the lines of rows, and rows of a wrong width, below a header of one line.
+
+    Returns None without pyarrow, and where anything is odd: quotes inside cells, cells over several lines, blank lines,
+    line ends of old, or empty cells beyond the last column.
+    """
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        return None
+    if width < 2 or data.count(b"\r") != data.count(b"\r\n") or not _plainly_quoted(data, delimiter):
+        return None
+    encoders = {position: Encoder() for position in positions}
+    lines: list[NDArray[np.int64]] = []
+    bad_rows: list[BadRow] = []
+    n_bad, line = 0, 2
+    n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    with progress_bar("read", n_lines, unit="row", unit_scale=True) as bar:
+        for piece in _pieces(data):
+            cut = _cut(piece, delimiter)
+            if cut is None:
+                return None
+            offsets, first = cut
+            widths = np.diff(first)
+            right, wrong = np.flatnonzero(widths == width), np.flatnonzero(widths != width)
+            rows = (piece[offsets[first[at]] : offsets[first[at + 1]]].tobytes() for at in wrong)
+            if any(map(_is_odd, rows, widths[wrong] - width, repeat(delimiter.encode()))):
+                return None
+            try:
+                cells = pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(piece))
+                for position, encoder in encoders.items():
+                    encoder.add_coded(*_coded(cells.take(pa.array(first[right] + position)), position == width - 1))
+            except (pa.ArrowException, UnicodeDecodeError):  # no UTF-8
+                return None
+            for at in wrong[: MOST_BAD_ROWS_KEPT - len(bad_rows)].tolist():
+                bad_rows.append(wrong_width(source, line + at, int(widths[at]), width))
+            n_bad += len(wrong)
+            lines.append(right + line)
+            line += len(widths)
+            bar.update(len(widths))
+    columns = {position: encoder.column(strip=not keep_spaces) for position, encoder in encoders.items()}
+    return [columns[position] for position in positions], np.concatenate(lines), bad_rows, n_bad
+
+
+def _pieces(data: bytes) -> Iterator[NDArray[np.uint8]]:
+    """Return the lines below the first, many at a time."""
+    start = data.index(b"\n") + 1
+    while start < len(data):
+        end = data.find(b"\n", start + _PIECE) + 1 or len(data)
+        yield np.frombuffer(data, np.uint8, end - start, start)
+        start = end
+
+
+def _cut(piece: NDArray[np.uint8], delimiter: str) -> tuple[NDArray[np.int32], NDArray[np.intp]] | None:
+    """Return where cells begin, each up to its end, and the number of the first cell of every row.
+
+    Both go one beyond the last. Returns None if a cell goes over several lines, or a line over two gigabytes.
+    """
+    if len(piece) > np.iinfo(np.int32).max:
+        return None
+    newlines = piece == _NEWLINE
+    ends = np.flatnonzero(newlines | (piece == ord(delimiter)))
+    ends_row = newlines[ends]
+    quotes = piece == _QUOTE
+    if quotes.any():
+        inside = np.cumsum(quotes, dtype=np.uint8)[ends] % 2 == 1
+        if (inside & ends_row).any():
+            return None
+        ends, ends_row = ends[~inside], ends_row[~inside]
+    if not newlines[-1]:  # the last line of the file
+        ends, ends_row = np.append(ends, len(piece) - 1), np.append(ends_row, True)
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    np.add(ends, 1, out=offsets[1:], casting="same_kind")
+    return offsets, np.append(0, np.flatnonzero(ends_row) + 1)
+
+
+def _is_odd(row: bytes, n_more: int, delimiter: bytes) -> bool:
+    """Whether a row of a wrong width is blank, or has only empty cells too many: such rows do no harm."""
+    bare = row.replace(b'"', b"").rstrip(b"\r\n ")
+    return not row.strip() or (n_more > 0 and bare.endswith(delimiter * n_more))
+
+
+def _coded(cells: Any, is_last: bool) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the cells of a column as codes and the values that they stand for."""
+    column = cells.dictionary_encode()
+    values: list[str] = column.dictionary.to_pylist()
+    bare = (value.rstrip("\r\n") if is_last else value[:-1] for value in values)
+    return column.indices.to_numpy(), [value.strip('"') for value in bare]
+
+
+def _plainly_quoted(data: bytes, delimiter: str) -> bool:
+    """Whether every quote stands at the very beginning or end of a cell, by turns."""
+    if b'"' not in data:
+        return True
+    whole = np.frombuffer(data, np.uint8)
+    before = np.zeros(256, bool)
+    before[[ord(delimiter), 10]] = True
+    after = before.copy()
+    after[13] = True
+    opening = True
+    for start in range(0, len(whole), _PIECE):
+        quotes = np.flatnonzero(whole[start : start + _PIECE] == 34) + start
+        if len(quotes) == 0:
+            continue
+        opens = np.zeros(len(quotes), bool)
+        opens[0 if opening else 1 :: 2] = True
+        first, last = quotes[opens], quotes[~opens]
+        if not (before[whole[first - 1]] | (first == 0)).all():
+            return False
+        if not (after[whole[np.minimum(last + 1, len(whole) - 1)]] | (last == len(whole) - 1)).all():
+            return False
+        opening ^= len(quotes) % 2 == 1
+    return opening
+
+
+def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
+    """Return the table in UTF-8 text.
+
+    Parameters
+    ----------
+    data : bytes
+    source : str
+    own : bool, optional
+        Whether cells are to be kept to the last space; if left out, the header tells.
+    """
+    data = _with_commas(data)
+    delimiter = _sniffed(data)
+    names, first_row = _header(data, delimiter, source)
+    shift = 0  # from lines of the text below to those of the file
+    if _is_row(names):  # as np.savetxt writes it: columns go by their numbers
+        rows = data.lstrip(b"\r\n")
+        shift = data[: len(data) - len(rows)].count(b"\n") - 1
+        names, first_row = [str(at) for at in range(1, len(names) + 1)], 2
+        data = delimiter.join(names).encode() + b"\n" + rows
+    keep_spaces = "nearer_kind" in names if own is None else own
+
+    def load(wanted: Sequence[str]) -> Loaded:
+        positions = [names.index(name) for name in wanted]
+        loaded = cut_cells(data, delimiter, len(names), positions, source, keep_spaces) if first_row == 2 else None
+        if loaded is None:
+            loaded = _exact(data, delimiter, len(names), positions, source, keep_spaces)
+        columns, lines, bad_rows, n_bad = loaded
+        bad_rows = [replace(row, line=row.line + shift) for row in bad_rows] if shift else bad_rows
+        return Loaded(dict(zip(wanted, columns, strict=True)), lines + shift, bad_rows, n_bad)
+
+    def ragged(wanted: Sequence[str]) -> Loaded:
+        rows = [
+            (line, row) for line, row in islice(_rows(data, delimiter, source), 1, None) if _misfits(row, len(names))
+        ]
+        columns = {}
+        for name in wanted:
+            encoder, position = Encoder(), names.index(name)
+            encoder.add([row[position] if position < len(row) else "" for _, row in rows])
+            columns[name] = encoder.column(strip=not keep_spaces)
+        return Loaded(columns, np.array([line + shift for line, _ in rows], np.int64))
+
+    return Table(source, tuple(names), load, delimited=True, ragged=ragged)
+
+
+def _is_row(names: Sequence[str]) -> bool:
+    """Whether what stands where columns are named is a row of numbers; 0, 1, 2, ... are what pandas calls columns."""
+    numbered = [[str(at + first) for at in range(len(names))] for first in (0, 1)]
+    return len(names) > 2 and all(map(_WHOLE.fullmatch, names)) and list(names) not in numbered
+
+
+def _with_commas(data: bytes) -> bytes:
+    """Return text in which numbers that only spaces separate, three or more in nearly every line, have commas there."""
+    head = data[: 2**12].strip().splitlines()
+    head = head[:-1] if len(data) > 2**12 else head
+    cells = [line.split() for line in head]
+    usual = sum(len(row) == len(cells[0]) for row in cells)
+    if not cells or len(cells[0]) < _FEWEST_NUMBERS or usual < _NEARLY_ALL * len(cells):
+        return data
+    if not all(_WHOLE.fullmatch(cell.decode("utf-8", "replace")) for row in cells for cell in row):
+        return data
+    return re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", data))
+
+
+def without_preamble(data: bytes, source: str, notes: list[str]) -> bytes:
+    """Return text with blank lines in place of "sep=;", which Excel puts at the top, and of comments before the header.
+
+    A line that begins with # and has as many cells as the next is the header itself.
+    """
+    lines: list[bytes] = []
+    rest = data
+    while True:
+        line, end, after = rest.partition(b"\n")
+        is_sep = not lines and re.fullmatch(rb'"?sep=(.|\\t)"?\s*', line) is not None
+        if not end or not (is_sep or line.startswith(b"#")):
+            break
+        lines.append(line)
+        rest = after
+    if lines and lines[-1].startswith(b"#"):
+        following = rest.partition(b"\n")[0]
+        cells = [(lines[-1].count(each.encode()), following.count(each.encode())) for each in _DELIMITERS]
+        if any(one == other > 0 for one, other in cells):
+            rest = lines.pop() + b"\n" + rest
+    n_comments = sum(line.startswith(b"#") for line in lines)
+    if n_comments:
+        what = "1 line of comments was" if n_comments == 1 else f"{n_comments} lines of comments were"
+        notes.append(f"{source}: {what} passed over")
+    return b"\n" * len(lines) + rest if lines else data
+
+
+def without_end(data: bytes) -> bytes:
+    r"""Return text without the last line of an export of Gorilla, which says that it is the last.
+
+    Examples
+    --------
+    >>> without_end(b"anchor,near,far\ncat,dog,car\nEND OF FILE\n")
+    b'anchor,near,far\ncat,dog,car\n'
+    """
+    tail = data[-_LONGEST_END:]
+    n_cut = len(tail) - len(_END.sub(b"", tail))
+    return data[: len(data) - n_cut] if n_cut else data
+
+
+def _rows(data: bytes, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Return the line that each row begins on, and its cells; blank lines are left out."""
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape", newline="")
+    reader = csv.reader(text, delimiter=delimiter)
+    line = 1
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise ValueError(
+                f"{source}:{line}: {error}; a cell that long is most often a quote that was never closed"
+            ) from error
+        if row and not (len(row) == 1 and not row[0].strip()):
+            yield line, row
+        line = reader.line_num + 1
+
+
+def _sniffed(data: bytes) -> str:
+    """Return the delimiter that cuts the first lines into the most columns alike."""
+    best, highest = ",", (0, 0)
+    head = data[: 2**16]
+    if len(data) > len(head) and b"\n" in head:
+        head = head[: head.rindex(b"\n") + 1]
+    for delimiter in _DELIMITERS:
+        try:
+            rows = [row for _, row in islice(_rows(head, delimiter, ""), 20)]
+        except ValueError:
+            continue
+        width = len(rows[0]) if rows else 0
+        score = (sum(len(row) == width for row in rows), width) if width > 1 else (0, 0)
+        if score > highest:
+            best, highest = delimiter, score
+    return best
+
+
+def _header(data: bytes, delimiter: str, source: str) -> tuple[list[str], int]:
+    """Return the names of the columns and the line after them."""
+    rows = _rows(data, delimiter, source)
+    try:
+        line, names = next(rows)
+    except StopIteration:
+        raise NoRows(f"{source} is empty; save the answers as CSV with a line of column names") from None
+    names = [name.strip() or f"column {position}" for position, name in enumerate(names, 1)]
+    while len(names) > 1 and names[-1] == f"column {len(names)}":
+        names.pop()  # delimiters at the end of every line
+    try:
+        after, _ = next(rows)
+    except StopIteration:
+        raise NoRows(f"{source} has a header ({', '.join(names)[:200]}) and no rows below it") from None
+    return names, after if line == 1 else 0
+
+
+def _misfits(row: Sequence[str], width: int) -> bool:
+    """Whether a row has too few cells, or too many that are not empty."""
+    return len(row) < width or any(row[width:])
+
+
+def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool) -> Read:
+    encoders = {position: Encoder() for position in positions}
+    lines: list[Any] = []
+    bad_rows: list[BadRow] = []
+    n_bad = 0
+    rows = _rows(data, delimiter, source)
+    next(rows)
+    with progress_bar("read", unit="row", unit_scale=True) as bar:
+        while block := list(islice(rows, _BLOCK_ROWS)):
+            bar.update(len(block))
+            wrong = [_misfits(row, width) for _, row in block]
+            if any(wrong):
+                for (line, row), is_wrong in zip(block, wrong, strict=True):
+                    if is_wrong:
+                        n_bad += 1
+                        if len(bad_rows) < MOST_BAD_ROWS_KEPT:
+                            bad_rows.append(wrong_width(source, line, len(row), width))
+                block = [entry for entry, is_wrong in zip(block, wrong, strict=True) if not is_wrong]
+            lines.append(np.fromiter((line for line, _ in block), np.int64, len(block)))
+            for position, encoder in encoders.items():
+                encoder.add([row[position] for _, row in block])
+    columns = {position: encoder.column(strip=not keep_spaces) for position, encoder in encoders.items()}
+    return (
+        [columns[position] for position in positions],
+        np.concatenate(lines or [np.empty(0, np.int64)]),
+        bad_rows,
+        n_bad,
+    )

@@ -1,0 +1,300 @@
+"""Which column holds what, found by the names people give to columns.
+
+Where columns make several layouts (see `nearer.io.layouts`), one that explains all the columns of another goes
+before it. Several items and an answer without a word on whether it is the odd or the central one make two kinds of
+question, and are never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from nearer.data.frame_columns import plain
+from nearer.io.answers import KINDS
+from nearer.io.column_names import ORDINALS, SYNONYMS, by_plain, families, numbered
+from nearer.io.faults import one_of, with_column, with_columns
+from nearer.io.layouts import (
+    ANSWERS,
+    EXTRAS,
+    FAMILIES,
+    LAYOUTS,
+    LISTS,
+    OF_ITEMS,
+    ROLES,
+    TWO,
+    Found,
+    Layout,
+    Roles,
+    described,
+    listing,
+)
+from nearer.io.wide import unknown_questions
+
+_OF_QUALTRICS = {"StartDate", "RecordedDate", "ResponseId"}
+_WIDE = (
+    ', and does not say what each of them showed; one row must be one answer: "From Qualtrics" in the recipes of the '
+    "manual brings it into that form"
+)
+_NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
+
+
+class Unclear(ValueError):
+    """Columns that make no kind of question, or several ``kinds``.
+
+    ``prompts`` tells what was taken for a prompt, and ``start`` is the sentence without what to do.
+    """
+
+    def __init__(self, sentence: str, kinds: Sequence[str] = (), prompts: str = "", start: str = "") -> None:
+        super().__init__(sentence)
+        self.kinds = tuple(dict.fromkeys(kinds))
+        self.prompts = prompts
+        self.start = start or sentence
+
+
+def find_columns(
+    names: Sequence[str],
+    kind: str | None,
+    columns: Mapping[str, Any] | None,
+    source: str,
+    suggested: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
+) -> Found:
+    """Return the layout that the columns make, or say what was found and how to say which is which.
+
+    Parameters
+    ----------
+    names : sequence of str
+    kind : str, optional
+    columns : mapping, optional
+        Columns of roles, as the caller says.
+    source : str
+    suggested : mapping, optional
+        Columns of roles where a layout has such a role and the caller does not say.
+    without : sequence of str
+        Columns that hold no objects.
+    """
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"the kind {kind!r} must be one of {', '.join(KINDS)}")
+    given = _given(names, columns, source)
+    none = {role for role, found in given.items() if not found}
+    given = {role: found for role, found in given.items() if found}
+    finder = _Finder([name for name in names if name not in without], given, none, suggested or {})
+    found = [each for layout in LAYOUTS if kind in (None, layout.kind) and (each := finder.match(layout, kind))]
+    used = [each.columns_of(each.layout.roles) for each in found]
+    # A layout that explains more columns goes first; of two that explain the same, the one that is listed first.
+    found = [
+        each
+        for at, each in enumerate(found)
+        if not any(used[at] < other for other in used) and used[at] not in used[:at]
+    ]
+    if kind is None:
+        found += finder.in_doubt(found)
+    kinds = [each.layout.kind for each in found]
+    if len(set(kinds)) != 1:
+        what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
+        start = f"{source} has the columns {listing(names)}, {what}"
+        raise Unclear(_sentence(names, kind, kinds, source, finder), kinds, start=start)
+    return found[0]
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """Finds the columns of layouts among names, with what is given, done without, and suggested."""
+
+    names: Sequence[str]
+    given: Roles
+    none: set[str]
+    suggested: Mapping[str, str]
+
+    def match(self, layout: Layout, kind: str | None) -> Found | None:
+        """Return the columns of every role of a layout, or None if one is missing.
+
+        With a ``kind``, an answer without a name of its own is the odd or the central one.
+        """
+        roles = self.some(layout, kind)
+        if not set(layout.roles) <= roles.keys():
+            return None
+        answer, left = (plain(roles.get(role, ("",))[0]) for role in ("answer", "left"))
+        if (answer, left) == ("y", "j") and "answer" not in self.given:
+            return None  # i, j, k and y are near and far, and whether a row is right as it stands
+        return Found(layout, roles | self.extras(layout, roles))
+
+    def some(self, layout: Layout, kind: str | None) -> Roles:
+        """Return the columns of those roles of a layout that there are; none if it cannot be what the caller says."""
+        allowed = {*layout.roles, *EXTRAS, "place"}
+        if "near" in layout.roles or "near_1" in layout.roles:
+            allowed |= {*TWO, "answer"}
+        if not set(self.given) <= allowed or self.none & set(layout.roles):
+            return {}
+        roles = {role: self.given[role] for role in layout.roles if role in self.given}
+        spelled = self._spelled()
+        for family, spellings in FAMILIES.items():
+            if family[0] not in layout.roles or any(role in roles for role in family):
+                continue
+            spelling = next((each for each in spellings if all(name in spelled for name in each)), None)
+            if spelling is not None:
+                roles |= {role: (spelled[name],) for role, name in zip(family, spelling, strict=True)}
+        for role in layout.roles:
+            if role not in roles and (found := self._find(role, roles, kind is not None)):
+                roles[role] = found
+        return roles
+
+    def in_doubt(self, found: list[Found]) -> list[Found]:
+        """Return readings of several items and an answer that the columns allow as well as those found."""
+        if any(each.layout in OF_ITEMS for each in found):
+            return []  # the name of a column says which of the two it is
+        loose = [each for layout in OF_ITEMS if (each := self.match(layout, layout.kind))]
+        return [each for each in loose if not any(_explains(other, each) for other in found)]
+
+    def _spelled(self) -> dict[str, str]:
+        taken = {name for found in self.given.values() for name in found}
+        return by_plain([name for name in self.names if name not in taken])
+
+    def _find(self, role: str, roles: Roles, kind_is_given: bool) -> tuple[str, ...] | None:
+        spelled = self._spelled()
+        taken = {name for found in roles.values() for name in found}
+        suggested = self.suggested.get(role)
+        if suggested is not None and suggested in self.names and suggested not in taken:
+            return (suggested,)
+        if role == "items" and (columns := next(families(spelled, taken), None)):
+            return columns
+        spellings = list(SYNONYMS.get(role, (plain(role),)))
+        if role in ("odd", "central") and kind_is_given:
+            spellings += SYNONYMS["answer"]
+        if role == "ranking" and "shown" in roles:
+            in_order = [*takewhile(spelled.__contains__, (f"{ordinal}choice" for ordinal in ORDINALS))]
+            if in_order:
+                return tuple(spelled[spelling] for spelling in in_order)
+            spellings += SYNONYMS["chosen"] if kind_is_given else ()
+        for spelling in spellings:
+            if spelling in spelled and spelled[spelling] not in taken:
+                return (spelled[spelling],)
+        if role in ("shown", "chosen", "ranking"):
+            for spelling in spellings:
+                stems = {spelling, spelling.removesuffix("s"), "rank" if spelling == "ranking" else spelling}
+                columns = tuple(numbered(stems, spelled, taken).values())
+                if len(columns) > 1 or (columns and role == "chosen"):
+                    return columns
+        return next(families(spelled, taken), None) if role == "shown" else None
+
+    def extras(self, layout: Layout, roles: Roles) -> Roles:
+        """Return the columns that go with any kind of question."""
+        spelled = self._spelled()
+        taken = {name for found in roles.values() for name in found}
+        also: Roles = {"place": self.given["place"]} if "place" in self.given else {}
+        for role in EXTRAS:
+            found = self.given.get(role) or (None if role in self.none else self._find(role, roles, False))
+            if found:
+                also[role] = found
+        if "near" in layout.roles or "near_1" in layout.roles:
+            # Which side was chosen, and whether rows read as written, are said beside near and far.
+            for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", SYNONYMS["answer"])):
+                spelling = next((each for each in spellings if each in spelled and spelled[each] not in taken), None)
+                found = self.given.get(role) or ((spelled[spelling],) if spelling else None)
+                if found and role not in self.none and not set(found) & taken:
+                    also[role] = found
+        return also
+
+
+def _explains(one: Found, other: Found) -> bool:
+    """Whether a layout leaves no reason to read the columns as several items and an answer."""
+    mine, its = one.columns_of([*one.layout.roles, *TWO, "answer"]), other.columns_of(other.layout.roles)
+    if its == mine and plain(one.roles.get("left", ("",))[0]) == "j":
+        return False  # i, j and k may be any three items
+    if its < mine:
+        return True
+    return its == mine and "left_1" not in one.layout.roles  # four items and an answer may be two pairs
+
+
+def _given(names: Sequence[str], columns: Mapping[str, Any] | None, source: str) -> Roles:
+    given: Roles = {}
+    for role, column in _with_items(columns or {}).items():
+        if role not in ROLES:
+            roles = ", ".join(each for each in ROLES if each != "place")  # that is of our own files
+            raise ValueError(
+                f"columns: {role!r} is no role of a column; roles are {roles}; and object_1, object_2, object_3, ... "
+                "for items in columns of their own"
+            )
+        listed = _listed(role, column, names)
+        if len(listed) > 1 and role not in LISTS:
+            raise ValueError(f"columns: {role!r} is one column, and {len(listed)} are named")
+        for name in listed:
+            if name not in names:
+                raise ValueError(f"{source} has no column {name!r}; it has {listing(names)}")
+        given[role] = listed
+    return given
+
+
+def _with_items(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return roles in which object_1, object_2, ... are the items, in the order of their numbers."""
+    numbers = {int(role.removeprefix("object_")): role for role in columns if re.fullmatch(r"object_\d{1,4}", role)}
+    roles = {role: column for role, column in columns.items() if role not in numbers.values()}
+    if "objects" in roles:
+        roles["items"] = roles.pop("objects")
+    objects = [columns[role] for _, role in sorted(numbers.items()) if columns[role]]
+    if not objects:
+        return roles
+    if "items" in roles or len(objects) < 3:
+        raise ValueError(
+            "columns: items are three columns at least, object_1, object_2, object_3, ..., or one column of lists, "
+            "items; not both"
+        )
+    return roles | {"items": objects}
+
+
+def _listed(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that a role was given: one, several (also as "a+b+c", for a list), or none."""
+    if not isinstance(column, str):
+        return tuple(column or ())
+    parts = tuple(part.strip() for part in column.split("+"))
+    if role in LISTS and column not in names and set(parts) <= set(names):
+        return parts
+    return (column,) if column.strip() else ()
+
+
+def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str, finder: _Finder) -> str:
+    found = f"{source} has the columns {listing(names)}"
+    if kinds:
+        return f"{found}, which can be read in several ways; say {one_of('kind', dict.fromkeys(kinds))}"
+    what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
+    understood, missing = _missing(kind, finder)
+    if understood:
+        lacking = ", or ".join(" + ".join(roles) for roles in missing)
+        advice = " or ".join(map(with_columns, missing[:2]))
+        said = f"{found}, {what}. Found: {described(understood)}; missing: {lacking}. If it is there, say {advice}"
+        return said if len(missing[0]) == 1 else f"{said}. {_NO_HEADER}"
+    questions, of_qualtrics = unknown_questions(names), set(names) >= _OF_QUALTRICS
+    if questions or of_qualtrics:
+        program = "This is an export of Qualtrics" if of_qualtrics else "This looks like a table"
+        such = f", such as {listing(questions[:2])}" if questions else ""
+        return f"{found}, {what}. {program} with a column for each question{such}{_WIDE}"
+    wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
+    example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
+    return (
+        f"{found}, {what}. Needed are {', or '.join(wanted)}; say which they are with {with_column(example)}. "
+        f"{_NO_HEADER}"
+    )
+
+
+def _missing(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, ...]]]:
+    """Return the roles found of the layouts that explain most columns, and what each of these layouts lacks.
+
+    An answer alone tells nothing. Of layouts that explain the same columns, two or more, those that lack least count.
+    """
+    found = [(layout, finder.some(layout, kind)) for layout in LAYOUTS if kind in (None, layout.kind)]
+    found = [(layout, roles) for layout, roles in found if roles.keys() - (set() if finder.given else set(ANSWERS))]
+    if not found:
+        return {}, []
+    used = [{name for names in roles.values() for name in names} for _, roles in found]
+    most = max(used, key=len)
+    best = [each for each, names in zip(found, used, strict=True) if names == most]
+    best.sort(key=lambda each: each[0] not in OF_ITEMS)  # numbered columns are items sooner than two pairs
+    lacks = [tuple(role for role in layout.roles if role not in roles) for layout, roles in best]
+    least = min(map(len, lacks))
+    layout, roles = best[0]
+    in_order = {role: roles[role] for role in layout.roles if role in roles}
+    return in_order, list(dict.fromkeys(each for each in lacks if len(most) == 1 or len(each) == least))

@@ -1,0 +1,367 @@
+"""Many files as one table, most often one file for each participant.
+
+Files become one table before anything is read from it, and not answers that are joined afterwards: what kind of
+question was asked, which column is what, what 0 and 1 mean, and whether labels are numbers is then decided once, by all
+rows. A file of a few rows, in which everybody chose the left one, could not tell.
+
+Columns are found by their names, so that their order, and the delimiter of a file, do not matter. A file that names a
+column of the question otherwise than most files do (item_1, object1) is read as if it named it so. Where no column says
+who answered, the name of the file does.
+
+A row's line is ``2**32 * (1 + number of the file) + line in it`` until all is read; `Joined.apart` turns it back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.files import printable
+from nearer._common.telling import progress_bar
+from nearer._common.words import counted, listed
+from nearer.data.frame_columns import plain
+from nearer.io.answers import Answers, BadAnswers, BadRow
+from nearer.io.column_names import SYNONYMS, by_plain
+from nearer.io.delimited import NoRows
+from nearer.io.file_lists import FileList
+from nearer.io.finding_columns import find_columns
+from nearer.io.layouts import EXTRAS, Found, listing
+from nearer.io.opening import Opened, open_table
+from nearer.io.presets import detected, reading_of
+from nearer.io.selecting import Rule, keeps_person, rows_kept
+from nearer.io.skipped_rows import without_headers
+from nearer.io.table import Column, Loaded, Table
+
+PERSON = "person"  # the column that says which file a row is from
+_SHIFT = 32
+_LINE = re.compile(r"(?<![\d.])\d{10,19}(?![\d.])")
+_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the caller says about all files."""
+
+    kind: str | None
+    columns: Mapping[str, Any] | None
+    preset: str | None
+    skip_bad: bool
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One of the files: its table, and the names that its columns get."""
+
+    name: str
+    person: str
+    table: Table
+    renamed: dict[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        return [self.renamed.get(name, name) for name in self.table.names]
+
+    def load(self, wanted: Sequence[str], ragged: bool = False) -> Loaded:
+        """Return the columns that are there, by their new names; of ``ragged`` rows, or of all others."""
+        own = dict(zip(reversed(self.names), reversed(self.table.names), strict=True))
+        there = [name for name in wanted if name in own]
+        # At least one: where a program has written further lines of headers, any column tells.
+        read = self.table.ragged if ragged else self.table.load
+        if read is None:
+            return Loaded({}, np.zeros(0, np.int64))
+        loaded = read(list(dict.fromkeys([*(own[name] for name in there), self.table.names[0]])))
+        if self.table.delimited and not ragged:
+            loaded = without_headers(loaded, self.name, [])
+        return replace(loaded, columns={name: loaded.columns[own[name]] for name in there})
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Files as one table.
+
+    Attributes
+    ----------
+    opened : Opened
+    files : tuple of str
+        Names of the files that were read.
+    """
+
+    opened: Opened
+    files: tuple[str, ...]
+
+    def apart(self, answers: Answers) -> Answers:
+        """Return answers that know the file of each, and the line in it."""
+        names, numbers = np.array(self.files), answers.trial_numbers
+        if numbers is not None:
+            numbers = numbers._replace(examples=tuple(map(self.told, numbers.examples)))
+        return replace(
+            answers,
+            trial_numbers=numbers,
+            lines=answers.lines & (2**_SHIFT - 1),
+            files=names[file_of(answers.lines)],
+            bad_rows=tuple(map(self._row, answers.bad_rows)),
+            notes=tuple(map(self.told, answers.notes)),
+        )
+
+    def error(self, error: ValueError) -> ValueError:
+        """Return an error that names files and lines in them."""
+        if isinstance(error, BadAnswers):
+            return BadAnswers(list(map(self._row, error.bad_rows)), error.n_bad, error.remedy)
+        return ValueError(self.told(str(error)))
+
+    def told(self, sentence: str) -> str:
+        """Return a sentence with the file and the line in place of what stands for both."""
+        sentence = re.sub(rf"{re.escape(self.opened.table.source)}:(?=\d{{10}})", "", sentence)
+        sentence = re.sub(r"\bline (?=\d{10})", "", sentence)
+        return _LINE.sub(lambda found: self._place(int(found[0])), sentence)
+
+    def _place(self, line: int) -> str:
+        number = (line >> _SHIFT) - 1
+        return f"{self.files[number]}:{line % 2**_SHIFT}" if 0 <= number < len(self.files) else str(line)
+
+    def _row(self, row: BadRow) -> BadRow:
+        number = (row.line >> _SHIFT) - 1
+        return BadRow(self.files[number], row.line % 2**_SHIFT, row.reason) if number >= 0 else row
+
+
+def file_of(lines: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the file that lines of joined tables are in; -1 for those of one table."""
+    numbers: NDArray[np.int64] = (lines >> _SHIFT) - 1
+    return numbers
+
+
+def kept_apart(column: Column, lines: NDArray[np.int64]) -> Column:
+    """Return a column of trials, or of other numbers, that mean something within a file alone.
+
+    Examples
+    --------
+    >>> trial = Column(np.array([0, 1, 0, 1], np.int32), ["1", "2"])
+    >>> kept_apart(trial, np.array([2, 3, 2, 3]) + (np.array([1, 1, 2, 2]) << 32)).codes
+    array([0, 1, 2, 3], dtype=int32)
+    """
+    files = file_of(lines)
+    if len(lines) == 0 or files[-1] <= 0:
+        return column
+    codes = files * len(column.values) + column.codes
+    distinct, new = np.unique(codes, return_inverse=True)
+    if len(np.unique(column.codes)) == len(distinct):
+        return column
+    return Column(np.where(column.codes < 0, -1, new).astype(np.int32), list(range(len(distinct))))
+
+
+def join_files(files: FileList, asked: Asked, notes: list[str]) -> Joined:
+    """Return files as one table.
+
+    Parameters
+    ----------
+    files : FileList
+        Two at least.
+    asked : Asked
+    notes : list of str
+        Gets what a reader of the files should know.
+    """
+    people = dict(zip(files.names, files.people, strict=True))
+    opened, unread = _opened(files, asked, notes)
+    out = {
+        name
+        for name, each in opened.items()
+        if asked.rules and not rows_kept(asked.rules, each.table, asked.columns, people[name])
+    }
+    counting = [each for name, each in opened.items() if name not in out] or [*opened.values()]
+    usual = _usual([each.table.names for each in counting], asked)
+    parts, first = [], counting[0]
+    for name, each in opened.items():
+        renamed, misfit = _fitted(each.table, usual, asked)
+        if (each.names, each.kind) != (first.names, first.kind):
+            misfit = "numbers its objects otherwise, or asks otherwise, than the first file; join the arrays first"
+        if misfit:
+            unread[name] = f"{name} {misfit}"
+        else:
+            parts.append(_Part(name, people[name], each.table, renamed))
+    out |= {name for name in unread if name not in opened and not keeps_person(asked.rules, people[name])}
+    if left_out := [name for name in unread if name in out]:
+        what = counted(len(left_out), "file")
+        notes.append(f"{files.source}: {what} without a row that the filters keep: {listed(left_out, _TOLD)}")
+    _tell_unread([why for name, why in unread.items() if name not in out], files.source, asked.skip_bad, notes)
+    if not parts:
+        raise ValueError(f"{files.source}: none can be read")
+    table = _table(parts, files.source, _person_column(parts, usual, asked), notes)
+    return Joined(Opened(table, first.names, first.kind), tuple(part.name for part in parts))
+
+
+def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, Opened], dict[str, str]]:
+    """Return the tables of files by their names, and why others have none."""
+    found: dict[str, Opened] = {}
+    told: list[tuple[str, str]] = []
+    unread, without_rows = dict[str, str](), []
+    bar = progress_bar("open", len(files.paths), files.paths, unit="file")
+    for path, name in zip(bar, files.names, strict=True):
+        said: list[str] = []
+        try:
+            opened = open_table(path, asked.kind, said)
+        except NoRows:
+            without_rows.append(name)
+            continue
+        except ValueError as error:
+            unread[name] = str(error)
+            continue
+        found[name] = opened._replace(table=replace(opened.table, source=name))
+        told += [(name, note.removeprefix(printable(path.name))) for note in said]
+    if without_rows:
+        what = counted(len(without_rows), "file holds", "files hold")
+        notes.append(f"{files.source}: {what} no answer: {listed(without_rows, _TOLD)}")
+    for rest, names in _by_second(told).items():
+        more = f" and {counted(len(names) - 1, 'other file')}" if len(names) > 1 else ""
+        notes.append(f"{names[0]}{more}{rest}" if rest.startswith(":") or not more else f"{names[0]}{more}:{rest}")
+    if not found:
+        raise ValueError("; ".join([*unread.values()][:_TOLD]) or f"{files.source}: none holds an answer")
+    return found, unread
+
+
+def _by_second(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    together: dict[str, list[str]] = {}
+    for first, second in pairs:
+        together.setdefault(second, []).append(first)
+    return together
+
+
+def _tell_unread(unread: list[str], source: str, skip_bad: bool, notes: list[str]) -> None:
+    """Refuse files that do not go with the others, or tell that they were passed over."""
+    if unread and not skip_bad:
+        them = "it" if len(unread) == 1 else "them"
+        more = f"; {len(unread) - _TOLD} more do not either" if len(unread) > _TOLD else ""
+        raise ValueError(
+            f"{source}: {counted(len(unread), 'file does', 'files do')} not go with the others: "
+            f"{'; '.join(unread[:_TOLD])}{more}. Put {them} elsewhere, or pass over {them} with --skip-bad "
+            "(skip_bad=True)"
+        )
+    if unread:
+        notes.append(f"{source}: {counted(len(unread), 'file was', 'files were')} passed over: {'; '.join(unread)}")
+
+
+def _layout(names: Sequence[str], source: str, asked: Asked) -> Found:
+    """Return which columns of a file are what; ValueError if they make no question, or several."""
+    preset = asked.preset or detected(names)
+    reading = reading_of(preset, names, asked.kind, asked.columns, None, source)
+    return find_columns(names, reading.kind, reading.columns, source, reading.suggested)
+
+
+def _usual(names: list[tuple[str, ...]], asked: Asked) -> tuple[tuple[str, ...], Found | None]:
+    """Return the names that most files have, and which are what; None where one file alone cannot tell."""
+    spelled = [frozenset(map(plain, each)) for each in names]
+    most, _ = Counter(spelled).most_common(1)[0]
+    usual = names[spelled.index(most)]
+    try:
+        return usual, _layout(usual, "", asked)
+    except ValueError:  # reading the whole says what is wrong with it
+        return usual, None
+
+
+def _fitted(table: Table, usual: tuple[tuple[str, ...], Found | None], asked: Asked) -> tuple[dict[str, str], str]:
+    """Return the usual names of the columns of a file, and why it does not go with the others."""
+    names, found = usual
+    spelled = {plain(name): name for name in reversed(names)}
+    if sorted(map(plain, table.names)) == sorted(map(plain, names)) or found is None:
+        renamed = {name: spelled.get(plain(name), name) for name in table.names}
+        return (renamed if len(set(renamed.values())) == len(table.names) else {}), ""
+    kind = found.layout.kind
+    try:
+        own = _layout(table.names, table.source, asked)
+    except ValueError:
+        return {}, f"has columns that make no question of kind {kind}: {listing(table.names)}"
+    if twice := [name for name in own.names if table.names.count(name) > 1]:
+        return {}, f"has two columns {twice[0]!r}; rename one of them"
+    if own.layout != found.layout:
+        other = f"of kind {own.layout.kind}" if own.layout.kind != kind else "in other columns"
+        return {}, f"holds answers {other}, and the others are of kind {kind} ({', '.join(found.layout.roles)})"
+    renamed = {name: spelled.get(plain(name), name) for name in table.names}
+    for role in (*found.layout.roles, *(role for role in EXTRAS if role != "seconds")):  # whose unit is in the name
+        here, there = own.roles.get(role, ()), found.roles.get(role, ())
+        if len(here) == len(there):
+            renamed |= {old: new for old, new in zip(here, there, strict=True) if new not in table.names}
+    return renamed, ""
+
+
+def _person_column(parts: list[_Part], usual: tuple[tuple[str, ...], Found | None], asked: Asked) -> str | None:
+    """Return the column that says who answered, or is to say so; None if the caller wants none."""
+    if "annotator" in (asked.columns or {}):
+        said = (asked.columns or {})["annotator"]
+        return said if any(said in part.names for part in parts) else None
+    if usual[1] is not None and "annotator" in usual[1].roles:
+        return usual[1].roles["annotator"][0]
+    spelled = by_plain(list(dict.fromkeys(name for part in parts for name in part.names)))
+    return next((spelled[name] for name in SYNONYMS["annotator"] if name in spelled), PERSON)
+
+
+def _table(parts: list[_Part], source: str, person: str | None, notes: list[str]) -> Table:
+    names = list(dict.fromkeys(name for part in parts for name in part.names))
+    notes += _told_missing(parts, names, source, person)
+    if person is not None and person not in names:
+        names.append(person)
+
+    def load(wanted: Sequence[str], ragged: bool = False) -> Loaded:
+        loaded = [part.load(wanted, ragged) for part in parts]
+        columns = {name: _column(name, parts, loaded, name == person) for name in wanted}
+        shifts = [(at + 1) << _SHIFT for at in range(len(parts))]
+        lines = [each.lines + shift for each, shift in zip(loaded, shifts, strict=True)]
+        bad = [
+            replace(row, line=row.line + shift)
+            for each, shift in zip(loaded, shifts, strict=True)
+            for row in each.bad_rows
+        ]
+        return Loaded(columns, np.concatenate(lines), bad, sum(each.n_bad for each in loaded))
+
+    repeated = [name for part in parts for name in part.names if part.names.count(name) > 1]
+    return Table(
+        source,
+        (*names, *dict.fromkeys(repeated)),
+        load,
+        delimited=any(part.table.delimited for part in parts),
+        positional=all(part.table.positional for part in parts),
+        indices=all(part.table.indices for part in parts),
+        ragged=lambda wanted: load(wanted, True),
+    )
+
+
+def _column(name: str, parts: list[_Part], loaded: list[Loaded], is_person: bool) -> Column:
+    """Return a column over all files: empty where a file has none, or its name if it is who answered."""
+    pieces = []
+    for part, each in zip(parts, loaded, strict=True):
+        missing = Column(np.full(len(each.lines), 0 if is_person else -1, np.int32), [part.person] if is_person else [])
+        pieces.append(each.columns.get(name, missing))
+    kinds = {type(value) for piece in pieces for value in piece.values}
+    index: dict[Any, int] = {}
+    codes = []
+    for piece in pieces:
+        values = piece.values if len(kinds) < 2 else [str(value) for value in piece.values]  # 1 beside "1"
+        new = np.fromiter((index.setdefault(value, len(index)) for value in values), np.int32, len(values))
+        codes.append(np.append(new, np.int32(-1))[piece.codes])
+    return Column(np.concatenate(codes), list(index))
+
+
+def _told_missing(parts: list[_Part], names: list[str], source: str, person: str | None) -> list[str]:
+    """Return notes on who answered, where files say it, and on columns that some files lack."""
+    notes = []
+    anonymous = [part for part in parts if person is not None and person not in part.names]
+    if anonymous:
+        each = "each file is a person" if len(anonymous) == len(parts) else "1 file is a person"
+        each = each if len(anonymous) in (1, len(parts)) else f"{len(anonymous)} files are people"
+        people = listed([part.person for part in anonymous], _TOLD)
+        notes.append(f"{source}: no column says who answered, so that {each} by name: {people}")
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        without = tuple(part.name for part in parts if name not in part.names)
+        if without and name != person:
+            lacking.setdefault(without, []).append(name)
+    for files, columns in lacking.items():
+        has = counted(len(files), "file has", "files have")
+        what = "column" if len(columns) == 1 else "columns"
+        notes.append(f"{source}: {has} no {what} {listed(columns, _TOLD)}: {listed(files, _TOLD)}")
+    return notes

@@ -1,0 +1,284 @@
+"""What people answered, as the place of the option they chose.
+
+An answer names the object itself, or the side it was on, or is a code (see `nearer.io.answer_codes`). Which of
+these it is, is a property of the whole column and never guessed row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.data.frame_columns import plain
+from nearer.io.answer_codes import Coding, UnclearCoding, candidates, integer, is_coded, spelled
+from nearer.io.column_names import ORDINALS
+from nearer.io.faults import Faults, one_of
+from nearer.io.table import Codes, Column, shortened
+
+UNDECIDED = -2
+_UNKNOWN = -1
+_SHOWN = 8  # objects that a message lists
+_SHORT = 100  # characters of labels that are compared
+_ALIKE = 0.7  # difflib's ratio of two spellings of a word: one letter of four is wrong, or two of seven
+_MISTAKES = 0.05  # share of answers that may be mistakes; a reading that leaves more unexplained is not the right one
+
+_UNDECIDED = (
+    "canttell cannottell cantsay cannotsay cantdecide cannotdecide dontknow donotknow dunno idk noidea equal equally "
+    "equallysimilar same thesame tie tied draw skip skipped unsure notsure neither neitherone none both undecided "
+    "noanswer nopreference nodifference unknown dk weissnicht gleich"
+)
+_UNDECIDED_WORDS = frozenset(_UNDECIDED.split())
+_SIDES = {
+    2: (
+        "left l first 1st a top arrowleft leftarrow optiona option1 item1 pair1 pairleft leftpair up a1 ao01",
+        "right r second 2nd b bottom arrowright rightarrow optionb option2 item2 pair2 pairright rightpair down a2 "
+        "ao02",
+    ),
+    3: (
+        "left l first 1st a arrowleft leftarrow optiona option1 item1 a1 ao01",
+        "middle center centre second 2nd b m optionb option2 item2 arrowdown a2 ao02",
+        "right r third 3rd c arrowright rightarrow optionc option3 item3 a3 ao03",
+    ),
+}
+
+
+def is_undecided(value: Any) -> bool:
+    """Whether a word says that somebody cannot tell.
+
+    Examples
+    --------
+    >>> is_undecided("Can't tell"), is_undecided("?"), is_undecided("cat")
+    (True, True, False)
+    """
+    text = str(value)
+    return text.strip(" ?") == "" or plain(text) in _UNDECIDED_WORDS
+
+
+def read_places(
+    answer: Column,
+    labels: list[Any],
+    options: Sequence[Codes],
+    names: list[str],
+    faults: Faults,
+    source: str,
+    coding: Coding,
+    titles: Sequence[str] = (),
+    wanted: str = "chosen",
+) -> NDArray[np.int8]:
+    """Return the place, (n,), of the option chosen, or UNDECIDED, or -1 in rows that are bad.
+
+    Parameters
+    ----------
+    answer : Column
+    labels : list
+        All objects.
+    options : sequence of arrays (n,)
+        Positions in ``labels`` of what was shown at each place, -1 for nothing.
+    names : list of str
+        Names of the columns of the options, which answers may repeat.
+    faults : Faults
+        Rows that cannot be used are added.
+    source : str
+    coding : Coding
+        What numbers and truth values are known to mean.
+    titles : sequence of str
+        What options that are no objects are called in messages.
+    wanted : str
+        Which of more than two items is asked for: the chosen, odd or central one.
+    """
+    usable = ~faults.bad & (answer.codes >= 0)
+    position = {str(label): index for index, label in enumerate(labels)}
+    named = answer.mapped(lambda value: position.get(str(value), -1), -1, np.int32)
+    by_label = np.full(len(named), _UNKNOWN, np.int8)
+    for place in range(len(options) - 1, -1, -1):
+        by_label[(named >= 0) & (named == options[place])] = place
+    coded = _coded(answer, usable, coding)
+    known = coding.places(coded, len(options)) if coded else {}
+    tried = _tried(coded, len(options)) if known is None else known
+    by_word = answer.mapped(lambda value: place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
+    by_code = answer.mapped(lambda value: tried.get(spelled(value), _UNKNOWN), _UNKNOWN, np.int8)
+    if coding.first is not None:
+        by_word[by_code >= 0] = _UNKNOWN
+    # A word or a number means the same thing all through a column, also where an object happens to have its name.
+    if _by_labels(by_label, by_code, usable, answer, source, known=coding.known):
+        by_code[:] = _UNKNOWN
+    elif known is None and (by_code[usable] >= 0).any():
+        rows = usable & (by_code >= 0)
+        raise UnclearCoding(_two_readings(answer, labels, options, rows, coded, source, titles, wanted))
+    else:
+        by_label[answer.mapped(is_coded, False, bool)] = _UNKNOWN
+    undecided = answer.mapped(is_undecided, False, bool) & (by_word < 0) & (by_code < 0)
+    if _by_labels(by_label, by_word, usable, answer, source):
+        by_word[named >= 0] = _UNKNOWN
+        undecided &= named < 0
+    else:
+        by_label[(by_word >= 0) | undecided] = _UNKNOWN
+    places = np.where(by_label >= 0, by_label, np.where(by_word >= 0, by_word, by_code))
+    places[undecided] = UNDECIDED
+    unknown = usable & (places == _UNKNOWN)
+    if len(options) == 2 and coding.first is None and not (usable & (places >= 0)).any():
+        words = [answer.values[code] for code in np.unique(answer.codes[unknown]).tolist()]
+        if len(words) == 2:  # two keys, or yes and no
+            raise UnclearCoding(_two_readings(answer, labels, options, unknown, words, source, titles, wanted))
+    faults.add(answer.codes < 0, "there is no answer")
+    if not titles:
+        _mark_gaps(options, (by_label < 0) & (by_word < 0), places, answer, faults)
+    faults.add(places == _UNKNOWN, lambda row: _none_of(answer.values[answer.codes[row]], labels, options, row))
+    return places
+
+
+def _none_of(answer: Any, labels: list[Any], options: Sequence[Codes], row: int) -> str:
+    """Return that an answer is none of the objects shown, with what was shown and what may be misspelt."""
+    said = f"the answer {shortened(answer)} is none of the objects shown"
+    shown = [str(labels[codes[row]]) for codes in options if codes[row] >= 0]
+    if not shown:  # a pair has no name
+        return said
+    listed = [shortened(label) for label in shown[:_SHOWN]]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else f" and {listed.pop()}"
+    said += f"; shown were {', '.join(listed)}{more}"
+    text = str(answer)[:_SHORT]
+    words = [label for label in shown if len(label) <= _SHORT and not (label.isdigit() or text.isdigit())]
+    alike = get_close_matches(text, words, n=1, cutoff=_ALIKE)
+    return f"{said}; perhaps {shortened(alike[0])} or the answer is misspelt" if alike else said
+
+
+def _coded(answer: Column, usable: NDArray[np.bool_], coding: Coding) -> list[Any]:
+    """Return the distinct answers that are codes: numbers and truth values, or anything if the caller says one."""
+    present = [answer.values[code] for code in np.unique(answer.codes[usable]).tolist()]
+    if coding.first is None:
+        return [value for value in present if is_coded(value)]
+    first = spelled(coding.first)
+    return [value for value in present if spelled(value) == first or not is_undecided(value)]
+
+
+def _tried(coded: list[Any], n_options: int) -> dict[str, int]:
+    """Return a coding under which as many answers as possible mean something, to see whether they are codes at all."""
+    values = sorted({spelled(value) for value in coded})
+    small = [value for value in values if (number := integer(value)) is None or -1 <= number <= n_options]
+    return {value: min(at, n_options - 1) for at, value in enumerate(small)}
+
+
+def _two_readings(
+    answer: Column,
+    labels: list[Any],
+    options: Sequence[Codes],
+    rows: NDArray[np.bool_],
+    coded: list[Any],
+    source: str,
+    titles: Sequence[str],
+    wanted: str,
+) -> str:
+    """Return what a coding that cannot be told may be, with both readings of the first row that they differ in."""
+    values = sorted({spelled(value) for value in coded})
+    n_options = len(options)
+    numbers = [number for value in values if (number := integer(value)) is not None]
+    counted = len(numbers) == len(values) and min(numbers) >= 0 and (n_options > 2 or max(numbers) > 1 or min(numbers))
+    what = "that may count from 0 or from 1" if counted else "whose meaning cannot be told"
+    said = f"{source}: the answers are {_listed(values)}, {what}"
+    readings = []
+    for first in candidates(coded, n_options):
+        try:
+            meaning = Coding(first=first).places(coded, n_options) or {}
+        except ValueError:
+            continue
+        readings.append((first, meaning))
+    for row in np.flatnonzero(rows).tolist():
+        value = spelled(answer.values[answer.codes[row]])
+        places = [meaning.get(value, -1) for _, meaning in readings]
+        if len(set(places)) < 2 or min(places) < 0:
+            continue
+        shown = [titles[at] if titles else shortened(labels[options[at][row]]) for at in range(n_options)]
+        for (first, _), place in zip(readings, places, strict=True):
+            said += f"; if {first} means the first option, then {value} chooses {shown[place]} from {', '.join(shown)}"
+        break
+    if not readings:  # true and false name none of three
+        return f"{said}. Write the name or the position of the {wanted} item"
+    names = f"the name of the {wanted} item" if n_options > 2 else "left and right"
+    names += ", or the objects" if n_options == 2 and not titles else ""
+    return f"{said}. Say {one_of('first_is', [first for first, _ in readings])}, or write {names}"
+
+
+def _listed(values: list[str]) -> str:
+    return " and ".join(values) if len(values) < 3 else ", ".join(values[:6])
+
+
+def _mark_gaps(
+    options: Sequence[Codes], counted: NDArray[np.bool_], places: NDArray[np.int8], answer: Column, faults: Faults
+) -> None:
+    """Add rows whose answer is a place that shows nothing, or a number that may count such a place or not."""
+    shown = np.stack(options, axis=1)
+    if (shown >= 0).all():
+        return
+    chosen = np.clip(places, 0, None)[:, None]
+    empty = (places >= 0) & (np.take_along_axis(shown, chosen, axis=1)[:, 0] < 0)
+    places[empty] = _UNKNOWN
+    before = np.take_along_axis(np.cumsum(shown < 0, axis=1), chosen, axis=1)[:, 0] > 0
+    faults.add(
+        counted & (places >= 0) & before,
+        lambda row: f"the answer {answer.text(row)} is a number, and an item before it is missing; name the object",
+    )
+
+
+def _by_labels(
+    by_label: NDArray[np.int8],
+    by_side: NDArray[np.int8],
+    usable: NDArray[np.bool_],
+    answer: Column,
+    source: str,
+    known: bool = False,
+) -> bool:
+    """Whether the answers name objects and not sides.
+
+    Where the two readings differ, one must explain nearly all answers and the other must not.
+
+    Parameters
+    ----------
+    by_label, by_side : ndarray of int, shape (n,)
+        Places by either reading.
+    usable : ndarray of bool, shape (n,)
+    answer : Column
+    source : str
+    known : bool
+        Whether sides are what is written, unless most of them are out of range.
+    """
+    labels, sides = (by_label >= 0) & usable, (by_side >= 0) & usable
+    n_labels, n_sides = int(labels.sum()), int(sides.sum())
+    differ = labels & sides & (by_label != by_side)
+    if known or not differ.any():
+        return n_labels > n_sides if known else n_labels >= n_sides
+    enough = (1 - _MISTAKES) * int((labels | sides).sum())
+    if (n_labels >= enough) == (n_sides >= enough):
+        first = int(np.flatnonzero(differ)[0])
+        raise ValueError(
+            f"{source}: the answers can be read as objects or as places (such as {answer.text(first)}), which is not "
+            f"the same in {int(differ.sum())} rows; rename the objects (o1, o2, ...), or put what was nearer and what "
+            "was farther into columns near and far"
+        )
+    return n_labels >= enough
+
+
+def place_of_word(value: Any, names: list[str], n_options: int) -> int:
+    """Return the place that a word means: the name of a column, or a side; -1 for all else."""
+    word = plain(str(value))
+    if not word or word.isdigit():
+        return _UNKNOWN
+    spelled_names = [plain(name) for name in names]
+    if word in spelled_names:
+        return spelled_names.index(word)
+    for place, words in enumerate(_words(n_options)):
+        if word in words:
+            return place
+    return _UNKNOWN
+
+
+@cache
+def _words(n_options: int) -> list[list[str]]:
+    """Return the words for each of some places."""
+    if n_options in _SIDES:
+        return [words.split() for words in _SIDES[n_options]]
+    return [[*ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}"] for place in range(n_options)]

@@ -1,0 +1,251 @@
+"""From a table whose columns are known to comparisons: which function of each kind gets which columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.io import kinds
+from nearer.io.answer_codes import Coding, UnclearCoding, spelled
+from nearer.io.answers import Kind
+from nearer.io.faults import Faults, as_column, one_of, without
+from nearer.io.grids import read_grid, read_ranking
+from nearer.io.kinds import Expansion
+from nearer.io.layouts import NEAR_FAR, PAIRS, TWO, Found
+from nearer.io.lists import read_items
+from nearer.io.objects import Objects
+from nearer.io.places import place_of_word, read_places
+from nearer.io.table import Codes, Column
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a table asks and how it is to be read.
+
+    Attributes
+    ----------
+    found : Found
+    columns : dict of Column
+        By their names in the table.
+    faults : Faults
+    source : str
+    split : bool
+        Whether "can't tell" becomes comparisons both ways.
+    coding : Coding
+        What is known of answers that are numbers or truth values.
+    names : list, optional
+        Labels that integers stand for.
+    notes : list of str
+    said : frozenset of str
+        Roles whose columns the caller names, which are always believed.
+    """
+
+    found: Found
+    columns: dict[str, Column]
+    faults: Faults
+    source: str
+    split: bool
+    coding: Coding
+    names: list[Any] | None
+    notes: list[str]
+    said: frozenset[str] = frozenset()
+
+    def column(self, role: str) -> Column:
+        """Return the column of a role."""
+        return self.columns[self.found.roles[role][0]]
+
+    def name(self, role: str) -> str:
+        """Return the name of the column of a role."""
+        return self.found.roles[role][0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Comparisons with positions in ``objects``, and which objects were seen in good rows.
+
+    ``signs`` are answers +1 and -1 of comparisons that are kept as written.
+    """
+
+    kind: Kind
+    objects: Objects
+    expansion: Expansion
+    seen: NDArray[np.bool_]
+    signs: NDArray[np.int8] | None = None
+
+    @property
+    def near_first(self) -> NDArray[Any]:
+        """Return rows with near before far."""
+        rows = self.expansion.rows
+        if self.signs is None:
+            return rows
+        order = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
+        return np.where((self.signs < 0)[:, None], rows[:, order], rows)
+
+    def compressed(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return rows and labels without objects that only bad rows name."""
+        rows = self.expansion.rows
+        if self.objects.named or self.seen.all():
+            return rows, self.objects.array()
+        new = (np.cumsum(self.seen) - 1).astype(np.int32)
+        return new[rows], self.objects.array(self.seen)
+
+
+def read_question(question: Question) -> Asked:
+    """Return the comparisons that a table says."""
+    kind = question.found.layout.kind
+    if kind in ("grid", "ranking", "ranked-grid"):
+        return _lists(question)
+    if kind in ("odd-one-out", "most-central"):
+        return _items(question)
+    roles = question.found.layout.roles
+    objects_of = [role for role in roles if role != "answer"]
+    sides = [role for role in TWO if role in question.found.roles and role not in objects_of]
+    objects = Objects([question.column(role) for role in [*objects_of, *sides]], names=question.names)
+    faults = question.faults
+    codes = {role: objects.codes(question.column(role), role.replace("_", " "), faults) for role in objects_of}
+    kinds.mark_degenerate(list(codes.values()), objects.labels, faults)
+    if "near" in roles or "near_1" in roles:
+        return _named(question, objects, codes, sides)
+
+    answer = question.column("answer")
+    coding = question.coding.of_column(question.name("answer"))
+    if kind == "triplet":
+        left, right = codes["left"], codes["right"]
+        sides = [question.name(role) for role in TWO]
+        chosen = read_places(answer, objects.labels, [left, right], sides, faults, question.source, coding)
+        pairs = ([codes["anchor"], left], [codes["anchor"], right])
+    else:
+        nobody = np.full(len(faults.bad), -1, np.int32)  # an object cannot name a pair
+        titles = ("the first pair", "the second pair")
+        chosen = read_places(
+            answer, objects.labels, [nobody, nobody], list(TWO), faults, question.source, coding, titles
+        )
+        left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
+        pairs = ([left_1, left_2], [right_1, right_2])
+    expansion = kinds.two_options(pairs, chosen, faults, question.split)
+    return Asked(kind, objects, expansion, _seen(objects, list(codes.values()), faults))
+
+
+def _items(question: Question) -> Asked:
+    """Read rows that name the odd or the central one of several items."""
+    kind, faults = question.found.layout.kind, question.faults
+    names = list(question.found.roles["items"])
+    objects, items = read_items([question.columns[name] for name in names], faults, question.names)
+    role = "odd" if kind == "odd-one-out" else "central"
+    places = read_places(
+        question.column(role),
+        objects.labels,
+        list(items.T),
+        names if len(names) > 1 else [],
+        faults,
+        question.source,
+        question.coding,
+        wanted=role,
+    )
+    expansion = kinds.one_of_items(items, places, faults, question.split, central=role == "central")
+    return Asked(kind, objects, expansion, _seen(objects, list(items.T), faults))
+
+
+def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides: list[str]) -> Asked:
+    """Read rows that say themselves what is near and what is far."""
+    faults, found = question.faults, question.found
+    signs = _signs(question, objects) if "answer" in found.roles else None
+    if signs is not None:
+        faults.add(signs == 0, lambda row: f"the answer {question.column('answer').text(row)} is neither +1 nor -1")
+    kept = np.flatnonzero(~faults.bad)
+    order = ("anchor", "near", "far") if "near" in codes else NEAR_FAR
+    rows = np.empty((len(kept), len(order)), np.int32)
+    for position, role in enumerate(order):
+        rows[:, position] = codes[role][kept]
+    places = None
+    if len(sides) == 2 and "near" in codes:
+        ignored = Faults(len(faults.bad))  # a side that is not known makes no row bad
+        left, right = (objects.codes(question.column(role), role, ignored) for role in TWO)
+        places = np.full(len(left), -1, np.int8)
+        places[(left == codes["near"]) & (right == codes["far"])] = 0
+        places[(right == codes["near"]) & (left == codes["far"])] = 1
+    expansion = Expansion(rows, kept, places, np.zeros(len(faults.bad), bool))
+    seen = _seen(objects, list(codes.values()), faults)
+    return Asked(found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept])
+
+
+def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
+    """Return +1 and -1 for every row, 0 where there is neither; None for a column that says something else.
+
+    Near is the first option, and the answer says whether a row is right as it stands.
+    """
+    column = question.column("answer")
+    present = {spelled(column.values[code]) for code in np.unique(column.codes[column.codes >= 0]).tolist()}
+    meaning: dict[str, int] | None = {"1": 0, "true": 0, "-1": 1, "false": 1}
+    coding, roles = question.coding, question.found.roles
+    if coding.first is not None or (coding.as_written and "0" in present):
+        meaning = coding.places(present, 2)
+    elif present and (present <= set(meaning or ()) or "-1" in present):
+        pass
+    elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and _are_codes(present, objects, question)):
+        first = ["1", "0"] if "0" in present else sorted(present)
+        raise UnclearCoding(
+            f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} beside near "
+            f"and far; say {one_of('first_is', first)} for the one that means that a row is right as it stands, or do "
+            f"without the column: {without('answer')}"
+        )
+    elif present and ("answer" in question.said or _names_far(question)):
+        shown = [as_column(role, question.name(of)) for role, of in zip(TWO, ("near", "far"), strict=True)]
+        turned = f"; if they are only what was shown, say {shown[0]} and {shown[1]}" if "near" in roles else ""
+        raise ValueError(
+            f"{question.source}: column {question.name('answer')!r} holds {', '.join(map(repr, sorted(present)[:4]))} "
+            f"beside near and far, which say themselves what was answered{turned}; or do without the column: "
+            f"{without('answer')}"
+        )
+    else:
+        question.notes.append(
+            f"{question.source}: column {question.name('answer')!r} was not used; near and far say what was answered"
+        )
+        return None
+    signs = {value: 1 - 2 * place for value, place in (meaning or {}).items()}
+    return np.asarray(column.mapped(lambda value: signs.get(spelled(value), 0), 0, np.int8))
+
+
+def _are_codes(present: set[str], objects: Objects, question: Question) -> bool:
+    """Whether two values are codes: no objects, and not the sides of what a row shows as left and right."""
+    sides = all(place_of_word(value, [], 2) >= 0 for value in present) and "left" in question.found.roles
+    return not sides and not present & {spelled(label) for label in objects.labels}
+
+
+def _names_far(question: Question) -> bool:
+    """Whether an answer names objects of its row, and what is far among them."""
+    if "near" not in question.found.roles:
+        return False
+    answer, near, far = (
+        question.column(role).mapped(str, "", object)[question.column("answer").codes >= 0]
+        for role in ("answer", "near", "far")
+    )
+    return bool(((answer == near) | (answer == far)).all() and (answer == far).any())
+
+
+def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.bool_]:
+    seen = np.zeros(len(objects.labels), bool)
+    good = ~faults.bad
+    some_bad = bool(faults.bad.any())
+    for codes in columns:
+        used = codes[good] if some_bad else codes
+        seen |= np.bincount(used[used >= 0], minlength=len(seen)).astype(bool)
+    return seen
+
+
+def _lists(question: Question) -> Asked:
+    roles, faults = question.found.roles, question.faults
+    columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
+    if "shown" in roles:
+        kind, objects, expansion, shown = read_grid(
+            columns, faults, question.split, question.coding, question.names, list(roles["shown"])
+        )
+    else:
+        kind, objects, expansion, shown = read_ranking(columns, faults, question.names)
+    seen = np.zeros(len(objects.labels), bool)
+    for codes in shown:
+        seen[codes] = True
+    return Asked(kind, objects, expansion, seen)

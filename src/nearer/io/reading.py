@@ -1,0 +1,484 @@
+"""Reading answers: from whatever people have to comparisons."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.io import native
+from nearer.io.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
+from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut
+from nearer.io.assembling import assembled, read_extras
+from nearer.io.catching import catch_rows, labeled, twins_apart
+from nearer.io.combining import with_combinations
+from nearer.io.components import with_component
+from nearer.io.faults import Faults, Proposal, gather_bad, tries
+from nearer.io.file_lists import file_list, is_files
+from nearer.io.finding_columns import Unclear, find_columns
+from nearer.io.layouts import ANSWERS, TWO, Found
+from nearer.io.many import Asked as AskedOfFiles
+from nearer.io.many import join_files, kept_apart
+from nearer.io.naming_schemes import ASKED, refuse_two_schemes, shares_labels, unmatched
+from nearer.io.numpy_files import without_impossible
+from nearer.io.opening import Opened, open_table
+from nearer.io.paths import short_names
+from nearer.io.paths import told as paths_told
+from nearer.io.pictures import called_by_address, with_addresses
+from nearer.io.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
+from nearer.io.proposing import proposals
+from nearer.io.purposes import PURPOSE, chosen_ones, purposes_of, told_purposes
+from nearer.io.questions import Asked, Question, read_question
+from nearer.io.selecting import Rule, column_of, rules_from, selected, with_rows
+from nearer.io.skipped_rows import passed_over, without_headers
+from nearer.io.table import Loaded, Table, present
+from nearer.io.text import restored
+from nearer.io.unused_columns import HOLDS_HTML, no_objects, told, with_columns
+from nearer.io.whole_numbers import with_whole_numbers
+from nearer.io.wide import with_rows_of_answers
+
+Preset = Literal["salmon", "jspsych", "cblearn"]
+_TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
+_FEW = 5  # answers in which anchors and options may well differ by chance
+
+
+def read_answers(
+    source: Any,
+    kind: Kind | None = None,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    preset: Preset | None = None,
+    skip_bad: bool = False,
+    undecided: Literal["drop", "split"] = "drop",
+    weight_by_confidence: bool = False,
+    first_is: Any = None,
+    keep: Mapping[str, Any] | None = None,
+    exclude: Mapping[str, Any] | None = None,
+    where: str | Iterable[str] | None = None,
+    also: Iterable[str] = (),
+    catch: str | None = None,
+    separate_labels: bool = False,
+) -> Answers:
+    """Read what people answered, from a file, many files or a table.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, data frame or dict of columns
+        CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz or
+        npy; a frame of pandas, polars or pyarrow. A folder, a pattern such as ``"data/*.csv"`` and several paths mean
+        many files, which are read as one table; where no column says who answered, the name of each file does.
+    kind : str, optional
+        How people were asked; found from the columns if left out.
+
+        ============  ==================================================================================
+        triplet       anchor, near, far; or anchor, left, right, answer
+        quadruplet    near_1, near_2, far_1, far_2 (or i, j, l, k); or left_1, left_2, right_1, right_2, answer
+        odd-one-out   object_1, object_2, object_3, ..., odd; or items, a list in a cell, and odd
+        most-central  object_1, object_2, object_3, ..., central; or items, a list in a cell, and central
+        grid          anchor, shown, chosen: lists in a cell, or numbered columns shown_1, shown_2, ...
+        ranking       anchor, ranking: nearest first; every earlier object is nearer than every later one
+        ranked-grid   anchor, shown, ranking: the nearest of those shown, in order; or first_choice, second_choice, ...
+        ============  ==================================================================================
+
+        An answer names the object, the side (left, right), or is a number or a truth value; see ``first_is``.
+    columns : dict, optional
+        Columns by what they hold, where their names do not tell: ``{"anchor": "Referenz"}``; a list of names for
+        several columns that make up items, shown, chosen or ranking (or one text, "first+second"); "hue*lightness" for
+        objects that two columns make up together, which are then called "red/dark"; None, or "", for a column that is
+        not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
+    preset : {"salmon", "jspsych", "cblearn"}, optional
+        The program that wrote the file; found from the columns where they are unmistakable.
+    skip_bad : bool
+        Leave out rows that cannot be used, and count them, instead of refusing the file.
+    undecided : {"drop", "split"}
+        What to do with answers such as "can't tell": count and leave out, or make the comparisons of all possible
+        answers, with a total weight of 1.
+    weight_by_confidence : bool
+        Whether confidences, divided by the largest, multiply the weights.
+    first_is : optional
+        The answer that means the first option (or, beside near and far, that a row is right as it stands), where
+        answers are numbers, truth values or keys whose meaning cannot be told: 0 or 1, True or False, "f". Numbers of
+        more than two options count on from it.
+    keep, exclude : dict, optional
+        Rows to read, and rows to leave out, by what a column holds: ``{"condition": "A"}``,
+        ``{"person": ["TEST", "p07"]}``. A column may be named by its role, such as person.
+    where : str or sequence of str, optional
+        Rules that rows must follow, such as ``"rt > 0.2 and block != practice"``; values as the table has them.
+    also : sequence of str
+        Further columns to keep with the answers, as ``answers.also["group"]``.
+    catch : str, optional
+        The column that says which questions are catch questions: it holds their right answers and is empty elsewhere,
+        or yes and no, where what most people said to the same question is right. They are left out, and
+        ``answers.catches`` says how people did.
+    separate_labels : bool
+        Whether columns may hold different objects by design, such as anchors that are never options. Otherwise labels
+        of one column that are in no other, beyond what chance explains, are taken for other names of the same objects,
+        and refused.
+
+    Returns
+    -------
+    Answers
+        Comparisons of one answer share a trial and have a total weight of 1. So have rows with the same trial in a file
+        that has a column of trials (the same trial of two annotators is two trials), unless it has a column of weights.
+
+    Raises
+    ------
+    BadAnswers
+        Naming file, line and reason of the rows that cannot be used.
+    ValueError
+        If the columns make no kind of question, or the file is none that can be read.
+    OSError
+        If there is no such file.
+
+    Notes
+    -----
+    Labels are text as written, without spaces around them, so that "01" stays "01"; where all labels of a text file are
+    numbers, "13.0" is "13". In Parquet files, npz files and frames, labels that are all integers stay integers.
+    Response times are taken to be milliseconds if the name of the column says so (rt_ms), in exports of jsPsych, or if
+    their median is above 100.
+
+    Examples
+    --------
+    >>> table = {"anchor": ["cat", "car"], "left": ["dog", "cat"], "right": ["car", "bus"], "answer": ["left", "right"]}
+    >>> answers = read_answers(table)
+    >>> answers.kind, answers.places.tolist(), answers.comparisons
+    ('triplet', [0, 1], Comparisons(2 triplets over 4 objects))
+    """
+    if preset is not None and preset not in PRESETS:
+        raise ValueError(f"preset={preset!r}: it must be one of {', '.join(PRESETS)}, or left out")
+    if undecided not in ("drop", "split"):
+        raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
+    notes: list[str] = []
+    joined, rules = None, rules_from(keep, exclude, where)
+    if is_files(source):
+        files = file_list(source)
+        notes += files.notes
+        source = files.paths[0]
+        if len(files.paths) > 1:
+            joined = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad, rules), notes)
+    opened = open_table(source, kind, notes) if joined is None else joined.opened
+    split = undecided == "split"
+    options = _Options(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
+    try:
+        answers = _read_some(opened, options, rules, also, catch, notes)
+    except ValueError as error:
+        if joined is None:
+            raise
+        raise joined.error(error) from error
+    answers = answers if joined is None else joined.apart(answers)
+    wrong = answers.trial_numbers
+    for note in answers.notes if wrong is None else (f"{answers.source}: {wrong}", *answers.notes):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return answers
+
+
+def _read_some(
+    opened: Opened,
+    options: _Options,
+    rules: tuple[Rule, ...],
+    also: Iterable[str],
+    catch: str | None,
+    notes: list[str],
+) -> Answers:
+    """Return the answers in the rows of a table that rules keep, with further columns."""
+    table, names, own_kind = opened
+    out: tuple[LeftOut, ...] = ()
+    noticed: list[str] = []
+    if rules:
+        table, out, noticed = selected(table, rules, options.columns)
+        notes += noticed
+    catches = None
+    if catch is not None:
+        quiet = replace(options, skip_bad=True, split=True, separate_labels=True, twins=True)
+        catches = catch_rows(table, catch, options.columns, lambda some: _read(some, names, quiet, []))
+        table = with_rows(table, ~catches.rows)
+    try:
+        answers = _all_answers(table, names, own_kind, options, notes)
+    except BadAnswers as error:  # perhaps rows that a filter would have left out, but for a typing error
+        raise BadAnswers(error.bad_rows, error.n_bad, "\n".join([error.remedy, *noticed])) from None
+    if catches is not None:
+        if len(np.unique(answers.lines)) < len(answers):
+            raise ValueError(f"{table.source} has several answers in a row; catch questions need a row for each answer")
+        answers = catches.judged(answers)
+    further = _also(table, also, options.columns, answers.lines)
+    unused = tuple(name for name in answers.unused if name not in further)
+    answers = replace(answers, left_out=(*out, *answers.left_out), also=further, unused=unused)
+    purposes = purposes_of(table, answers.lines)
+    chosen = chosen_ones(purposes)
+    if purposes is not None and chosen is not None:
+        answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
+        if PURPOSE not in further:  # whoever asks for it knows what it says
+            answers = replace(answers, notes=(*answers.notes, told_purposes(purposes, table.source)))
+    return answers if "nearer_kind" in table.names else _with_short_names(answers)
+
+
+def _all_answers(
+    table: Table, names: list[Any] | None, own_kind: str | None, options: _Options, notes: list[str]
+) -> Answers:
+    """Return the answers in all rows of a table."""
+    if not native.is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
+        return _read(table, names, options, notes)
+    answers = native.read_native(table, names, own_kind, options.skip_bad, notes, options.weight_by_confidence)
+    if options.kind not in (None, answers.kind):
+        raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
+    return answers
+
+
+def _with_short_names(answers: Answers) -> Answers:
+    """Return answers about paths in which objects are called by what differs between them."""
+    names = short_names(answers.comparisons.objects.tolist())
+    if not names:
+        return answers
+    objects = np.array([names[label] for label in answers.comparisons.objects.tolist()])
+    return replace(
+        answers,
+        comparisons=replace(answers.comparisons, objects=objects),
+        notes=(*answers.notes, f"{answers.source}: {paths_told(names)}"),
+        paths={name: path for path, name in names.items()},
+    )
+
+
+def _also(
+    table: Table, names: Iterable[str], columns: Mapping[str, Any] | None, lines: NDArray[np.int64]
+) -> dict[str, NDArray[np.str_]]:
+    """Return further columns, one cell for each answer, by the names that they were asked for with."""
+    meant = {said: column_of(said, table, columns) for said in names}
+    if not meant:
+        return {}
+    loaded = table.load(list(dict.fromkeys(meant.values())))
+    rows = np.searchsorted(loaded.lines, lines)
+    return {said: loaded.columns[name].mapped(str, "", object)[rows].astype(np.str_) for said, name in meant.items()}
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What the caller of `read_answers` says."""
+
+    kind: str | None
+    columns: Mapping[str, Any] | None
+    preset: str | None
+    skip_bad: bool
+    split: bool
+    weight_by_confidence: bool
+    first_is: Any
+    separate_labels: bool
+    twins: bool = False  # whether an object may be in a row twice, as in catch questions
+
+
+def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
+    """Return the answers of a table; where it can be read in several ways, all are tried."""
+    table = with_combinations(table, options.columns)
+    try:
+        return _read_once(table, names, options, notes)
+    except Unclear as unclear:
+        if not unclear.kinds:
+            answers = _read_wide(table, options, notes) if names is None else None
+            if answers is None:
+                raise _with_proposals(unclear, table, names, options) from None
+            return answers
+
+        def read(kind: str, first: str | None, skip: bool) -> Answers:
+            said = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
+            return _read_once(table, names, said, list(notes), in_doubt=True)
+
+        return settled(unclear, table.names, table.source, read)
+
+
+def _read_wide(table: Table, options: _Options, notes: list[str]) -> Answers | None:
+    """Return the answers of a table with a row for each person; None if it is no such table."""
+    said = list(notes)
+    rows = with_rows_of_answers(table, said)
+    if rows is None:
+        return None
+    try:
+        return _read(rows, None, options, said)
+    except Unclear as unclear:
+        if unclear.kinds:
+            raise Unclear(f"{said[len(notes)]}. {unclear}", unclear.kinds) from None
+        return None
+
+
+def _with_proposals(unclear: Unclear, table: Table, names: list[Any] | None, options: _Options) -> Unclear:
+    """Return an error that says what to type, if anything works."""
+
+    def read(columns: Mapping[str, Any], settings: Mapping[str, str]) -> Answers:
+        said = replace(
+            options,
+            columns={**(options.columns or {}), **columns},
+            first_is=settings.get("first_is", options.first_is),
+            skip_bad="skip_bad" in settings or options.skip_bad,
+        )
+        return _read_once(table, names, said, [])
+
+    found = proposals(table, options.kind, options.columns or {}, read)
+    if not found:
+        return unclear
+    return Unclear(f"{unclear.start}{tries(found)}")
+
+
+def _read_once(
+    table: Table, names: list[Any] | None, options: _Options, notes: list[str], in_doubt: bool = False
+) -> Answers:
+    program = detected(table.names)
+    if options.preset and program in PRESETS and program != options.preset:
+        raise ValueError(f"{table.source} has the columns of {program}, not of {options.preset}; leave the preset out")
+    preset = options.preset or program
+    if preset == "salmon":
+        table = with_names(table, notes)
+    reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
+    if preset == "psychopy":
+        reading = with_component(reading, table)
+    found, loaded, own, others = _loaded(table, reading, in_doubt, notes)
+    if options.twins:
+        loaded = twins_apart(loaded if names is None else labeled(loaded, found, names), found)
+        names = None
+    answer = answer_column(found)
+    if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
+        types, given = present(loaded.columns[_TRIAL_TYPE]), present(loaded.columns[answer])
+        reading = counted_from(reading, answer, types, given)
+    faults = Faults(len(loaded.lines))
+    if len(loaded.lines) == 0:
+        gather_bad(loaded, faults, table.source, options.skip_bad, any_left=False)
+    said = frozenset(role for role, column in (options.columns or {}).items() if column)
+    question = Question(found, loaded.columns, faults, table.source, options.split, reading.coding, names, notes, said)
+    extras = read_extras(question, reading, options.weight_by_confidence, own)
+    asked = read_question(question)
+    refuse_rivals(question, asked, others, loaded.lines)
+    bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    if not own and not options.separate_labels:
+        refuse_two_schemes(table, found, reading, loaded.columns, ~faults.bad)
+    if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
+        notes += _strange_anchors(asked, question)
+    if not own and not table.positional:
+        candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
+        notes += told(table, found, asked.objects.labels, candidates)
+    answers = assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
+    answers = with_columns(answers, table.names, found, loaded.columns)
+    return called_by_address(answers) if preset == "jspsych" and not own else answers
+
+
+def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool, list[str]]:
+    """Return the layout and its columns, without columns that turn out to hold no objects.
+
+    Also returns whether the table is our own, and other columns, loaded as well, that may be the answer.
+    """
+    own = "nearer_kind" in table.names
+    believed = {name for columns in reading.columns.values() for name in _named(columns)}
+    trusted = own or reading.trusted or table.positional
+    known = {*reading.columns, *reading.suggested}
+    prompts: dict[str, tuple[str, str]] = {}
+    empty: list[str] = []
+    strange: list[str] = []
+    while True:
+        without = (*prompts, *empty, *strange)
+        try:
+            found = find_columns(table.names, reading.kind, reading.columns, table.source, reading.suggested, without)
+        except Unclear as unclear:
+            raise _explained(unclear, prompts, table) from None
+        if own and "place" in table.names:
+            found = Found(found.layout, found.roles | {"place": ("place",)})
+        _refuse_twice(table, found)
+        others = [name for name in rivals(table.names, found, known) if name not in empty] if not trusted else []
+        beside = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
+        loaded = table.load([*found.names, *others, *beside])
+        if table.indices:
+            of_objects = [role for role in (*found.layout.roles, *TWO) if role not in ANSWERS]
+            loaded = without_impossible(loaded, sorted(found.columns_of(of_objects)), table.source)
+        if (name := empty_answer(loaded, found, others)) is not None:
+            empty.append(name)
+            continue
+        if own and table.delimited:
+            restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
+            loaded = replace(loaded, columns=restored_columns)
+        told_now: list[str] = []
+        loaded = without_headers(loaded, table.source, told_now)
+        if table.delimited and not own:
+            loaded = with_whole_numbers(loaded, found)
+        if not own:
+            loaded = with_addresses(loaded, found)
+        loaded = passed_over(loaded, found, reading, own, table.source, told_now)
+        new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
+        if not trusted and not new and (name := _matching_anchor(table, found, loaded, reading, without)) is not None:
+            strange.append(name)
+            continue
+        if not new:
+            apart = {name: kept_apart(loaded.columns[name], loaded.lines) for name in found.roles.get("trial", ())}
+            loaded = replace(loaded, columns=loaded.columns | apart)
+            for name, (_, why) in prompts.items():
+                notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
+            notes += [f"{table.source}: column {name!r} is empty and was not used" for name in empty]
+            notes += [
+                f"{table.source}: column {name!r} has none of the labels of the options, so that "
+                f"{found.roles['anchor'][0]!r} was read as the anchor"
+                for name in strange
+            ]
+            notes += told_now
+            return found, loaded, own, others
+        prompts |= {name: (_as_given(found, name, why), why) for name, why in new.items()}
+
+
+def _strange_anchors(asked: Asked, question: Question) -> list[str]:
+    """Return a note if no anchor is ever an option: a column that is not called anchor may hold what was asked."""
+    rows = asked.expansion.rows
+    if len(set(asked.expansion.row_of.tolist())) < _FEW or np.isin(rows[:, 0], rows[:, 1:]).any():
+        return []
+    name = question.name("anchor")
+    return [
+        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. {ASKED}"
+    ]
+
+
+def _matching_anchor(
+    table: Table, found: Found, loaded: Loaded, reading: Reading, without: Sequence[str]
+) -> str | None:
+    """Return the column of the anchor if it has other labels than the options, and another column has the same."""
+    if "anchor" not in found.layout.roles or "anchor" in reading.columns:
+        return None
+    rows = np.ones(len(loaded.lines), bool)
+    strange = next((each for each in unmatched(found, loaded.columns, rows) if each.role == "anchor"), None)
+    if strange is None or strange.missing < strange.labels or not (strange.two_schemes or strange.written_otherwise):
+        return None
+    try:
+        other = find_columns(
+            table.names, reading.kind, reading.columns, table.source, reading.suggested, (*without, strange.name)
+        )
+    except Unclear:
+        return None
+    if "anchor" not in other.layout.roles:
+        return None
+    return strange.name if shares_labels(other, table.load(other.names).columns, "anchor") else None
+
+
+def _named(columns: Any) -> list[str]:
+    """Return the columns that a role was given."""
+    return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
+
+
+def _as_given(found: Found, name: str, why: str) -> str:
+    """Return how to say that a column has the role that it was found to have; HTML is written like no plain name."""
+    role = next(role for role, names in found.roles.items() if name in names)
+    settings = {"separate_labels": "yes"} if why.startswith(HOLDS_HTML) else {}
+    return str(Proposal(settings, {role: "+".join(found.roles[role])}))
+
+
+def _explained(unclear: Unclear, prompts: dict[str, tuple[str, str]], table: Table) -> Unclear:
+    """Return an error that also says which columns were taken for prompts, and which may be the answer."""
+    said = "".join(
+        f"{table.source}: column {name!r} {why}, as a prompt does; if it names objects, say {advice}. "
+        for name, (advice, why) in prompts.items()
+    )
+    if unclear.kinds:
+        return Unclear(f"{said}{unclear}", unclear.kinds, said)
+    said += "Without it there is no kind of question: " if said else ""
+    alike = twins(table.names)
+    return Unclear(f"{said}{unclear}{alike}", start=f"{said}{unclear.start}{alike}")
+
+
+def _refuse_twice(table: Table, found: Found) -> None:
+    for name in found.names:
+        if table.names.count(name) > 1:
+            raise ValueError(f"{table.source} has two columns {name!r}; rename one of them")

@@ -1,0 +1,283 @@
+"""Writing answers: files of our own, and those of other programs.
+
+Every file has a row a comparison. In text files, cells that a spreadsheet would take for formulas are made inert (see
+`nearer.io.text`), and labels are text when they come back; Parquet and npz keep integers.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.files import whole_file
+from nearer.data.comparisons import Comparisons
+from nearer.io.answers import Answers
+from nearer.io.layouts import NEAR_FAR
+from nearer.io.native import TRIPLET
+from nearer.io.purposes import CHOSEN, OTHER, PURPOSE
+from nearer.io.text import inert
+
+_SUFFIXES = {
+    None: (".csv", ".tsv", ".parquet", ".pq", ".npz"),
+    "salmon": (".csv",),
+    "jspsych": (".csv", ".json"),
+    "cblearn": (".npz",),
+}
+_BLOCK_ROWS = 50_000
+
+Columns = dict[str, NDArray[Any]]
+
+
+def write_answers(
+    answers: Answers | Comparisons,
+    path: str | PathLike[str],
+    preset: Literal["salmon", "jspsych", "cblearn"] | None = None,
+) -> Path:
+    """Write answers to a file that `read_answers` reads back.
+
+    Parameters
+    ----------
+    answers : Answers or Comparisons
+    path : str or path
+        The ending of the name says what to write: .csv, .tsv (both also with .gz), .parquet or .npz.
+    preset : {"salmon", "jspsych", "cblearn"}, optional
+        Write what that program writes: Salmon .csv, jsPsych .csv or .json, cblearn .npz. Salmon and jsPsych take
+        triplets only; answers of other kinds become rows that share a trial, and read back as triplets.
+
+    Returns
+    -------
+    Path
+
+    Notes
+    -----
+    Comparisons, weights, annotators, trials, which questions were chosen, response times, confidences and places come
+    back exactly. Text files hold labels as text, sorted when they come back; npz keeps their order, too. Counts of rows
+    that were skipped are not written. Weights that differ by more than a factor of 1e30 are refused when they are read
+    back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nearer.io import read_answers
+    >>> judgments = Comparisons.from_triplets([("cat", "dog", "=cmd()")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_answers(judgments, Path(folder) / "answers.csv")
+    ...     print(path.read_text().splitlines()[1])
+    ...     print(read_answers(path).comparisons.objects.tolist())
+    cat,dog,'=cmd(),1,triplet
+    ['=cmd()', 'cat', 'dog']
+    """
+    path = Path(path)
+    if preset not in _SUFFIXES:
+        raise ValueError(f"preset={preset!r}: it must be salmon, jspsych or cblearn, or left out")
+    name = path.name.lower().removesuffix(".gz")
+    suffix = Path(name).suffix
+    if suffix not in _SUFFIXES[preset] or (name != path.name.lower() and suffix not in (".csv", ".tsv")):
+        raise ValueError(f"{path.name}: the name must end in {' or '.join(_SUFFIXES[preset])}")
+    whole = answers if isinstance(answers, Answers) else _answers_of(answers)
+    with whole_file(path) as part:
+        if preset == "cblearn" or suffix == ".npz":
+            _write_npz(whole, part, "X" if preset == "cblearn" else None)
+        elif preset == "salmon":
+            _write_text(_salmon(whole), part, ",")
+        elif preset == "jspsych":
+            _write_jspsych(_jspsych(whole), part, suffix)
+        elif suffix in (".csv", ".tsv"):
+            _write_text(_native(whole), part, "," if suffix == ".csv" else "\t")
+        else:
+            _write_parquet(_native(whole), part)
+    return path
+
+
+def _answers_of(comparisons: Comparisons) -> Answers:
+    m = len(comparisons)
+    kind: Any = "triplet" if comparisons.is_triplets else "quadruplet"
+    lines = np.arange(1, m + 1, dtype=np.int64)
+    return Answers(comparisons, np.arange(m), kind, "comparisons", lines, annotators=comparisons.annotators)
+
+
+def _extras(answers: Answers) -> Columns:
+    """Return what comes with comparisons, under the names that are read back."""
+    comparisons, answer_of = answers.comparisons, answers.answer_of
+    per_comparison = {
+        "weight": comparisons.weights,
+        "annotator": comparisons.annotators,
+        "trial": comparisons.trials,
+        PURPOSE: None if comparisons.chosen is None else np.where(comparisons.chosen, CHOSEN, OTHER),
+    }
+    per_answer = {"seconds": answers.seconds, "confidence": answers.confidences, "place": answers.places}
+    columns = {name: values for name, values in per_comparison.items() if values is not None}
+    return columns | {name: values[answer_of] for name, values in per_answer.items() if values is not None}
+
+
+def _native(answers: Answers) -> Columns:
+    """Return all columns, with a row at the end for every object that no comparison mentions."""
+    comparisons = answers.comparisons
+    names = TRIPLET if comparisons.is_triplets else NEAR_FAR
+    columns = {name: comparisons.objects[comparisons.rows[:, at]] for at, name in enumerate(names)}
+    if comparisons.answers is not None:
+        columns["answer"] = comparisons.answers
+    columns |= _extras(answers)
+    columns["nearer_answer"] = answers.answer_of + 1
+    columns["nearer_kind"] = np.full(len(comparisons), answers.kind)
+    seen = np.zeros(comparisons.n_objects, bool)
+    seen[comparisons.rows.ravel()] = True
+    if seen.all():
+        return columns
+    unseen = comparisons.objects[~seen]
+    return {name: _with_objects(name, values, unseen, names[0]) for name, values in columns.items()}
+
+
+def _with_objects(name: str, values: NDArray[Any], unseen: NDArray[Any], first: str) -> NDArray[Any]:
+    if name == first:
+        return np.concatenate([values, unseen])
+    if name == "nearer_kind":
+        return np.concatenate([values, np.full(len(unseen), "object")])
+    return np.concatenate([values.astype(object), np.full(len(unseen), None)])
+
+
+def _oriented(answers: Answers, program: str) -> tuple[NDArray[Any], ...]:
+    """Return anchor, near and far as positions, with the answers applied."""
+    comparisons = answers.comparisons
+    if not comparisons.is_triplets:
+        raise ValueError(f"{program} knows triplets only, and these are quadruplets; write .csv, .parquet or .npz")
+    oriented = comparisons.oriented
+    return oriented[:, 0], oriented[:, 1], oriented[:, 3]
+
+
+def _places(answers: Answers) -> NDArray[np.int64]:
+    places = answers.places
+    return np.full(len(answers.answer_of), -1) if places is None else places[answers.answer_of]
+
+
+def _salmon(answers: Answers) -> Columns:
+    head, winner, loser = _oriented(answers, "Salmon")
+    places = _places(answers)
+    shown = {"head": head, "winner": winner, "loser": loser}
+    if answers.places is not None:
+        unknown = np.full(len(head), -1)
+        shown["left"] = np.choose(places + 1, [unknown, winner, loser], mode="clip")
+        shown["right"] = np.choose(places + 1, [unknown, loser, winner], mode="clip")
+    objects = answers.comparisons.objects
+    columns: Columns = {name: _or_none(at, at < 0) for name, at in shown.items()}
+    for ending in ("_html", "_filename"):
+        columns |= {name + ending: _or_none(objects[at], at < 0) for name, at in shown.items()}
+    extras = _extras(answers)
+    extras.pop("place", None)
+    nobody = np.full(len(head), None)
+    columns["puid"] = extras.pop("annotator", nobody)
+    seconds = extras.pop("seconds", np.full(len(head), np.nan))
+    columns["response_time"] = np.where(np.isnan(seconds), -1.0, seconds)
+    return columns | extras | {"nearer_kind": np.full(len(head), answers.kind)}
+
+
+def _or_none(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    cells = values.astype(object)
+    cells[missing] = None
+    return cells
+
+
+def _jspsych(answers: Answers) -> Columns:
+    anchor, near, far = _oriented(answers, "jsPsych")
+    places = _places(answers)
+    turned = places == 1
+    objects = answers.comparisons.objects
+    extras = _extras(answers)
+    seconds = extras.get("seconds", np.full(len(anchor), np.nan))
+    columns: Columns = {
+        "trial_type": np.full(len(anchor), "html-button-response"),
+        "trial_index": np.arange(len(anchor)),
+        "time_elapsed": np.nancumsum(np.nan_to_num(seconds)) * 1000,
+        "rt": seconds * 1000,
+        "anchor": objects[anchor],
+        "left": objects[np.where(turned, far, near)],
+        "right": objects[np.where(turned, near, far)],
+        "response": turned.astype(int),
+    }
+    if "annotator" in extras:
+        columns["subject"] = extras.pop("annotator")
+    if answers.places is None or (answers.places < 0).any():
+        columns["place"] = places  # or reading back would take the sides written for those shown
+    return columns | extras | {"nearer_kind": np.full(len(anchor), answers.kind)}
+
+
+def _write_jspsych(columns: Columns, path: Path, suffix: str) -> None:
+    if suffix == ".csv":
+        _write_text(columns, path, ",")
+        return
+    lists = {name: _plain(values) for name, values in columns.items()}
+    rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    path.write_text(json.dumps(rows, ensure_ascii=False, indent=0), encoding="utf-8")
+
+
+def _plain(values: NDArray[Any]) -> list[Any]:
+    """Return Python values, None where there is none."""
+    listed = values.tolist()
+    return [None if value != value else value for value in listed] if values.dtype.kind in "fO" else listed
+
+
+def _texts(values: NDArray[Any]) -> list[str]:
+    """Return cells: numbers to the last digit, labels inert."""
+    if values.dtype.kind in "iuf":
+        return ["" if value is None else repr(value) for value in _plain(values)]
+    return [
+        "" if value is None else (inert(value) if isinstance(value, str) else str(value)) for value in _plain(values)
+    ]
+
+
+def _write_text(columns: Columns, path: Path, delimiter: str) -> None:
+    n_rows = len(next(iter(columns.values())))
+    packed = path.name.lower().endswith(".gz")
+    with (
+        open(path, "wb") as file,
+        io.TextIOWrapper(
+            gzip.GzipFile("", "wb", fileobj=file) if packed else file, encoding="utf-8", newline=""
+        ) as text,
+    ):
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")  # a lone \n would leave \r in labels bare
+        writer.writerow(columns)
+        for start in range(0, n_rows, _BLOCK_ROWS):
+            block = [_texts(values[start : start + _BLOCK_ROWS]) for values in columns.values()]
+            if any("\0" in cell for cells in block for cell in cells):
+                raise ValueError("a label holds a NUL character, which no text file may; rename it")
+            try:
+                writer.writerows(zip(*block, strict=True))
+            except UnicodeEncodeError as error:
+                raise ValueError(f"a label holds {error.object[error.start]!r}, which is no text") from error
+
+
+def _write_npz(answers: Answers, path: Path, matrix: str | None) -> None:
+    comparisons = answers.comparisons
+    arrays: dict[str, Any] = {matrix or ("triplets" if comparisons.is_triplets else "quadruplets"): comparisons.rows}
+    if comparisons.answers is not None:
+        arrays["y"] = comparisons.answers
+    arrays |= _extras(answers)
+    arrays |= {"objects": comparisons.objects, "nearer_answer": answers.answer_of + 1, "nearer_kind": answers.kind}
+    safe: dict[str, Any] = {name: _unpickled(np.asarray(values)) for name, values in arrays.items()}
+    np.savez_compressed(path, **safe)
+
+
+def _unpickled(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.str_) if values.dtype.kind == "O" else values
+
+
+def _write_parquet(columns: Columns, path: Path) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise ValueError("writing Parquet needs pyarrow: pip install pyarrow, or write .npz") from error
+    arrays = {}
+    for name, values in columns.items():
+        listed = _plain(values)
+        text = any(isinstance(value, str) for value in listed)
+        arrays[name] = pa.array([None if v is None else str(v) for v in listed] if text else listed)
+    parquet.write_table(pa.table(arrays), path)

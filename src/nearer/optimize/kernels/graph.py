@@ -1,0 +1,121 @@
+"""The squared hinge on distances over all triplets of a graph, without writing them down.
+
+For an anchor i only objects within reach, the distance of its farthest neighbour plus the margin of 1, can cost
+anything. Objects are sorted along the axis on which they are spread most, and the search from i ends where that
+coordinate alone is out of reach: what is left out is exactly 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.optimize.kernels.compiling import loop, run
+
+_MOST_BLOCKS = 8
+_FEWEST_ANCHORS = 64
+
+
+def graph_hinge(
+    points: NDArray[Any], starts: NDArray[np.int64], neighbours: NDArray[np.int64], n_threads: int | None = None
+) -> tuple[float, NDArray[Any]]:
+    """Return the sum of max(1 + d(i, j) - d(i, k), 0)^2 over neighbours j and all other k of each i, and its gradient.
+
+    Parameters
+    ----------
+    points : ndarray of float64 or float32, shape (n, p)
+    starts : ndarray of int64, shape (n + 1,)
+        The neighbours of i are ``neighbours[starts[i] : starts[i + 1]]``.
+    neighbours : ndarray of int64, shape (e,)
+    n_threads : int, optional
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray, shape (n, p)
+        Of the dtype of the points.
+    """
+    n = len(points)
+    axis = int(np.argmax(np.ptp(points, axis=0)))
+    order = np.argsort(points[:, axis], kind="stable")
+    places = np.empty(n, dtype=np.int64)
+    places[order] = np.arange(n)
+    along = points[order, axis].astype(np.float64)
+    count = max(1, min(_MOST_BLOCKS, n // _FEWEST_ANCHORS))
+    bounds = [n * number // count for number in range(count + 1)]
+    gradients = np.zeros((count, *points.shape), points.dtype)
+
+    def block(number: int) -> float:
+        return float(
+            _graph_hinge(
+                points, order, places, along, starts, neighbours, bounds[number], bounds[number + 1], gradients[number]
+            )
+        )
+
+    value = sum(run(block, count, n_threads))
+    return value, gradients.sum(axis=0)
+
+
+@loop
+def _graph_hinge(points, order, places, along, starts, neighbours, start, stop, gradient):
+    n = points.shape[0]
+    close = np.full(n, -1)  # the last anchor that an object is no far object of
+    near = np.empty(n)
+    pushes = np.empty(n)
+    total = 0.0
+    for i in range(start, stop):
+        first = starts[i]
+        degree = starts[i + 1] - first
+        if degree == 0 or degree == n - 1:
+            continue
+        close[i] = i
+        reach = 0.0
+        for t in range(degree):
+            j = neighbours[first + t]
+            close[j] = i
+            near[t] = _distance(points, i, j)
+            reach = max(reach, near[t])
+            pushes[t] = 0.0
+        reach += 1.0
+        here = places[i]
+        for direction in (-1, 1):
+            place = here + direction
+            while 0 <= place < n and abs(along[place] - along[here]) < reach:
+                k = order[place]
+                place += direction
+                if close[k] == i:
+                    continue
+                far = _distance(points, i, k)
+                if far >= reach:
+                    continue
+                push = 0.0
+                for t in range(degree):
+                    shortfall = 1.0 + near[t] - far
+                    if shortfall > 0:
+                        total += shortfall * shortfall
+                        push += shortfall
+                        pushes[t] += shortfall
+                _pull_apart(points, gradient, i, k, -2 * push / max(far, 1e-8))
+        for t in range(degree):
+            if pushes[t] > 0:
+                _pull_apart(points, gradient, i, neighbours[first + t], 2 * pushes[t] / max(near[t], 1e-8))
+    return total
+
+
+@loop
+def _distance(points, i, j):
+    total = 0.0
+    for c in range(points.shape[1]):
+        gap = np.float64(points[i, c] - points[j, c])
+        total += gap * gap
+    return np.sqrt(total)
+
+
+@loop
+def _pull_apart(points, gradient, i, j, slope):
+    for c in range(points.shape[1]):
+        change = points.dtype.type(slope * (points[i, c] - points[j, c]))
+        gradient[i, c] += change
+        gradient[j, c] -= change

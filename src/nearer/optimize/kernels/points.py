@@ -1,0 +1,397 @@
+"""Losses and distances on points: one loop for each family of losses, all of one shape.
+
+The comparisons are taken some hundred at a time. First the squared distances of all their near and far pairs; then what
+these cost, and the slopes; then what the slopes add to the gradient of the points. Each of the three is a loop of few
+instructions, and the points that the first has fetched are still in the cache for the third: together they take little
+more than half the time of one loop that does all of it for one comparison after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.data.rows import Rows
+from nearer.model import Compiled
+from nearer.optimize.kernels.compiling import blocks, loop, part, run
+from nearer.optimize.kernels.vectors import ask_for_gradient, ask_for_points, push
+
+_BLOCK = 1_000_000
+LARGE = 10_000_000  # bytes of points, which are beyond the cache together with their gradients
+_TILE = 256  # comparisons; their points, at most 1000 numbers each, stay in the second cache
+
+
+def evaluate(
+    compiled: Compiled, points: NDArray[Any], rows: Rows, n_threads: int | None = None
+) -> tuple[float, NDArray[Any]]:
+    """Return the weighted sum of a loss over comparisons and its gradient with respect to the points.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        Which loop, and its numbers.
+    points : ndarray of float64 or float32, shape (n, p), in C order
+    rows : Rows
+    n_threads : int, optional
+        As many as the machine allows if left out.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray, shape (n, p)
+    """
+    loop, ahead = _FAMILIES[compiled.family], _ahead(points)
+    bounds = blocks(len(rows), len(points))
+    gradients = separate_gradients(len(bounds) - 1, points)
+
+    def block(number: int) -> float:
+        start, stop = bounds[number], bounds[number + 1]
+        return float(loop(points, *rows, start, stop, compiled.parameters, gradients[number], ahead))
+
+    values = run(block, len(gradients), n_threads)
+    for other in gradients[1:]:
+        gradients[0] += other
+    return sum(values), gradients[0]
+
+
+def separate_gradients(count: int, points: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return so many gradients of 0, (n, p), the first by itself: whoever keeps that one shall not keep all."""
+    return [np.zeros(points.shape, points.dtype), *np.zeros((count - 1, *points.shape), points.dtype)]
+
+
+def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient: NDArray[Any]) -> float:
+    """Return the weighted sum of a loss over comparisons and add its gradient to one, (n, p), in this thread."""
+    loop = _FAMILIES[compiled.family]
+    return float(loop(points, *rows, 0, len(rows), compiled.parameters, gradient, _ahead(points)))
+
+
+def pull(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
+    """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons.
+
+    Its positive directions pull far pairs apart and near pairs together.
+    """
+    return evaluate(Compiled("linear"), points, rows, n_threads)[1] / 2
+
+
+def squared_distances(
+    points: NDArray[Any], rows: Rows, n_threads: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the squared distances of the near and of the far pairs, answers applied, (m,) each."""
+    near, far, ahead = np.empty(len(rows)), np.empty(len(rows)), _ahead(points)
+    bounds = blocks(len(rows), 0)
+
+    def block(number: int) -> None:
+        _distances(points, rows.objects, rows.answers, bounds[number], bounds[number + 1], near, far, ahead)
+
+    run(block, len(bounds) - 1, n_threads)
+    return near, far
+
+
+def _ahead(points: NDArray[Any]) -> bool | None:
+    """Return True if points are to be asked for in advance, None if the cache has them.
+
+    Loops are compiled without it for None: asking for what is there takes a tenth of their time.
+    """
+    return True if points.nbytes >= LARGE else None
+
+
+def mentions(rows: Rows, n_objects: int) -> NDArray[np.float64]:
+    """Return the total weight of the comparisons that mention each object, (n,)."""
+    total = np.zeros(n_objects)
+    for start in range(0, len(rows), _BLOCK):  # bincount makes 64 bit copies of what it counts
+        here = slice(start, start + _BLOCK)
+        weights = rows.weights[here] if rows.weights.size else None
+        for column in rows.objects[here].T:
+            total += np.bincount(column, weights, minlength=n_objects)
+    return total
+
+
+def unite(rows: Rows, parents: NDArray[np.intp]) -> None:
+    """Join the objects of each pair in the forest ``parents``, (n,): its trees are groups, a root is its own parent."""
+    _unite(rows.objects, rows.weights, parents)
+
+
+# What the loops are made of. Unsigned indices: signed ones would be checked for negative values at every access.
+
+
+@part
+def pairs(objects, answers, q):
+    """Return the objects (i, j) of the near pair and (l, k) of the far pair."""
+    i = np.uint64(objects[q, 0])
+    j = np.uint64(objects[q, 1])
+    if objects.shape[1] == 3:
+        l = i  # noqa: E741
+        k = np.uint64(objects[q, 2])
+    else:
+        l = np.uint64(objects[q, 2])  # noqa: E741
+        k = np.uint64(objects[q, 3])
+    if answers.size and answers[q] < 0:
+        i, j, l, k = l, k, i, j  # noqa: E741
+    return i, j, l, k
+
+
+@part
+def near_far(points, i, j, l, k):  # noqa: E741
+    """Return d2(i, j) and d2(l, k)."""
+    near = points.dtype.type(0)
+    far = points.dtype.type(0)
+    for c in range(points.shape[1]):
+        a = points[i, c] - points[j, c]
+        b = points[l, c] - points[k, c]
+        near += a * a
+        far += b * b
+    return near, far
+
+
+# A tile of comparisons: the objects (i, j, l, k) of each, (t, 4), and two short arrays of distances, then of slopes.
+
+
+@part
+def orient(objects, answers, start, stop, ends):
+    """Write the objects of the near and far pairs of the rows from ``start`` to ``stop``.
+
+    What kind of rows they are is asked here, once for all that follows.
+    """
+    last = objects.shape[1] - 1
+    third = 0 if last == 2 else 2
+    for q in range(start, stop):
+        ends[q - start, 0] = objects[q, 0]
+        ends[q - start, 1] = objects[q, 1]
+        ends[q - start, 2] = objects[q, third]
+        ends[q - start, 3] = objects[q, last]
+    if answers.size:
+        for q in range(start, stop):
+            if answers[q] < 0:
+                # Number by number: the assignment of a row takes numba as long to compile as all the rest of the loop.
+                row = q - start
+                ends[row, 0], ends[row, 2] = ends[row, 2], ends[row, 0]
+                ends[row, 1], ends[row, 3] = ends[row, 3], ends[row, 1]
+
+
+@part
+def fetch(points, ends, count, ahead):
+    """Ask for the points of a tile, all at once."""
+    if ahead is not None:
+        for t in range(count):
+            ask_for_points(points, ends[t, 0])
+            ask_for_points(points, ends[t, 1])
+            if ends[t, 2] != ends[t, 0]:
+                ask_for_points(points, ends[t, 2])
+            ask_for_points(points, ends[t, 3])
+
+
+@part
+def measure(points, ends, count, near, far, ahead):
+    """Write d2(near) and d2(far) of the first ``count`` comparisons of a tile."""
+    fetch(points, ends, count, ahead)
+    for t in range(count):
+        near[t], far[t] = near_far(points, ends[t, 0], ends[t, 1], ends[t, 2], ends[t, 3])
+
+
+@part
+def push_all(points, ends, count, near, far, gradient, ahead):
+    """Add the gradient of near[t] * d2(near_t) + far[t] * d2(far_t), summed over the tile."""
+    if ahead is not None:
+        for t in range(count):
+            if near[t] != 0 or far[t] != 0:
+                ask_for_gradient(gradient, ends[t, 0])
+                ask_for_gradient(gradient, ends[t, 1])
+                if ends[t, 2] != ends[t, 0]:
+                    ask_for_gradient(gradient, ends[t, 2])
+                ask_for_gradient(gradient, ends[t, 3])
+    for t in range(count):
+        if near[t] != 0 or far[t] != 0:
+            push(points, gradient, ends[t, 0], ends[t, 1], ends[t, 2], ends[t, 3], near[t], far[t])
+
+
+# One loop for each family of losses, in the order of the arguments of `evaluate`.
+
+
+@loop
+def _linear(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
+    """d2(far) - d2(near): the margin itself. Its gradient is linear in the points, its value is not needed."""
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        for t in range(count):
+            far[t] = weights[first + t] if weights.size else 1.0
+            near[t] = -far[t]
+        fetch(points, ends, count, ahead)
+        push_all(points, ends, count, near, far, gradient, ahead)
+    return 0.0
+
+
+@loop
+def _hinge(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
+    """max(1 - gamma, 0)^a + nu max(gamma - 1, 0)^a."""
+    nu, power = parameters
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    total = 0.0
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far, ahead)
+        for t in range(count):
+            shortfall = 1.0 - (far[t] - near[t])
+            weight = weights[first + t] if weights.size else 1.0
+            if shortfall < 0:
+                weight *= nu
+            if power == 2:
+                slope = 2 * shortfall
+                value = shortfall * shortfall
+            else:
+                size = abs(shortfall)
+                slope = size ** (power - 1)
+                value = slope * size
+                slope *= power * np.sign(shortfall)
+            if weight != 0:  # or an infinite price of nothing would be no number
+                total += weight * value
+            near[t] = weight * slope if weight != 0 else 0.0
+            far[t] = -near[t]
+        push_all(points, ends, count, near, far, gradient, ahead)
+    return total
+
+
+# The likelihoods cost log(1 + t) with t in [0, 1] for every comparison. Without weights the factors 1 + t of a tile are
+# multiplied, at most 2^256, and the logarithm is taken once: it is half the time of the loop otherwise.
+
+
+@loop
+def _logistic(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
+    """log(1 + exp(target - gamma))."""
+    target = parameters[0]
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    total = 0.0
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far, ahead)
+        product = 1.0
+        for t in range(count):
+            gamma = far[t] - near[t] - target
+            odds = np.exp(-abs(gamma))
+            slope = odds / (1 + odds) if gamma > 0 else 1 / (1 + odds)
+            wrong = max(-gamma, 0.0)
+            if weights.size:
+                total += weights[first + t] * (wrong + np.log1p(odds))
+                slope *= weights[first + t]
+            else:
+                total += wrong
+                product *= 1 + odds
+            near[t] = slope
+            far[t] = -slope
+        total += np.log(product)
+        push_all(points, ends, count, near, far, gradient, ahead)
+    return total
+
+
+@loop
+def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
+    """log(1 + ((offset + d2(near)) / (offset + d2(far)))^a)."""
+    offset, exponent = parameters
+    # Half-integer exponents, those of CKL and of t-STE with whole degrees of freedom, are products and a square root.
+    whole = int(exponent)
+    half = exponent - whole == 0.5
+    by_products = 1 <= exponent <= 64 and (half or exponent == whole)
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    total = 0.0
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far, ahead)
+        product = 1.0
+        for t in range(count):
+            from_near = near[t] + offset
+            from_far = far[t] + offset
+            ratio = min(from_near, from_far) / max(from_near, from_far)
+            if by_products:
+                odds = np.sqrt(ratio) if half else 1.0
+                for _ in range(whole):
+                    odds *= ratio
+            else:
+                odds = ratio**exponent
+            wrong = 0.0
+            slope = odds / (1 + odds)
+            if from_near > from_far:
+                wrong = -exponent * np.log(ratio)
+                slope = 1 / (1 + odds)
+            slope *= exponent
+            if weights.size:
+                total += weights[first + t] * (wrong + np.log1p(odds))
+                slope *= weights[first + t]
+            else:
+                total += wrong
+                product *= 1 + odds
+            near[t] = slope / from_near
+            far[t] = -slope / from_far
+        total += np.log(product)
+        push_all(points, ends, count, near, far, gradient, ahead)
+    return total
+
+
+@loop
+def _distance_hinge(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
+    """max(1 + d(near) - d(far), 0)^2 with d the distance, not its square."""
+    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    total = 0.0
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near, far, ahead)
+        for t in range(count):
+            d_near = np.sqrt(near[t])
+            d_far = np.sqrt(far[t])
+            shortfall = max(1.0 + d_near - d_far, 0.0)
+            slope = weights[first + t] * shortfall if weights.size else shortfall
+            total += slope * shortfall
+            near[t] = slope / max(d_near, 1e-8)
+            far[t] = -slope / max(d_far, 1e-8)
+        push_all(points, ends, count, near, far, gradient, ahead)
+    return total
+
+
+@loop
+def _distances(points, objects, answers, start, stop, near, far, ahead):
+    ends = np.empty((_TILE, 4), np.uint64)
+    for first in range(start, stop, _TILE):
+        count = min(_TILE, stop - first)
+        orient(objects, answers, first, first + count, ends)
+        measure(points, ends, count, near[first:], far[first:], ahead)
+
+
+@part
+def _join(parents, a, b):
+    while parents[a] != a:
+        parents[a] = parents[parents[a]]
+        a = parents[a]
+    while parents[b] != b:
+        parents[b] = parents[parents[b]]
+        b = parents[b]
+    # The smaller number becomes the root, so that groups do not depend on the order of rows.
+    if a < b:
+        parents[b] = a
+    else:
+        parents[a] = b
+
+
+@loop
+def _unite(objects, weights, parents):
+    for q in range(objects.shape[0]):
+        if weights.size and weights[q] == 0:
+            continue
+        _join(parents, np.int64(objects[q, 0]), np.int64(objects[q, 1]))
+        first = 0 if objects.shape[1] == 3 else 2
+        _join(parents, np.int64(objects[q, first]), np.int64(objects[q, objects.shape[1] - 1]))
+
+
+_FAMILIES: dict[str, Callable[..., float]] = {
+    "linear": _linear,
+    "hinge": _hinge,
+    "logistic": _logistic,
+    "log_ratio": _log_ratio,
+    "distance_hinge": _distance_hinge,
+}

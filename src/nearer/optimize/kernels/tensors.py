@@ -1,0 +1,171 @@
+"""Losses on points as PyTorch's operations: what `optimize.kernels.points` does, on any device that PyTorch knows.
+
+The gradient is PyTorch's own. Every loss is written such that it is the one of the compiled loops also where there is
+none: 0 at the kink of a hinge, and a distance below 1e-8 has the slope that it has there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from nearer._common.devices import sums_in
+from nearer.data.rows import Rows
+from nearer.model import Compiled, DistanceHinge
+
+CHUNK = 2**22  # coordinates of one side of the pairs, of which a dozen copies are in use at a time
+
+
+class TensorRows(NamedTuple):
+    """Comparisons on a device.
+
+    Attributes
+    ----------
+    columns : Tensor of int32, shape (3, m) or (4, m)
+        Anchor, near and far object, or near and far pair, answers applied; sorted by the first.
+    weights : Tensor, shape (m,), optional
+    """
+
+    columns: Tensor
+    weights: Tensor | None
+
+    @classmethod
+    def of(cls, rows: Rows, device: str, dtype: torch.dtype) -> TensorRows:
+        """Copy comparisons to a device, weights as this dtype."""
+        # In one piece: the columns by themselves would have to be gathered on the host.
+        columns = [*torch.tensor(rows.objects, dtype=torch.int32, device=device).T]
+        if rows.answers.size:
+            turned = torch.tensor(rows.answers, device=device) < 0
+            for near, far in ((0, 2), (1, 3)) if len(columns) == 4 else ((1, 2),):
+                a, b = columns[near], columns[far]
+                columns[near], columns[far] = torch.where(turned, b, a), torch.where(turned, a, b)
+        # Rows of one anchor side by side read its point from the cache, and the Triton loop adds up what they have to
+        # say of it before it writes: sorting costs less than one evaluation and saves in each.
+        order = torch.argsort(columns[0], stable=True)
+        weights = torch.tensor(rows.weights, dtype=dtype, device=device)[order] if rows.weights.size else None
+        return cls(torch.stack([column[order] for column in columns]), weights)
+
+    @staticmethod
+    def n_bytes(n_rows: int, width: int, weighted: bool) -> int:
+        """Return what they take while they are sorted, which is the most that they ever take."""
+        sorting = 32  # the order, and what the sort has beside it
+        return n_rows * (2 * 4 * width + 2 * 8 * weighted + sorting)
+
+    def __len__(self) -> int:
+        return self.columns.shape[1]
+
+
+def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tensor, Tensor]:
+    """Return the weighted sum of a loss over comparisons and its gradient with respect to the points.
+
+    Nothing is read back from the device.
+
+    Parameters
+    ----------
+    compiled : Compiled
+        Which loss, and its numbers.
+    points : Tensor, shape (n, p)
+    rows : TensorRows
+        On the same device.
+
+    Returns
+    -------
+    value : Tensor, shape ()
+        In float64 where the device has it.
+    gradient : Tensor, shape (n, p)
+    """
+    loss, sums = _FAMILIES[compiled.family], sums_in(points.device.type)
+    total = torch.zeros((), dtype=sums, device=points.device)
+    gradient = torch.zeros_like(points)
+    size = max(CHUNK // points.shape[1], 1)
+    for start in range(0, len(rows), size):
+        columns = rows.columns[:, start : start + size]
+        i, j, l, k = columns if len(columns) == 4 else (columns[0], columns[1], columns[0], columns[2])  # noqa: E741
+        with torch.enable_grad():
+            moved = points.detach().requires_grad_()
+            costs = loss(_squared_distances(moved, i, j), _squared_distances(moved, l, k), *compiled.parameters)
+            if rows.weights is not None:
+                costs = costs * rows.weights[start : start + size]
+            value = costs.sum(dtype=sums)
+            (slope,) = torch.autograd.grad(value, moved)
+        total += value.detach()
+        gradient += slope
+    return total, gradient
+
+
+def mentions(rows: TensorRows, n_objects: int) -> Tensor:
+    """Return the total weight of the comparisons that mention each object, (n,)."""
+    total = torch.zeros(n_objects, dtype=torch.float64, device=rows.columns.device)
+    for column in rows.columns:
+        total += torch.bincount(column, rows.weights, minlength=n_objects)
+    return total
+
+
+def groups(rows: TensorRows, n_objects: int) -> Tensor:
+    """Return the smallest object of the group of each, (n,): groups are what comparisons of weight above 0 connect.
+
+    Each object begins as its own parent. Round by round the larger parent of a pair is given the smaller one as its
+    own, and objects move up to the parents of their parents until these are roots, until no pair has two parents.
+    """
+    columns = rows.columns if rows.weights is None else rows.columns[:, rows.weights != 0]
+    ends = ((0, 1), (2, 3)) if len(columns) == 4 else ((0, 1), (0, 2))
+    parents = torch.arange(n_objects, device=columns.device)
+    while True:
+        before = parents
+        for start in range(0, columns.shape[1], CHUNK):
+            here = columns[:, start : start + CHUNK]
+            for a, b in ends:
+                one, other = parents.index_select(0, here[a]), parents.index_select(0, here[b])
+                larger, smaller = torch.maximum(one, other), torch.minimum(one, other)
+                parents = parents.scatter_reduce(0, larger, smaller, "amin")
+        while not torch.equal(above := parents[parents], parents):
+            parents = above
+        if torch.equal(parents, before):
+            return parents
+
+
+def _squared_distances(points: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return (points.index_select(0, a) - points.index_select(0, b)).square().sum(dim=1)
+
+
+def _linear(near: Tensor, far: Tensor) -> Tensor:
+    return far - near
+
+
+def _hinge(near: Tensor, far: Tensor, nu: float, power: float) -> Tensor:
+    shortfall = 1 - (far - near)
+    # relu and not clamp, whose slope at 0 is 1
+    below = torch.relu(shortfall) ** power
+    return below + nu * torch.relu(-shortfall) ** power if nu else below
+
+
+def _logistic(near: Tensor, far: Tensor, target: float) -> Tensor:
+    return -logsigmoid(far - near - target)
+
+
+def _log_ratio(near: Tensor, far: Tensor, offset: float, exponent: float) -> Tensor:
+    return -logsigmoid(exponent * torch.log((far + offset) / (near + offset)))
+
+
+def _distance_hinge(near: Tensor, far: Tensor) -> Tensor:
+    return torch.relu(1 + _root(near) - _root(far)).square()
+
+
+def _root(square: Tensor) -> Tensor:
+    """Return the square root, whose slope below the smallest distance is the one there."""
+    fixed = square.detach()
+    root = fixed.sqrt()
+    return root + (square - fixed) / (2 * root.clamp(min=DistanceHinge.SMALLEST))
+
+
+_FAMILIES: dict[str, Callable[..., Tensor]] = {
+    "linear": _linear,
+    "hinge": _hinge,
+    "logistic": _logistic,
+    "log_ratio": _log_ratio,
+    "distance_hinge": _distance_hinge,
+}

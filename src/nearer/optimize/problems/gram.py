@@ -1,0 +1,181 @@
+"""The convex problem over Gram matrices, its dual, and the certificate between them.
+
+    minimize over G >= 0    sum_q c_q phi((A G)_q) + trace * tr(G) + ridge / 2 * ||G||_F^2
+
+The shares c_q are the weights of the comparisons divided by their sum, so that a repeated row and a row of weight 2
+are the same thing.
+
+Specificities. With a finite `specificity` each object also has a number s_i, and the margins are those of
+G + diag(s): the squared distance of i and j becomes d2(i, j) + s_i + s_j, as in the extended Euclidean model of
+Winsberg and Carroll (1989). It stands for what the common space cannot express about an object: a private dimension,
+or how little is known of its place, which adds to its expected squared distance from everything. The penalty
+``specificity / 2 * ||s||^2`` is added; infinity means none. The sign of s is free: a constant added to all of s changes
+no margin.
+
+Dual. With slopes v_q in the domain of phi* and S = -A^T (c v),
+
+    D(v) = - sum_q c_q phi*(v_q) - ||(S - trace I)_+||_F^2 / (2 ridge) - ||diag(S)||^2 / (2 specificity)
+
+bounds the minimum from below. Without a ridge the second term is the constraint lambda_max(S) <= trace, met by
+shrinking v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.arrays import FloatArray
+from nearer.model import Loss, ProximableLoss
+from nearer.optimize.problems.margins import MarginMap
+
+
+class Gram(NamedTuple):
+    """What the problem is solved for: a Gram matrix, (n, n), and the specificities, (n,), of a problem with them."""
+
+    matrix: FloatArray
+    specificities: FloatArray | None = None
+
+    def among(self, seen: NDArray[np.intp], n_objects: int) -> Gram:
+        """Return the same over all objects, of which those not ``seen`` lie at the origin."""
+        matrix = np.zeros((n_objects, n_objects))
+        matrix[np.ix_(seen, seen)] = self.matrix
+        if self.specificities is None:
+            return Gram(matrix)
+        specificities = np.zeros(n_objects)
+        specificities[seen] = self.specificities
+        return Gram(matrix, specificities)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Margins, loss and penalty of one fit.
+
+    Parameters
+    ----------
+    margins : MarginMap
+        Of m comparisons, each oriented so that it reads as answered.
+    loss : Loss
+    weights : ndarray, shape (m,)
+        Positive.
+    trace, ridge : float
+        Weights of tr(G) and of ||G||_F^2 / 2.
+    specificity : float
+        Weight of ||s||^2 / 2; infinity for a problem without specificities.
+
+    Examples
+    --------
+    >>> from nearer.model import Hinge
+    >>> margins = MarginMap.from_quadruplets(np.array([[0, 1, 0, 2]]), n_objects=3)
+    >>> problem = Problem(margins, Hinge(), np.array([1.0]), trace=0.1)
+    >>> problem.objective(np.zeros((3, 3)))
+    1.0
+    """
+
+    margins: MarginMap
+    loss: Loss
+    weights: FloatArray
+    trace: float = 0.0
+    ridge: float = 0.0
+    specificity: float = np.inf
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects n."""
+        return self.margins.n_objects
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The sum of the weights: the number of comparisons, if each has weight 1."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The weights c divided by their sum, (m,)."""
+        shares: FloatArray = self.weights / self.total_weight
+        return shares
+
+    @property
+    def has_specificities(self) -> bool:
+        """Whether objects have specificities."""
+        return bool(np.isfinite(self.specificity))
+
+    def penalty(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
+        """Return trace * tr(G) + ridge / 2 * ||G||_F^2 + specificity / 2 * ||s||^2."""
+        value = float(self.trace * np.trace(gram) + self.ridge / 2 * np.vdot(gram, gram))
+        if self.has_specificities and specificities is not None:
+            value += self.specificity / 2 * float(specificities @ specificities)
+        return value
+
+    def objective(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
+        """Return the value to be minimized."""
+        distances = self.margins.distances(with_specificities(gram, specificities))
+        return self.loss.evaluate(*distances, self.shares).value + self.penalty(gram, specificities)
+
+    def objective_and_gradient(self, gram: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value at s = 0 and its gradient with respect to G, (n, n), without regard to the cone."""
+        value, near, far = self.loss.evaluate(*self.margins.distances(gram), self.shares)
+        gradient = self.margins.distances_adjoint(near, far) + self.ridge * gram
+        gradient[np.diag_indices_from(gradient)] += self.trace
+        return value + self.penalty(gram), gradient
+
+    @cached_property
+    def pull_at_zero(self) -> FloatArray:
+        """The negative gradient of the mean loss at G = 0, s = 0, (n, n)."""
+        zero = np.zeros(len(self.margins))
+        _, near, far = self.loss.evaluate(zero, zero, self.shares)
+        return -self.margins.distances_adjoint(near, far)
+
+    @cached_property
+    def vanishing_trace(self) -> float:
+        """The smallest `trace` at which G = 0 solves the convex problem without specificities, whatever the ridge.
+
+        G = 0 is optimal exactly when the gradient there plus trace * I is positive semidefinite. Specificities take
+        over part of the pull and lower this value.
+        """
+        limit = float(np.linalg.eigvalsh(self.pull_at_zero)[-1])
+        # Answers that cancel each other leave rounding of a pull of 0.
+        return limit if limit > 1e-12 else 0.0
+
+    def dual_bound(self, slopes: FloatArray) -> float:
+        """Return D(v), a lower bound on the minimum, for slopes v in the domain of phi* up to rounding."""
+        loss = require_prox(self, "the duality gap")
+        slopes = loss.clip_slopes(slopes)
+        pull = -self.margins.adjoint(self.shares * slopes)
+        eigenvalues = np.linalg.eigvalsh(pull)
+        conjugate_penalty, shrink = 0.0, 1.0
+        if self.ridge > 0:
+            conjugate_penalty += float(np.sum(np.maximum(eigenvalues - self.trace, 0) ** 2)) / (2 * self.ridge)
+        else:
+            # 0 lies in the domain of phi*, so every shrunk v does too.
+            shrink = self.trace / float(eigenvalues[-1]) if eigenvalues[-1] > max(self.trace, 1e-12) else 1.0
+        if self.has_specificities:
+            conjugate_penalty += float(np.sum((shrink * np.diagonal(pull)) ** 2)) / (2 * self.specificity)
+        return -float(self.shares @ loss.conjugate(shrink * slopes)) - conjugate_penalty
+
+
+def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> FloatArray:
+    """Return G + diag(s).
+
+    Examples
+    --------
+    >>> with_specificities(np.zeros((2, 2)), np.array([1.0, 2.0]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    return gram if specificities is None else gram + np.diag(specificities)
+
+
+def require_prox(problem: Problem, what: str) -> ProximableLoss:
+    """Return the loss of the problem, or say that this cannot handle it."""
+    loss = problem.loss
+    if not isinstance(loss, ProximableLoss) or not loss.has_prox:
+        raise ValueError(
+            f"{what} needs a loss with a prox in closed form (TwoSidedHinge or Hinge of power 1 or 2), "
+            f"got {loss}; use solver='factored' or 'projected'"
+        )
+    return loss

@@ -1,0 +1,236 @@
+"""The likelihood of answers that were given from several views.
+
+Every *act* of judgment, a comparison or a whole trial, is made from one of V views; which one is not known. With
+weights pi of the views and P_v(q) the chance of answer q in the map of view v, the likelihood of an act t is
+
+    L_t = sum_v pi_v prod_(q in t) P_v(q),        P_v(q) = (1 - lapse) S_v(q) + lapse / 2,
+
+where S_v(q) is the chance of t-STE and the lapse rate is the share of answers that are mere guesses. Without it a view
+of their own would be the best explanation of slips.
+
+The share of view v in it is r_tv = pi_v prod_q P_v(q) / L_t. The gradient of log L_t is that of one map, each
+comparison weighted by r_tv and by the chance that it is no guess; so descent over all views costs V descents over one,
+and needs no alternation with the shares. Only weights and lapse rate alternate: given the maps, they are means of such
+shares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from nearer._common.arrays import FloatArray, PointArray
+from nearer.data.comparisons import Comparisons
+from nearer.data.units import trials_of
+from nearer.model import LogRatio, StudentT
+from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.sources import InMemory
+
+_LEAST = 1e-6  # of weights and of the lapse rate: their logarithms must be finite
+_FIRST_LAPSE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Acts:
+    """What is judged from one view.
+
+    Attributes
+    ----------
+    members : ndarray of int, shape (m,), or None if every comparison is an act of its own
+        The act of each comparison.
+    powers : ndarray, shape (m,)
+        How often a comparison counts within its act.
+    counts : ndarray, shape (k,)
+        How often an act counts.
+
+    Examples
+    --------
+    >>> rows = [[0, 1, 2], [0, 2, 3], [3, 1, 2]]
+    >>> Acts.of(Comparisons.from_triplets(rows, trials=["a", "a", "b"])).members.tolist()
+    [0, 0, 1]
+    """
+
+    members: NDArray[np.intp] | None
+    powers: FloatArray
+    counts: FloatArray
+
+    @classmethod
+    def of(cls, comparisons: Comparisons) -> Acts:
+        """Return the acts of comparisons: trials where they are known, comparisons otherwise."""
+        weights = comparisons.sample_weight
+        if comparisons.trials is None:
+            return cls(None, np.ones(len(weights)), weights)
+        members = trials_of(comparisons)
+        # A row of weight 2 is two rows of its trial, which has one view all the same.
+        return cls(members, weights, (np.bincount(members, weights) > 0).astype(float))
+
+    def joined(self, chances: FloatArray) -> FloatArray:
+        """Return the log-chances of acts from those of comparisons, (V, m) to (V, k)."""
+        if self.members is None:
+            return chances
+        return np.stack([np.bincount(self.members, self.powers * row, len(self.counts)) for row in chances])
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """Return what holds for acts, (V, k), for each of their comparisons, (V, m)."""
+        return shares if self.members is None else shares[:, self.members]
+
+
+@dataclass(frozen=True, eq=False)
+class PackedAnswers(InMemory):
+    """Comparisons in memory, with what every evaluation needs of them."""
+
+    @cached_property
+    def acts(self) -> Acts:
+        """What is judged from one view."""
+        return Acts.of(self.comparisons)
+
+    @cached_property
+    def largest_pull(self) -> float:
+        """The largest eigenvalue of the pull of all comparisons, whatever the loss."""
+        return float(leading_pull(FactoredProblem(self, StudentT()), 1).eigenvalues[0])
+
+
+class Mixture(NamedTuple):
+    """The weights of the views, (V,), and the share of answers that are guesses."""
+
+    weights: FloatArray
+    lapse: float
+
+    @classmethod
+    def even(cls, n_views: int) -> Mixture:
+        """Return equal weights, and a few guesses."""
+        return cls(np.full(n_views, 1 / n_views), _FIRST_LAPSE)
+
+    def change(self, before: Mixture) -> float:
+        """Return the largest difference of a number from what it was."""
+        return float(max(np.abs(self.weights - before.weights).max(), abs(self.lapse - before.lapse)))
+
+
+class Judged(NamedTuple):
+    """How acts and comparisons look from several views.
+
+    Attributes
+    ----------
+    shares : ndarray, shape (V, k)
+        Of the views in each act.
+    likelihoods : ndarray, shape (k,)
+        The softened log-likelihood of each act.
+    meant : ndarray, shape (V, m)
+        The chance that an answer, if it was given from this view, is no guess.
+    """
+
+    shares: FloatArray
+    likelihoods: FloatArray
+    meant: FloatArray
+
+
+def judge(points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio, softness: float = 1.0) -> Judged:
+    """Return how far each act belongs to each of the views, points of shape (V, n, p), and how likely it is.
+
+    Examples
+    --------
+    >>> line = np.array([[0.0], [1.0], [3.0]])
+    >>> answers = PackedAnswers(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]]))
+    >>> views = np.stack([line, line[[0, 2, 1]]])
+    >>> judge(views, Mixture(np.array([0.5, 0.5]), 1e-6), answers, StudentT(1.0)).shares.round(2).tolist()
+    [[0.83, 0.17], [0.17, 0.83]]
+    """
+    return _judged(_log_chances(points, source, loss), mixture, source.acts, softness)
+
+
+def _log_chances(points: PointArray, source: PackedAnswers, loss: LogRatio) -> FloatArray:
+    """Return log S_v(q), (V, m)."""
+    from nearer.optimize import kernels
+
+    odds = [loss.log_odds(*kernels.squared_distances(np.ascontiguousarray(view), source.rows)) for view in points]
+    return -np.logaddexp(0.0, -np.stack(odds))
+
+
+def _judged(similar: FloatArray, mixture: Mixture, acts: Acts, softness: float = 1.0) -> Judged:
+    meant = similar + np.log1p(-mixture.lapse)
+    chances = np.logaddexp(meant, np.log(mixture.lapse / 2))
+    joint = softness * (acts.joined(chances) + np.log(mixture.weights)[:, None])
+    total = logsumexp(joint, axis=0)
+    return Judged(np.exp(joint - total), total / softness, np.exp(meant - chances))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ViewsProblem(FactoredProblem):
+    """The problem over the points of all views, one below the other: (V n, p).
+
+    minimize  -(1 / total weight) sum_t log L_t + trace * sum_v pi_v ||X_v||_F^2
+
+    A view is penalized by its weight: two that are the same, or one that nothing is seen from, cost no less and no more
+    than a single one. Otherwise a weaker penalty would speak for more views.
+
+    Parameters
+    ----------
+    mixture : Mixture
+    softness : float in (0, 1]
+        The power b of the softened likelihood; 1 for the likelihood itself.
+
+    Examples
+    --------
+    >>> answers = PackedAnswers(Comparisons.from_triplets([[0, 1, 2]]))
+    >>> problem = ViewsProblem(answers, StudentT(1.0), mixture=Mixture.even(2))
+    >>> value, gradient = problem.objective_and_gradient(np.zeros((6, 1)))
+    >>> round(value, 3), gradient.shape
+    (0.693, (6, 1))
+    """
+
+    mixture: Mixture
+    softness: float = 1.0
+
+    @property
+    def n_objects(self) -> int:
+        """The number of points: objects times views."""
+        return self.source.n_objects * len(self.mixture.weights)
+
+    def objective_and_gradient(self, points: PointArray, trace: float | None = None) -> tuple[float, PointArray]:
+        """Return the value to be minimized and its gradient with respect to X, (V n, p); at another trace if given."""
+        value, gradient = self.loss_and_gradient(points)
+        prices = (self.trace if trace is None else trace) * np.repeat(self.mixture.weights, self.source.n_objects)
+        value += float(prices @ np.sum(points**2, axis=1))
+        gradient += 2 * prices[:, None] * points
+        if self.movable is not None:
+            gradient[~self.movable] = 0
+        return value, gradient
+
+    def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
+        """Return the mean of minus the log-likelihood, and its gradient."""
+        from nearer.optimize import kernels
+
+        assert isinstance(self.source, PackedAnswers)
+        assert isinstance(self.loss, LogRatio)
+        views = points.reshape(len(self.mixture.weights), -1, points.shape[1])
+        judged = judge(views, self.mixture, self.source, self.loss, self.softness)
+        rows = self.source.rows
+        each = rows.weights if rows.weights.size else 1.0
+        answers = rows.answers if rows.answers.size else None
+        gradients = [
+            kernels.evaluate(
+                self.loss.compiled, view, kernels.Rows.of(rows.objects, answers, each * shares), self.n_threads
+            )[1]
+            for view, shares in zip(views, self.source.acts.spread(judged.shares) * judged.meant, strict=True)
+        ]
+        value = -float(self.source.acts.counts @ judged.likelihoods) / self.total_weight
+        return value, np.concatenate(gradients) / self.total_weight
+
+
+def best_mixture(points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio) -> Mixture:
+    """Return the weights and the lapse rate of highest likelihood, given the maps: a fixed point of mean shares."""
+    acts, each = source.acts, source.comparisons.sample_weight
+    similar = _log_chances(points, source, loss)
+    for _ in range(200):
+        before, judged = mixture, _judged(similar, mixture, acts)
+        weights = np.maximum(judged.shares @ acts.counts / acts.counts.sum(), _LEAST)
+        guessed = np.einsum("vq,vq,q->", acts.spread(judged.shares), 1 - judged.meant, each) / each.sum()
+        mixture = Mixture(weights / weights.sum(), float(np.clip(guessed, _LEAST, 1 - _LEAST)))
+        if mixture.change(before) < 1e-5:
+            break
+    return mixture

@@ -1,0 +1,248 @@
+"""Two-block ADMM for the convex problem, stopped by its duality gap.
+
+Split the problem as
+
+    minimize  sum_q c_q phi(e_q) + h(Z) + specificity / 2 ||s||^2    subject to    e = A (G + diag(s)),  Z = G
+
+with h(Z) = trace * tr(Z) + ridge / 2 * ||Z||^2 on the cone. One block is (G, s), the other is (e, Z):
+
+    G, s   A^T C (A (G + diag(s)) - e + u) + theta (G - Z + U) = 0    conjugate gradients, warm-started; likewise
+           for s with the diagonal and specificity / rho
+    e      prox of phi / rho at A (G + diag(s)) + u                   closed form
+    Z      prox of h / (rho theta) at G + U                           one eigendecomposition
+
+where u, U are the scaled multipliers and C = diag(c). Measuring the first constraint in the norm of C makes the prox
+of every comparison the same, whatever its weight, and keeps a repeated row equal to a row of weight 2 at every
+iterate. Both constraints are over-relaxed; rho balances primal and dual residuals; the slopes rho u lie in the domain
+of phi* by construction, so each check of the gap costs one set of eigenvalues.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nearer._common.arrays import FloatArray
+from nearer.optimize.problems.gram import Gram, Problem, require_prox, with_specificities
+from nearer.optimize.solvers.convex_steps import Own, penalty_prox, solve_normal_equations
+from nearer.optimize.solvers.driver import Outcome, Progress, Space
+
+
+@dataclass(frozen=True, eq=False)
+class ADMMState:
+    """Iterates of `ADMM`; ``gram`` and ``specificities`` are the best feasible point seen so far."""
+
+    gram: FloatArray
+    specificities: FloatArray | None
+    progress: Progress
+    reference: float  # the objective at G = 0
+    lower_bound: float
+    free_gram: FloatArray  # G
+    free_specificities: FloatArray | None  # s
+    margins: FloatArray  # e
+    cone_gram: FloatArray  # Z
+    margin_multiplier: FloatArray  # u
+    cone_multiplier: FloatArray  # U
+    rho: float
+    theta: float
+    iteration: int
+
+
+@dataclass(frozen=True)
+class ADMM:
+    """Settings of the two-block ADMM.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the duality gap is below ``tol`` times the objective, and below a tenth of what is gained over G = 0.
+    max_iter : int
+    relaxation : float in [1, 2)
+    check_every : int
+        Iterations between two checks of the gap (and two changes of the step).
+
+    Examples
+    --------
+    >>> ADMM(tol=1e-6).max_iter
+    5000
+    """
+
+    tol: float = 1e-4
+    max_iter: int = 5000
+    relaxation: float = 1.6
+    check_every: int = 5
+    space: ClassVar[Space] = "gram"
+
+    def check(self, problem: Problem) -> None:
+        """Refuse problems without a bounded solution or a prox."""
+        require_prox(problem, "solver='admm'")
+        bounded = problem.trace + problem.ridge > 0 or problem.vanishing_trace == 0
+        if not (0 <= problem.trace < np.inf and 0 <= problem.ridge < np.inf and bounded):
+            raise ValueError(
+                "solver='admm' needs finite trace >= 0 and ridge >= 0, and one of them above 0, "
+                f"got trace={problem.trace}, ridge={problem.ridge}"
+            )
+        if not problem.specificity > 0:
+            raise ValueError(f"specificity must be above 0 (infinity for none), got {problem.specificity}")
+        if not (self.tol > 0 and 1 <= self.relaxation < 2 and self.check_every >= 1):
+            raise ValueError(f"ADMM needs tol > 0, 1 <= relaxation < 2 and check_every >= 1, got {self}")
+
+    def init(self, problem: Problem, start: Any, rng: np.random.Generator) -> ADMMState:
+        """Start from G = 0, which is the solution if the trace penalty is large enough, or where another fit ended.
+
+        The state of a fit to the same comparisons with a penalty nearby saves most of the way. The solution does not
+        depend on it.
+        """
+        if start is not None and len(start.margins) != len(problem.margins):
+            raise ValueError("start must be the state of a fit to the same comparisons")
+        n, m = problem.margins.n_objects, len(problem.margins)
+        zero, none = np.zeros((n, n)), np.zeros(m)
+        objective = problem.objective(zero)
+        bound = -np.inf  # the one at G = 0 costs a set of eigenvalues, and is worth them only there
+        if start is None:
+            bound = problem.dual_bound(require_prox(problem, "solver='admm'").derivative(none))
+        specificities = np.zeros(n) if problem.has_specificities else None
+        at_zero = ADMMState(
+            gram=zero,
+            specificities=specificities,
+            progress=Progress(0, objective, objective - bound),
+            reference=objective,
+            lower_bound=bound,
+            free_gram=zero,
+            free_specificities=specificities,
+            margins=none,
+            cone_gram=zero,
+            margin_multiplier=none,
+            cone_multiplier=zero,
+            rho=2.0,
+            theta=_theta(problem),
+            iteration=0,
+        )
+        return at_zero if start is None else _moved(problem, at_zero, start)
+
+    def step(self, problem: Problem, state: ADMMState) -> ADMMState:
+        """Update both blocks and the multipliers; every few iterations check the gap and adapt rho."""
+        loss = require_prox(problem, "solver='admm'")
+        gram, specificities = _solve_free_block(problem, state)
+        fitted = problem.margins(with_specificities(gram, specificities))
+        relaxed_margins = self.relaxation * fitted + (1 - self.relaxation) * state.margins
+        relaxed_gram = self.relaxation * gram + (1 - self.relaxation) * state.cone_gram
+        margins = loss.prox(relaxed_margins + state.margin_multiplier, 1 / state.rho)
+        cone_gram = penalty_prox(
+            relaxed_gram + state.cone_multiplier, problem.trace, problem.ridge, 1 / (state.rho * state.theta)
+        )
+        after = replace(
+            state,
+            free_gram=gram,
+            free_specificities=specificities,
+            margins=margins,
+            cone_gram=cone_gram,
+            margin_multiplier=state.margin_multiplier + relaxed_margins - margins,
+            cone_multiplier=state.cone_multiplier + relaxed_gram - cone_gram,
+            iteration=state.iteration + 1,
+        )
+        if after.iteration % self.check_every:
+            return after
+        return _adapt_rho(problem, state, _check_gap(problem, after), fitted)
+
+    def done(self, problem: Problem, state: ADMMState) -> Outcome | None:
+        """Stop on a small gap; say so when the solution is G = 0."""
+        _, objective, gap = state.progress
+        # Under strong penalties the whole gain over G = 0 may be less than tol: the gap must be small beside it too.
+        gain = state.reference - state.lower_bound
+        if not gap <= self.tol * abs(objective) or gap > max(0.1 * gain, 1e-12 * state.reference):
+            return None
+        return Outcome.CONVERGED if state.gram.any() else Outcome.VANISHED
+
+    def value(self, state: ADMMState) -> Gram:
+        """Return the best feasible point seen so far."""
+        return Gram(state.gram, state.specificities)
+
+
+def _moved(problem: Problem, at_zero: ADMMState, start: ADMMState) -> ADMMState:
+    """Return the iterates of another fit as the state to begin with; the first check will tell how good they are."""
+    specificities = at_zero.free_specificities
+    if specificities is not None and start.free_specificities is not None:
+        specificities = start.free_specificities
+    return replace(
+        at_zero,
+        free_gram=start.free_gram,
+        free_specificities=specificities,
+        margins=start.margins,
+        cone_gram=start.cone_gram,
+        margin_multiplier=start.margin_multiplier,
+        # The slopes rho theta U are what carries over.
+        cone_multiplier=start.cone_multiplier * (start.theta / at_zero.theta),
+        rho=start.rho,
+    )
+
+
+def _theta(problem: Problem) -> float:
+    # The weight of Z = G against e = A G. The optimum lies near the pull at zero, so the curvature of the quadratic
+    # form A^T C A along it sets the scale; a ridge adds its own. The choice moves the number of iterations only.
+    pull = problem.pull_at_zero
+    margins = problem.margins(pull)
+    size = np.vdot(pull, pull)
+    curvature = float(problem.shares @ margins**2) / float(size) if size > 0 else 1.0
+    return curvature / 6 + problem.ridge / 2
+
+
+def _solve_free_block(problem: Problem, state: ADMMState) -> tuple[FloatArray, FloatArray | None]:
+    """Return the G and s that minimize the augmented Lagrangian."""
+    pull = problem.margins.adjoint(problem.shares * (state.margins - state.margin_multiplier))
+    right = pull + state.theta * (state.cone_gram - state.cone_multiplier)
+    own = None
+    if state.free_specificities is not None:
+        own = Own(problem.specificity / state.rho, np.diagonal(pull).copy(), state.free_specificities)
+    solved = solve_normal_equations(
+        problem.margins,
+        problem.shares,
+        state.theta,
+        right,
+        state.free_gram,
+        # Inexact steps suffice while far from the solution: a fixed cut of the residual that the last block leaves.
+        cut=0.05,
+        rtol=1e-12,
+        own=own,
+        max_iter=100,
+    )
+    return solved.gram, solved.specificities if own is not None else None
+
+
+def _check_gap(problem: Problem, state: ADMMState) -> ADMMState:
+    """Evaluate both bounds at the current iterates and keep the better of old and new."""
+    objective = problem.objective(state.cone_gram, state.free_specificities)
+    if objective <= state.progress.objective:
+        state = replace(state, gram=state.cone_gram, specificities=state.free_specificities)
+    else:
+        objective = state.progress.objective
+    bound = max(state.lower_bound, problem.dual_bound(state.rho * state.margin_multiplier))
+    # Rounding may leave a bound above the objective by the last bit.
+    progress = Progress(state.iteration, objective, max(objective - bound, 0.0))
+    return replace(state, progress=progress, lower_bound=bound)
+
+
+def _adapt_rho(problem: Problem, before: ADMMState, after: ADMMState, fitted: FloatArray) -> ADMMState:
+    """Balance the relative primal and dual residuals (Boyd et al. 2011, section 3.4.1)."""
+
+    def norm(margins: FloatArray, gram: FloatArray) -> float:
+        return float(np.sqrt(problem.shares @ margins**2 + after.theta * np.vdot(gram, gram)))
+
+    tiny = np.finfo(float).tiny
+    primal = norm(fitted - after.margins, after.free_gram - after.cone_gram)
+    primal /= max(norm(after.margins, after.cone_gram), tiny)
+    dual = norm(after.margins - before.margins, after.cone_gram - before.cone_gram)
+    dual /= max(norm(after.margin_multiplier, after.cone_multiplier), tiny)
+    # Changes that never end would void the guarantee of convergence: their reach falls off with the iterations.
+    reach = 1 + 4 / (1 + after.iteration / 100)
+    factor = float(np.clip(np.sqrt(primal / max(dual, tiny)), 1 / reach, reach))
+    if 1 / 1.5 < factor < 1.5:
+        return after
+    return replace(
+        after,
+        rho=after.rho * factor,
+        margin_multiplier=after.margin_multiplier / factor,
+        cone_multiplier=after.cone_multiplier / factor,
+    )

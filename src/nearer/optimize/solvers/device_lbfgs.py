@@ -1,0 +1,321 @@
+"""L-BFGS over points on a device: the descent of `optimize.solvers.lbfgs`, decision for decision, without a round trip.
+
+To ask a GPU whether a step was good is to wait until it has done all that it was given, and to leave it idle until it
+hears what is next. So no decision is taken on the host. A *tick* is one evaluation, and whatever may follow from it,
+a step that is accepted, a shorter one, the next penalty, the end, is worked out as tensors, of which `torch.where`
+keeps those that apply. After the end, ticks change nothing. The host looks every ten ticks whether there is an end. On
+CUDA a tick is recorded once and launched as a whole, see `nearer.optimize.solvers.recording`.
+
+Points and pairs are float32; objectives and scalar products are summed in float64, where the device has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from nearer._common.arrays import FloatArray, PointArray
+from nearer._common.devices import available_device, sums_in, torch_or_advice
+from nearer.optimize.problems.device import OnDevice, objective_and_gradient
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.sources import Source
+from nearer.optimize.solvers.driver import AnySolver, Outcome, Progress
+from nearer.optimize.solvers.lbfgs import (
+    PATH_TOL,
+    PATH_WINDOW,
+    SMALLEST_CURVATURE,
+    SMALLEST_STEP,
+    SUFFICIENT_DECREASE,
+    WINDOW,
+    DescentSettings,
+)
+from nearer.optimize.solvers.recording import repeatable
+from nearer.optimize.solvers.starts import begin
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TICKS = 10  # from one look to the next: nine in vain cost less than ten looks
+_RUNNING, _CONVERGED, _STALLED = range(3)
+_OUTCOMES = {_CONVERGED: Outcome.CONVERGED, _STALLED: Outcome.STALLED}
+# Arrays of the size of the points: iterate, gradients, direction, what is in between, and each pair before and after;
+# where a tick is recorded, what it begins with is there once more.
+_ARRAYS, _ARRAYS_PER_PAIR = 20, 10
+
+
+class Descent(NamedTuple):
+    """Everything that changes, on the device.
+
+    Attributes
+    ----------
+    iterate, gradient, direction : Tensor, shape (n, p)
+    steps, changes : Tensor, shape (memory, n, p)
+        The pairs of curvature, oldest first; zeros where there is none.
+    objective, slope, length : Tensor, shape ()
+        At the iterate; along the direction; of the step that is tried next.
+    recent : Tensor, shape (WINDOW + 1,)
+        The last objectives at this penalty, oldest first; infinite where there are none yet.
+    stage : Tensor of int, shape (1,)
+        The place on the path of penalties.
+    status : Tensor of int, shape ()
+        Whether it goes on, and how it ended.
+    """
+
+    iterate: Tensor
+    gradient: Tensor
+    direction: Tensor
+    steps: Tensor
+    changes: Tensor
+    objective: Tensor
+    slope: Tensor
+    length: Tensor
+    recent: Tensor
+    stage: Tensor
+    status: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceState:
+    """What the driver sees: a descent on the device, and the host's last look at it."""
+
+    descent: Descent  # on CUDA the same tensors in all states: what they hold is that of the last
+    path: Tensor  # the trace penalties from the first to the one asked for
+    tick: Callable[[Descent], Descent]
+    ticks: int
+    progress: Progress
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FactoredOnDevice(DescentSettings):
+    """Settings of L-BFGS over points on a GPU, or another device of PyTorch.
+
+    An iteration is one evaluation, so that a shorter step counts as one, and the history has every tenth. The result is
+    that of `Factored` but for rounding: additions on a GPU have no fixed order, so that two runs differ by as much.
+
+    Parameters
+    ----------
+    device : str
+        "cuda", "cuda:1" and so on, "mps" or "cpu".
+    dtype : {"float32", "float64"}
+        Of the points.
+    tol, max_iter, memory, start, path, n_init, n_threads
+        As for `Factored`. Comparisons cannot be held out: ``validation`` must be 0.
+
+    Examples
+    --------
+    >>> FactoredOnDevice(device="cuda", tol=1e-5).dtype
+    'float32'
+    """
+
+    dtype: Literal["float64", "float32"] = "float32"
+    device: str = "cuda"
+
+    def copy(self, source: Source, n_columns: int) -> OnDevice:
+        """Return comparisons on the device, for points of so many columns; an error says what stands in the way."""
+        if available_device(self.device) != self.device:
+            raise ValueError(f"FactoredOnDevice takes the name of one device, got {self.device!r}")
+        there = OnDevice.copy_of(source, self.device, self.dtype)
+        there.check_memory(n_columns, _ARRAYS + _ARRAYS_PER_PAIR * self.memory)
+        return there
+
+    def check(self, problem: FactoredProblem) -> None:
+        """Refuse what `Factored` refuses, and what a device cannot do."""
+        super().check(problem)
+        if self.validation:
+            raise ValueError("validation judges every step on the host; leave it out, or device")
+        if not isinstance(problem.source, OnDevice) or problem.movable is not None:
+            raise ValueError("this solver works on comparisons on a device; take nearer.optimize.Factored() here")
+        if self.device == "mps" and self.dtype == "float64":
+            raise ValueError("device='mps' has no float64; leave dtype out")
+
+    def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> DeviceState:
+        """Evaluate the start, at the penalty where the path begins."""
+        torch = torch_or_advice(self.device)
+        points, penalties = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        iterate = torch.tensor(points, device=self.device)
+        path = torch.tensor(penalties, dtype=sums_in(self.device), device=self.device)
+        value, gradient = objective_and_gradient(problem, iterate, path[0])
+        pairs = iterate.new_zeros((self.memory, *iterate.shape))
+        recent = torch.full((WINDOW + 1,), torch.inf, dtype=path.dtype, device=self.device)
+        recent[-1] = value
+        first = Descent(
+            iterate,
+            gradient,
+            gradient,
+            pairs,
+            pairs,
+            value,
+            slope=torch.zeros_like(value),
+            length=torch.ones_like(value),
+            recent=recent,
+            stage=torch.zeros(1, dtype=torch.long, device=self.device),
+            status=torch.where(gradient.any(), _RUNNING, _CONVERGED),
+        )
+        tick, descent = repeatable(
+            partial(_tick, problem, path=path, tol=self.tol), _aimed(first, first.status == _RUNNING)
+        )
+        return _looked_at(DeviceState(descent, path, tick, 0, Progress(-1, 0.0, 0.0)))
+
+    def step(self, problem: FactoredProblem, state: DeviceState) -> DeviceState:
+        """One tick, and every ten of them a look."""
+        state = replace(state, descent=state.tick(state.descent), ticks=state.ticks + 1)
+        return _looked_at(state) if state.ticks % TICKS == 0 or state.ticks == self.max_iter else state
+
+    def done(self, problem: FactoredProblem, state: DeviceState) -> Outcome | None:
+        """Return what the last look has seen."""
+        return state.outcome
+
+    def value(self, state: DeviceState) -> FloatArray:
+        """Return the iterate, on the host."""
+        return np.asarray(state.descent.iterate.cpu().numpy(), np.float64)
+
+
+def on_device(solver: Any, device: str | None, *, in_memory: bool = True) -> AnySolver:
+    """Return the solver that does on a device what this one does without; itself if there is none to use.
+
+    Parameters
+    ----------
+    solver : Solver
+    device : str, optional
+        As estimators take it; see `nearer._common.devices.available_device`. "auto" is none where a device cannot do
+        what is asked; one that was named is refused there.
+    in_memory : bool
+        Whether the comparisons are.
+
+    Examples
+    --------
+    >>> from nearer.optimize.solvers import SVRG
+    >>> on_device(SVRG(), "cuda")
+    Traceback (most recent call last):
+    ValueError: device='cuda' is for L-BFGS over points, solver='factored'; SVRG runs on the CPU: leave device out
+    """
+    same: AnySolver = solver
+    able = isinstance(solver, DescentSettings) and not solver.validation and in_memory
+    if device is None or (device == "auto" and not able):
+        return same
+    if not isinstance(solver, DescentSettings):
+        raise ValueError(
+            f"device={device!r} is for L-BFGS over points, solver='factored'; {type(solver).__name__} runs on the CPU: "
+            "leave device out"
+        )
+    found = available_device(device)
+    if found is None:
+        return same
+    if isinstance(solver, FactoredOnDevice):
+        return replace(solver, device=found)
+    settings: dict[str, Any] = {each.name: getattr(solver, each.name) for each in fields(solver)}
+    return FactoredOnDevice(**settings | {"dtype": "float32", "device": found})
+
+
+def _looked_at(state: DeviceState) -> DeviceState:
+    """Return the state with what the host sees now: the one place where it waits for the device."""
+    descent = state.descent
+    objective, status = torch_or_advice("cpu").stack([descent.objective, descent.status.to(descent.objective)]).tolist()
+    progress = Progress(state.ticks, objective, float("nan"))
+    return replace(state, progress=progress, outcome=_OUTCOMES.get(int(status)))
+
+
+def _tick(problem: FactoredProblem, now: Descent, path: Tensor, tol: float) -> Descent:
+    """Return the descent after one evaluation: `Factored.step` and `Factored.done`, all branches side by side."""
+    torch = torch_or_advice("cpu")
+    where, zero = torch.where, problem.objective_at_zero
+    running, last = now.status == _RUNNING, len(path) - 1
+    step = now.length * now.direction
+    iterate = now.iterate + step
+    trial, gradient = objective_and_gradient(problem, iterate, path[now.stage][0])
+    accepted = running & (trial <= now.objective + SUFFICIENT_DECREASE * now.length * now.slope)
+
+    # A shorter step: the minimum of the parabola through what is known, within reason; half where the trial overflowed.
+    bend = 2 * (trial - now.objective - now.slope * now.length)
+    parabola = where(torch.isfinite(trial), -now.slope * now.length**2 / bend, torch.inf)
+    shorter = torch.maximum(torch.minimum(parabola, 0.5 * now.length), 0.1 * now.length)
+    failed = running & ~accepted & (shorter < SMALLEST_STEP)
+
+    # An accepted one: with its pair, if that is curved upwards.
+    change = gradient - now.gradient
+    product, square = _dot(step, change), _dot(change, change)
+    curved = accepted & (product > SMALLEST_CURVATURE * square)
+    # Before giving up, forget the curvature and try the plain gradient, then the next penalty.
+    usable = _usable(now.steps, now.changes)[0]
+    any_pair = usable.any()
+    forget = failed & any_pair
+    # A new pair takes the place of one that is of no use, if there is such a one, or else of the oldest.
+    others = torch.arange(len(usable) - 1, device=usable.device)
+    kept = others + (others >= usable.to(torch.int8).argmin())
+    steps = where(forget, 0, where(curved, torch.cat([now.steps[kept], step[None]]), now.steps))
+    changes = where(forget, 0, where(curved, torch.cat([now.changes[kept], change[None]]), now.changes))
+    iterate, gradient = where(accepted, iterate, now.iterate), where(accepted, gradient, now.gradient)
+    objective = where(accepted, trial, now.objective)
+    recent = where(accepted, torch.cat([now.recent[1:], trial[None]]), now.recent)
+
+    arrived = (now.stage == last)[0]
+    over = accepted & (~gradient.any() | (arrived & _settled(recent, WINDOW, tol * zero)))
+    stalled = failed & ~any_pair & arrived
+    settled = accepted & _settled(recent, PATH_WINDOW, PATH_TOL * zero)
+    further = ~over & ~arrived & (settled | (failed & ~any_pair))
+
+    # The next penalty, at the same iterate: it falls by `drop`, which is 0 if there is no change.
+    stage = now.stage + further
+    drop = (path[now.stage] - path[stage])[0]
+    objective = objective - drop * _dot(iterate, iterate)
+    gradient, changes = gradient - 2 * drop * iterate, changes - 2 * drop * steps
+    recent = where(further, torch.cat([torch.full_like(recent[1:], torch.inf), objective[None]]), recent)
+
+    status = where(over, _CONVERGED, where(stalled, _STALLED, now.status))
+    length = where(running & ~accepted, shorter, now.length)
+    after = Descent(
+        iterate, gradient, now.direction, steps, changes, objective, now.slope, length, recent, stage, status
+    )
+    return _aimed(after, (accepted | forget | further) & (status == _RUNNING))
+
+
+def _settled(recent: Tensor, window: int, tol: float) -> Tensor:
+    """Whether the last ``window`` steps lowered the objective by less than ``tol`` each."""
+    return recent[-window - 1] - recent[-1] <= window * tol
+
+
+def _aimed(descent: Descent, again: Tensor) -> Descent:
+    """Return the descent with a new direction, -H g by the two-loop recursion, where it is to be found again."""
+    torch = torch_or_advice("cpu")
+    where, gradient = torch.where, descent.gradient
+    usable, products, squares = _usable(descent.steps, descent.changes)
+    direction, scales, size = -gradient, [], torch.ones_like(descent.objective)
+    for k in reversed(range(len(usable))):
+        scale = where(usable[k], _dot(descent.steps[k], direction) / products[k], 0)
+        direction = direction - scale * descent.changes[k]
+        scales.append(scale)
+    for k in range(len(usable)):  # the last that is usable counts
+        size = where(usable[k], products[k] / squares[k], size)
+    direction = size * direction
+    for k, scale in enumerate(reversed(scales)):
+        other = where(usable[k], _dot(descent.changes[k], direction) / products[k], 0)
+        direction = direction + (scale - other) * descent.steps[k]
+
+    # Without pairs, a tenth of the size of the map: far enough to learn the curvature, near enough to be safe.
+    extent = _dot(descent.iterate, descent.iterate).sqrt()
+    plain = 0.1 * where(extent > 0, extent, 1) / _dot(gradient, gradient).sqrt()
+    direction = where(usable.any(), direction, -plain * gradient)
+    return descent._replace(
+        direction=where(again, direction, descent.direction),
+        slope=where(again, _dot(direction, gradient), descent.slope),
+        length=where(again, 1, descent.length),
+    )
+
+
+def _usable(steps: Tensor, changes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return which pairs are there and curved upwards, with s.y and y.y, (memory,) each."""
+    products, squares = _dots(steps, changes), _dots(changes, changes)
+    return products > SMALLEST_CURVATURE * squares, products, squares
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).sum(dtype=sums_in(a.device.type))
+
+
+def _dots(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).sum(dim=(1, 2), dtype=sums_in(a.device.type))

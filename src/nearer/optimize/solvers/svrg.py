@@ -1,0 +1,325 @@
+"""Stochastic descent over points: SVRG with the stabilized Barzilai-Borwein step, in minibatches.
+
+Ma, Zeng, Xiong, Xu, Cao, Liu and Yao (AAAI 2018), "Stochastic non-convex ordinal embedding with stabilized
+Barzilai-Borwein step size". An epoch begins at a *snapshot* Z with the gradient of the whole objective f there, and
+passes once over all comparisons, in batches b of |b| rows out of m. With f_b the sum over the rows of b that the mean
+loss is made of, sum_b f_b = f up to the penalty, each batch moves the points against
+
+    v_b(X) = m / |b| * (grad f_b(X) - grad f_b(Z)) + grad f(Z) + grad penalty(X) - grad penalty(Z)
+
+A batch drawn with probability |b| / m makes v_b(X) an unbiased estimate of grad f(X), whose variance vanishes as X and
+Z approach a minimum: a constant step converges, where plain stochastic descent needs a falling one.
+
+The batches of an epoch share one step T: batch b moves by |b| / m * T * v_b. From the last two snapshots s apart,
+between which the gradient changed by y,
+
+    T = |s|^2 / (|s.y| + e |s|^2)
+
+The absolute value and e > 0 bound it where the problem is not convex and s.y vanishes or is negative. An epoch thereby
+follows the gradient for a time in which its slowest directions settle, while each single move, m / |b| times shorter,
+is stable along the steepest ones.
+
+Nothing above promises that an epoch ends lower than it began. If it does not, it is undone and tried again with a
+quarter of the step, so that every snapshot is the best so far. As in `nearer.optimize.solvers.lbfgs`, the trace penalty
+falls along a path to the one asked for, which keeps the map from folding early. As long as it does, a sample of the
+comparisons tells as much as all of them, and the epochs run over that: they cost next to nothing when there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from nearer._common.arrays import PointArray
+from nearer._common.parameters import check_counts
+from nearer.data.rows import Rows
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.sources import Source
+from nearer.optimize.solvers.driver import Outcome, Progress, Space
+from nearer.optimize.solvers.starts import Start, begin, check_begin
+
+WINDOW = 3  # epochs over which the decrease is judged: single ones may be short
+PATH_TOL = 1e-2  # on the way along the path less will do
+MOST_REJECTED = 12  # epochs in a row, each with a quarter of the step before
+ROWS_PER_COORDINATE = 20  # of the sample that the descent begins with
+SAMPLE = 20_000  # comparisons that the first step is estimated from
+PROBE = 1e-2  # of the size of the map: how far that estimate looks
+ROWS_PER_OBJECT, SMALLEST_BATCH, MOST_BATCH_SHARE = 4, 1000, 0.1
+CHUNK = 2**17  # rows that are shuffled at a time: few enough to be taken from the cache
+SMALLEST_SAVING = 4  # how many times a sample must go into the whole to be worth its while
+
+
+@dataclass(frozen=True, eq=False)
+class SVRGState:
+    """The snapshot after an epoch, the lowest so far, and what the next one needs."""
+
+    points: PointArray
+    gradient: PointArray  # of the whole objective, at the present penalty
+    progress: Progress
+    step_size: float  # T of the next epoch
+    floor: float  # e, in units of curvature
+    seed: int
+    recent: tuple[float, ...]  # the objectives of the last snapshots at this penalty, oldest first
+    path: tuple[float, ...]  # the trace penalties from the present one to the one asked for
+    sample: FactoredProblem | None = None  # the problem of some comparisons, while these are enough
+    rejected: int = 0  # epochs in a row that ended higher than they began
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SVRG:
+    """Settings of stochastic variance-reduced descent over points.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when three epochs lower the objective by less than ``tol`` times its value at a point.
+    max_iter : int
+        The most epochs. Each reads the comparisons twice and evaluates them three times.
+    batch_size : int, optional
+        Comparisons in a batch; if left out four for each object, at least 1000, at most a tenth of them all.
+    epsilon : float > 0
+        What bounds the step: the least curvature that is believed, as a share of that along the first gradient.
+    start : {"spectral", "random"} or ndarray of shape (n, p)
+        The leading pull of the comparisons, Gaussian points, or a map to go on from.
+    path : sequence of float
+        The trace penalties to begin with, as shares of the one at which the map is a point. A map to go on from is not
+        taken apart: no path leads there.
+    dtype : {"float64", "float32"}
+        Of the points.
+    n_threads : int, optional
+        As many as there are cores, or as NUMBA_NUM_THREADS says, if left out. The result is the same for any number.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import GNMDS
+    >>> points = make_gaussian(20, 2, random_state=0)
+    >>> model = GNMDS(solver=SVRG(batch_size=50), random_state=0).fit(sample_triplets(points, 800, random_state=0))
+    >>> model.score(sample_triplets(points)) > 0.9
+    True
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 200
+    batch_size: int | None = None
+    epsilon: float = 1e-3
+    start: Start = "spectral"
+    path: tuple[float, ...] = (0.3, 0.03, 0.003)
+    dtype: Literal["float64", "float32"] = "float64"
+    n_threads: int | None = None
+    space: ClassVar[Space] = "points"
+
+    def descents(self) -> list[SVRG]:
+        """Return the solvers to run: this one."""
+        return [self]
+
+    def check(self, problem: FactoredProblem) -> None:
+        """Refuse settings that make no sense, and losses without a compiled loop."""
+        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
+        problem.source.check_blocks()
+        check_counts(max_iter=self.max_iter, batch_size=1 if self.batch_size is None else self.batch_size)
+        if not 0 < self.epsilon < np.inf:
+            raise ValueError(f"epsilon must be a finite number > 0, got {self.epsilon!r}")
+        if not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
+
+    def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> SVRGState:
+        """Evaluate the start, at the penalty where the path begins, and find a first step."""
+        points, path = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        sample = None if len(path) == 1 else sampled(problem, ROWS_PER_COORDINATE * points.size, rng)
+        value, gradient = (sample or problem).objective_and_gradient(points, path[0])
+        curvature = _curvature(problem, points, gradient, path[0])
+        seed = int(rng.integers(2**63))
+        floor = self.epsilon * curvature
+        progress = Progress(0, value, float("nan"))
+        return SVRGState(points, gradient, progress, 1 / (curvature + floor), floor, seed, (value,), path, sample)
+
+    def step(self, problem: FactoredProblem, state: SVRGState) -> SVRGState:
+        """One epoch: a pass of batches from the snapshot, then the whole objective where it ends."""
+        if _settled(problem, state, 1, PATH_TOL):
+            if len(state.path) > 1:
+                state = _further(state)
+            elif state.sample is not None:
+                state = _with_all(problem, state)
+        problem = state.sample or problem
+        points = self._pass(problem, state)
+        value, gradient = problem.objective_and_gradient(points, state.path[0])
+        epoch = state.progress.iteration + 1
+        if not value <= state.progress.objective:  # or it is not a number
+            progress = state.progress._replace(iteration=epoch)
+            return replace(state, progress=progress, step_size=state.step_size / 4, rejected=state.rejected + 1)
+        step, change = points - state.points, gradient - state.gradient
+        square = float(np.vdot(step, step))
+        curvature = abs(float(np.vdot(step, change))) / square if square else np.inf
+        return replace(
+            state,
+            points=points,
+            gradient=gradient,
+            progress=Progress(epoch, value, float("nan")),
+            step_size=1 / (curvature + state.floor),
+            recent=(*state.recent, value)[-WINDOW - 1 :],
+            rejected=0,
+        )
+
+    def done(self, problem: FactoredProblem, state: SVRGState) -> Outcome | None:
+        """Stop when the objective has settled, or no step lowers it."""
+        if not state.gradient.any():
+            return Outcome.CONVERGED
+        if state.rejected >= MOST_REJECTED:
+            return Outcome.STALLED
+        arrived = len(state.path) == 1 and state.sample is None
+        return Outcome.CONVERGED if arrived and _settled(problem, state, WINDOW, self.tol) else None
+
+    def value(self, state: SVRGState) -> PointArray:
+        """Return the last snapshot."""
+        return state.points
+
+    def _pass(self, problem: FactoredProblem, state: SVRGState) -> PointArray:
+        """Return the points after one move for each batch."""
+        rng = np.random.default_rng([state.seed, state.progress.iteration])
+        points, m = state.points.copy(), len(problem.source)
+        size = self.batch_size or default_batch_size(problem.n_objects, m)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step that was too long is undone
+            for batch in batches(problem.source, size, rng):
+                move = estimate(problem, batch, points, state.points, state.gradient, state.path[0])
+                move *= -state.step_size * len(batch) / m
+                points += move
+        return points
+
+
+def estimate(
+    problem: FactoredProblem,
+    batch: Rows,
+    points: PointArray,
+    snapshot: PointArray,
+    gradient: PointArray,
+    trace: float | None = None,
+) -> PointArray:
+    """Return v_b(X), the batch's estimate of the gradient at ``points``, (n, p), given that at the snapshot."""
+    from nearer.optimize import kernels
+
+    compiled, threads = problem.loss.compiled, problem.n_threads
+    result = kernels.evaluate(compiled, points, batch, threads)[1]
+    result -= kernels.evaluate(compiled, snapshot, batch, threads)[1]
+    result *= len(problem.source) / (len(batch) * problem.total_weight)
+    trace = problem.trace if trace is None else trace
+    if trace:
+        result += (2 * trace) * (points - snapshot)
+    if problem.ridge:
+        result += (2 * problem.ridge) * (points @ (points.T @ points) - snapshot @ (snapshot.T @ snapshot))
+    if problem.movable is not None:
+        result[~problem.movable] = 0
+    result += gradient
+    return result
+
+
+def _curvature(problem: FactoredProblem, points: PointArray, gradient: PointArray, trace: float) -> float:
+    """Return how fast the gradient of a sample changes along the gradient."""
+    from nearer.optimize import kernels
+
+    length = float(np.linalg.norm(gradient))
+    if length == 0:
+        return 1.0
+    step = gradient * (PROBE * (float(np.linalg.norm(points)) or 1.0) / length)
+    rows = problem.source.sample(SAMPLE)
+    weight = float(rows.weights.sum()) if rows.weights.size else float(len(rows))
+    change = kernels.evaluate(problem.loss.compiled, points - step, rows, problem.n_threads)[1]
+    change -= kernels.evaluate(problem.loss.compiled, points, rows, problem.n_threads)[1]
+    # The norm of the change, not its part along s: the steepest curvature that shows, for a first step that is safe.
+    ratio = float(np.linalg.norm(change) / np.linalg.norm(step))
+    return (ratio / weight if weight else 0.0) + 2 * trace or 1.0
+
+
+def _settled(problem: FactoredProblem, state: SVRGState, window: int, tol: float) -> bool:
+    """Whether the last ``window`` epochs lowered the objective by less than ``tol`` of its value at 0, together."""
+    recent = state.recent[-window - 1 :]
+    return len(recent) > window and recent[0] - recent[-1] <= tol * problem.objective_at_zero
+
+
+def _with_all(problem: FactoredProblem, state: SVRGState) -> SVRGState:
+    """Return the same snapshot, from now on with all comparisons."""
+    value, gradient = problem.objective_and_gradient(state.points)
+    progress = state.progress._replace(objective=value)
+    return replace(state, gradient=gradient, progress=progress, recent=(value,), sample=None)
+
+
+def _further(state: SVRGState) -> SVRGState:
+    """Return the same snapshot at the next penalty of the path."""
+    drop = state.path[0] - state.path[1]
+    value = state.progress.objective - drop * float(np.vdot(state.points, state.points))
+    return replace(
+        state,
+        path=state.path[1:],
+        gradient=state.gradient - 2 * drop * state.points,
+        progress=state.progress._replace(objective=value),
+        recent=(value,),
+    )
+
+
+def default_batch_size(n_objects: int, n_comparisons: int) -> int:
+    """Return a batch large enough that the moves of all points, O(n p), cost no more than its loss.
+
+    Examples
+    --------
+    >>> default_batch_size(100, 50_000), default_batch_size(5000, 10**6), default_batch_size(100, 500)
+    (1000, 20000, 50)
+    """
+    return max(1, min(max(ROWS_PER_OBJECT * n_objects, SMALLEST_BATCH), int(MOST_BATCH_SHARE * n_comparisons)))
+
+
+def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Rows]:
+    """Return all comparisons, each once, about ``size`` at a time and in random order.
+
+    Rows are often sorted by object. A chunk therefore takes every k-th row of its block, and is shuffled before it is
+    cut into batches; more than one chunk is never copied.
+    """
+    for rows in source.blocks(rng):
+        n_chunks = -(-len(rows) // CHUNK)
+        for first in rng.permutation(n_chunks):
+            of_chunk = np.arange(first, len(rows), n_chunks)
+            rng.shuffle(of_chunk)
+            chunk = rows.taken(of_chunk)
+            count = max(1, round(len(of_chunk) / size))
+            for number in range(count):
+                yield chunk.taken(slice(len(of_chunk) * number // count, len(of_chunk) * (number + 1) // count))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(Source):
+    """Some comparisons of a source."""
+
+    rows: Rows
+    n: int
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects."""
+        return self.n
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+        """Return the one block."""
+        yield self.rows
+
+
+def sampled(problem: FactoredProblem, n_rows: int, rng: np.random.Generator) -> FactoredProblem | None:
+    """Return the problem of about so many comparisons; None if that saves little, or leaves out an object."""
+    from nearer.optimize import kernels
+
+    if SMALLEST_SAVING * n_rows > len(problem.source):
+        return None
+    parts, count = [], 0
+    for batch in batches(problem.source, CHUNK, rng):
+        parts.append(batch)
+        count += len(batch)
+        if count >= n_rows:
+            break
+    rows = kernels.Rows.of(*(np.concatenate(columns)[:n_rows] for columns in zip(*parts, strict=True)))
+    if (kernels.mentions(rows, problem.n_objects)[problem.mentions > 0] == 0).any():
+        return None
+    return replace(problem, source=Sample(rows, problem.n_objects))

@@ -1,0 +1,78 @@
+"""Which questions may be asked."""
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from nearer.design.active.forms import form_of
+from nearer.design.active.pools import Pool
+
+TRIPLET, ODD = form_of("triplet"), form_of("odd-one-out")
+
+
+def keys_of(pool, count, rng):
+    return set(pool.form.keys(pool.draw(count, rng)))
+
+
+@pytest.mark.parametrize(("form", "expected"), [(TRIPLET, 6 * comb(5, 2)), (ODD, comb(6, 3)), (form_of("2 of 4"), 30)])
+def test_a_pool_knows_its_size_and_all_of_it_can_be_drawn(form, expected, rng):
+    pool = Pool(form, 6)
+    assert pool.size == expected == len(keys_of(pool, 4000, rng))
+    everything = pool.draw_new(pool.size, rng, ())
+    assert len(set(form.keys(everything))) == expected
+    assert len(pool.draw_new(3, rng, form.keys(everything))) == 0
+
+
+def test_objects_that_may_not_meet(rng):
+    pool = Pool(TRIPLET, 7, apart=[[0, 1, 2], [3, 4]])
+    found = keys_of(pool, 6000, rng)
+    for group in ({0, 1, 2}, {3, 4}):
+        assert all(len(group & set(key)) < 2 for key in found)
+    assert len(found) == pool.size
+    assert (0, 3, 5) in pool
+    assert (0, 1, 5) not in pool
+
+
+def test_each_question_is_as_likely_as_any_other(rng):
+    pool = Pool(TRIPLET, 5, apart=[[0, 1]])
+    keys = pool.form.keys(pool.draw(21_000, rng))
+    counts = np.unique(np.array(keys), axis=0, return_counts=True)[1]
+    assert len(counts) == 21
+    assert (counts.min() > 850) & (counts.max() < 1150)
+
+
+def test_only_what_is_allowed_is_drawn_and_in_either_order(rng):
+    allowed = np.array([[0, 1, 2], [0, 2, 1], [3, 1, 2]])
+    pool = Pool(TRIPLET, 4, allowed)
+    assert pool.size == 2
+    assert {tuple(row) for row in pool.draw(200, rng).tolist()} == {(0, 1, 2), (0, 2, 1), (3, 1, 2), (3, 2, 1)}
+    assert len(pool.draw_new(5, rng, [(0, 1, 2)])) == 1
+    assert (1, 0, 2) not in pool
+
+
+def test_objects_that_came_up_less_often_come_first(rng):
+    pool = Pool(TRIPLET, 12)
+    times = np.where(np.arange(12) < 4, 0.0, 10.0)
+    drawn = pool.draw_new(8, rng, (), times)
+    assert np.bincount(drawn.ravel(), minlength=12)[:4].sum() >= 11  # 8 if all came as often
+    spread = pool.draw_new(60, rng, (), np.zeros(12))
+    counts = np.bincount(spread.ravel(), minlength=12)
+    assert counts.max() - counts.min() <= 4
+
+
+def test_questions_about_one_object(rng):
+    drawn = Pool(TRIPLET, 30).draw_new(10, rng, (), np.zeros(30), about=17)
+    assert len(drawn) == 10
+    assert (drawn == 17).any(axis=1).all()
+
+
+@pytest.mark.parametrize("arguments", [(TRIPLET, 2), (TRIPLET, 4, None, [[0, 1], [2, 3]]), (form_of("2 of 8"), 8)])
+def test_pools_without_a_question(arguments):
+    with pytest.raises(ValueError, match="no question is left"):
+        Pool(*arguments)
+
+
+def test_an_object_in_two_groups():
+    with pytest.raises(ValueError, match="two groups"):
+        Pool(TRIPLET, 6, apart=[[0, 1], [1, 2]])

@@ -1,0 +1,390 @@
+"""Questions from the outside: asking, telling, the honest error, files, and what goes wrong."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons
+from nearer.datasets import make_gaussian
+from nearer.design import Questions, questions
+from nearer.design.active.belief import learn
+from nearer.design.active.honest import chances_left_out
+from nearer.embedding.storage import load_model, save_model
+from nearer.sampling.maps import chances_of
+
+POINTS = make_gaussian(10, 2, random_state=0)
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def answers_to(rows, rng, flipped=0.1, points=POINTS):
+    """Return rows as (anchor, near, far), some of them wrong."""
+    rows = np.asarray(rows)
+    near, far = (((points[rows[:, 0]] - points[rows[:, place]]) ** 2).sum(axis=1) for place in (1, 2))
+    right = (near < far) ^ (rng.random(len(rows)) < flipped)
+    return np.where(right[:, None], rows, rows[:, [0, 2, 1]])
+
+
+def ask_and_tell(asking, k, rng, person=None):
+    asked = asking.ask(k, person)
+    asking.tell(answers_to(asked, rng), person=person)
+    return asked
+
+
+@pytest.fixture
+def told(rng):
+    """Return questions with 120 answers."""
+    asking = Questions(10, random_state=0, test_share=0.3)
+    for _ in range(4):
+        ask_and_tell(asking, 30, rng)
+        asking.update()
+    return asking
+
+
+def test_a_simulation_takes_ten_lines(told):
+    assert told.comparisons_.rows.shape == (120, 3)
+    assert told.comparisons_.n_objects == 10
+    purposes = told.purposes_
+    assert set(purposes) <= {"start", "information", "test", "repeat"}
+    assert 36 <= (purposes == "test").sum() <= 50  # the first 30, and then as many as are due
+    assert (purposes == "start").sum() <= 6 < 60 < (purposes == "information").sum()
+    assert told.model_.embedding_.shape == (10, 2)
+    assert told.model_ is told.model_
+    new = answers_to(told.pool.draw(300, np.random.default_rng(5)), np.random.default_rng(6), flipped=0.0)
+    assert told.model_.score(new) > 0.75
+
+
+def test_rows_come_with_their_purposes_and_labels(rng):
+    asking = Questions(list("abcdefgh"), random_state=0)
+    asked = asking.ask(7)
+    assert len(asked) == len(asked.purposes) == len(asked.rows) == 7
+    assert np.asarray(asked).shape == (7, 3)
+    assert set(asked.rows.ravel().tolist()) <= set("abcdefgh")
+    assert all(len(set(row.tolist())) == 3 for row in asked)
+
+
+def test_nobody_is_asked_twice_and_another_may_be(rng):
+    asking = Questions(5, random_state=0, test_share=0, repeat_share=0)
+    first = asking.ask(30, person="ann")
+    assert len(set(asking.form.keys(first.rows))) == 30
+    with pytest.raises(ValueError, match="0 questions left to ask, not 1"):
+        asking.ask(1, person="ann")
+    asking.tell(answers_to(first, rng, points=POINTS[:5]), person="ann")
+    asking.update()
+    with pytest.raises(ValueError, match="0 questions left"):
+        asking.ask(1, person="ann")
+    assert set(asking.form.keys(asking.ask(30, person="bob").rows)) == set(asking.form.keys(first.rows))
+
+
+def test_where_nobody_is_named_a_question_waits_for_its_answer_only(rng):
+    asking = Questions(5, random_state=0)
+    asked = asking.ask(30)
+    with pytest.raises(ValueError, match="ask for fewer"):
+        asking.ask(1)
+    asking.tell(answers_to(asked, rng, points=POINTS[:5]))
+    assert len(asking.ask(30)) == 30
+
+
+def test_of_a_list_each_is_asked_once(rng):
+    allowed = [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0]]
+    asking = Questions(5, allowed=allowed, random_state=0)
+    asked = asking.ask(4)
+    assert set(asking.form.keys(asked.rows)) == {(0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 0, 4)}
+    asking.tell(answers_to(asked, rng, points=POINTS[:5]))
+    with pytest.raises(ValueError, match="0 questions left to ask, not 1"):
+        asking.ask(1)
+
+
+def test_objects_that_may_not_meet_do_not(told, rng):
+    asking = Questions(10, apart=[[0, 1, 2, 3]], random_state=0)
+    for _ in range(3):
+        asked = ask_and_tell(asking, 30, rng)
+        assert (np.isin(asked.rows, [0, 1, 2, 3]).sum(axis=1) <= 1).all()
+        asking.update()
+
+
+def test_repeats_are_random_questions_of_others(rng):
+    asking = Questions(10, test_share=0.4, repeat_share=0.3, random_state=0)
+    assert "repeat" not in ask_and_tell(asking, 40, rng, person="ann").purposes
+    asking.update()
+    second = asking.ask(40, person="bob")
+    again = [row for row, purpose in zip(second.rows, second.purposes, strict=True) if purpose == "repeat"]
+    random = asking.comparisons_.rows[asking.purposes_ == "test"]
+    assert 10 <= len(again) <= 24  # 0.3 of all 80, as far as there are any
+    assert set(asking.form.keys(np.array(again))) <= set(asking.form.keys(random))
+
+
+def test_new_objects_are_asked_about_at_once(told, rng):
+    told.add(["new"])
+    asked = told.ask(3)
+    assert (asked.rows == "new").any(axis=1).sum() >= 1
+    with pytest.raises(ValueError, match="different names"):
+        told.add(["new"])
+
+
+def test_the_batch_is_spread(told):
+    """Over heads and over objects, and no question comes twice."""
+    asked = told.ask(40)
+    assert len(set(told.form.keys(asked.rows))) == 40
+    assert np.bincount(asked.rows[:, 0]).max() <= 12
+    assert len(np.unique(asked.rows)) == 10
+
+
+def test_chosen_questions_are_the_uncertain_ones(told):
+    asked = told.ask(30)
+    chosen = asked.rows[np.array(asked.purposes) == "information"]
+    chances = told.model_.predict_proba(chosen)[:, 1]
+    usual = told.model_.predict_proba(told.pool.draw(300, np.random.default_rng(1)))[:, 1]
+    assert np.abs(chances - 0.5).mean() < np.abs(usual - 0.5).mean()
+
+
+@pytest.mark.parametrize("focus", [[0, 1, 2, 3], "neighbours"])
+def test_focus(focus, rng):
+    asking = Questions(10, focus=focus, test_share=0, repeat_share=0, random_state=0)
+    plain = Questions(10, test_share=0, repeat_share=0, random_state=0)
+    for each in (asking, plain):
+        for _ in range(2):
+            ask_and_tell(each, 50, np.random.default_rng(3))
+            each.update()
+    rows, other = asking.ask(30).rows, plain.ask(30).rows
+    if focus == "neighbours":
+        distances = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
+        size = lambda of: distances[of[:, [0, 0]], of[:, 1:]].mean()  # noqa: E731
+        assert size(rows) < 1.1 * size(other)
+    else:
+        assert np.isin(rows, focus).mean() > np.isin(other, focus).mean()
+
+
+@pytest.mark.parametrize("kind", ["odd-one-out", "most-central", "2 of 4"])
+def test_other_ways_to_ask(kind, rng):
+    asking = Questions(10, kind=kind, random_state=0)
+    for _ in range(2):
+        asked = asking.ask(15)
+        named = [row[1:3].tolist() if kind == "2 of 4" else row[0] for row in asked.rows]
+        asking.tell(asked.rows, named)
+        asking.update()
+    assert len(np.unique(asking.comparisons_.trials)) == 30
+    assert len(asking.purposes_) == len(asking.comparisons_) == 30 * asking.form.said.shape[1]
+    assert len(asking.ask(5)) == 5
+
+
+def test_answers_by_the_object_that_they_name():
+    asking = Questions(list("abcd"), random_state=0)
+    asking.tell([["a", "b", "c"], ["d", "b", "c"]], ["c", "b"])
+    assert asking.comparisons_.objects[asking.comparisons_.rows].tolist() == [["a", "c", "b"], ["d", "b", "c"]]
+
+
+def test_comparisons_from_elsewhere(rng):
+    rows = answers_to(Questions(10, random_state=1).pool.draw(40, rng), rng)
+    told = Comparisons.from_triplets(rows, annotators=["ann"] * 20 + ["bob"] * 20)
+    asking = Questions(10, random_state=0)
+    asking.tell(told, purposes=["test"] * 10 + ["other"] * 30)
+    np.testing.assert_array_equal(asking.comparisons_.rows, rows)
+    assert asking.held_out_error().n_answers == 10
+    had = asking.form.keys(rows[:20])
+    assert not set(had) & set(asking.form.keys(asking.ask(60, person="ann").rows))
+
+
+def test_trials_from_elsewhere_stay_whole():
+    told = Comparisons.from_quadruplets(
+        [[1, 2, 1, 0], [4, 5, 4, 3], [1, 2, 2, 0], [4, 5, 5, 3]], trials=[7, 8, 7, 8], n_objects=6
+    )
+    asking = Questions(6, kind="odd-one-out", random_state=0)
+    asking.tell(told, purposes=["test", "other", "test", "other"])
+    assert asking.comparisons_.trials.tolist() == [0, 0, 1, 1]
+    assert asking.purposes_.tolist() == ["test", "test", "other", "other"]
+    assert asking._record.keys == [(0, 1, 2), (3, 4, 5)]
+
+
+# The honest error.
+
+
+def test_the_honest_error_is_that_of_the_random_share_alone(told):
+    error = told.held_out_error()
+    assert error.n_answers == (told.purposes_ == "test").sum()
+    assert error.low <= error <= error.high
+    assert 0.0 <= float(error) < 0.5
+
+
+def test_the_honest_error_leaves_a_question_out(rng):
+    """The chances that it goes by are those of fits that have not seen the question."""
+    asking = Questions(8, random_state=0, test_share=0.4)
+    points = POINTS[:8]
+    for _ in range(2):
+        asking.tell(answers_to(asking.ask(25), rng, 0.25, points))
+        asking.update()
+    comparisons, record = asking.comparisons_, asking._record
+    tests = np.flatnonzero(asking.purposes_ == "test")[:8]
+    keys = np.array(asking.form.keys(comparisons.rows))
+    refitted, seen = [], []
+    for number in tests:
+        others = (keys != keys[number]).any(axis=1)
+        draws = learn(comparisons[others], 2, seed=number).draws
+        refitted.append(chances_of(draws, comparisons.rows[[number]])[0])
+        seen.append(chances_of(asking.model_.draws_, comparisons.rows[[number]])[0])
+    found = [chances_left_out(asking.model_.draws_, record, number)[0] for number in tests]
+    assert np.abs(np.subtract(found, refitted)).mean() < 0.5 * np.abs(np.subtract(seen, refitted)).mean() + 0.02
+    assert np.mean(seen) > np.mean(found)
+
+
+def test_shares_hold_and_what_comes_first_counts(rng):
+    asking = Questions(10, test_share=0.2, repeat_share=0.1, random_state=0)
+    for _ in range(8):
+        ask_and_tell(asking, 20, rng)
+        asking.update()
+    purposes = asking.purposes_
+    assert (purposes[:20] == "test").all()
+    assert (purposes == "test").sum() == 32
+    np.testing.assert_array_equal(asking.comparisons_.chosen, purposes == "information")
+    assert (purposes == "repeat").sum() == 16
+
+
+def test_without_random_questions_there_is_no_honest_error(rng):
+    asking = Questions(10, test_share=0, random_state=0)
+    ask_and_tell(asking, 20, rng)
+    with pytest.raises(ValueError, match="no answers to random questions"):
+        asking.held_out_error()
+
+
+def test_the_outlook_is_that_of_its_own_answers(told):
+    found = told.outlook(60)
+    assert (found.n_answers_now, found.n_answers_more) == (120, 60)
+    assert found.error_then < found.error_now
+    assert "60 more answers" in str(found)
+
+
+# In the background.
+
+
+def test_telling_returns_at_once_and_asking_goes_on_while_it_learns(told, rng, monkeypatch):
+    begun, asked_meanwhile, found = threading.Event(), threading.Event(), []
+
+    def waits(*arguments, **settings):
+        begun.set()
+        found.append(asked_meanwhile.wait(60))
+        return learn(*arguments, **settings)
+
+    monkeypatch.setattr(questions, "learn", waits)
+    ask_and_tell(told, 5, rng)
+    assert begun.wait(60)
+    assert len(told.ask(10)) == 10
+    asked_meanwhile.set()
+    told.update()
+    assert found
+    assert all(found)  # asking did not wait until learning gave up
+
+
+def test_questions_go_on_when_learning_fails(told, rng, monkeypatch, caplog):
+    def fails(*arguments, silent):
+        raise FloatingPointError("no map")
+
+    monkeypatch.setattr(questions, "learn", fails)
+    ask_and_tell(told, 5, rng)
+    told.update()
+    assert len(told.ask(10)) == 10
+    assert "no map" in caplog.text
+    fresh = Questions(10, random_state=0)
+    ask_and_tell(fresh, 20, rng)
+    fresh.update()
+    assert len(fresh.ask(10)) == 10
+    assert len(fresh.comparisons_) == 20
+
+
+# Files.
+
+
+@pytest.mark.parametrize("write", [save_model, Questions.save])
+def test_saved_questions_go_on_as_if_nothing_had_happened(told, rng, tmp_path, write):
+    told.ask(3, person="ann")
+    write(told, tmp_path / "kept")
+    again = Questions.load(tmp_path / "kept")
+    again.update()
+    np.testing.assert_array_equal(again.comparisons_.rows, told.comparisons_.rows)
+    assert again.purposes_.tolist() == told.purposes_.tolist()
+    assert again._record.waiting("ann") == told._record.waiting("ann")
+    assert isinstance(load_model(tmp_path / "kept"), Questions)
+    assert again._rng.random() == Questions.load(tmp_path / "kept")._rng.random() == told._rng.random()
+    assert len(again.ask(10)) == 10
+
+
+def test_all_settings_are_kept(tmp_path):
+    asking = Questions(
+        list("abcdefg"), None, "odd-one-out", apart=[["a", "b"]], focus=["c", "d", "e"], test_share=0.2, random_state=0
+    )
+    asking.save(tmp_path)
+    again = Questions.load(tmp_path)
+    assert again.pool.size == asking.pool.size
+    assert again._focus.tolist() == [2, 3, 4]
+    assert (again.n_components, again.test_share, again.form.name) == (None, 0.2, "odd-one-out")
+    listed = Questions(5, allowed=[[0, 1, 2], [1, 2, 3]], focus="neighbours", random_state=0)
+    listed.save(tmp_path)
+    assert Questions.load(tmp_path).pool.size == 2
+
+
+def test_a_folder_with_something_else(tmp_path, told):
+    told.model_.random_state = 0
+    save_model(told.model_, tmp_path)
+    with pytest.raises(ValueError, match="a model and no questions"):
+        Questions.load(tmp_path)
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize(
+    ("rows", "answers", "message"),
+    [
+        ([["a", "b", "x"]], None, "'x' is none of the 5 objects"),
+        ([["a", "b", "c"], ["a", "b", "b"]], None, "row 2 names an object twice"),
+        ([["a", "b"]], None, "rows of 3 objects"),
+        ([["a", "b", "c"]], ["d"], "'d' is no answer to a question about 'a', 'b', 'c'"),
+        ([["a", "b", "c"]], ["a"], "no answer"),
+        ([["a", "b", "c"]], ["b", "c"], "3 answers to 2 questions"),
+    ],
+)
+def test_answers_that_are_none_leave_everything_as_it_was(rows, answers, message):
+    asking = Questions(list("abcde"), random_state=0)
+    asking.tell([["a", "b", "c"]])
+    with pytest.raises(ValueError, match=message):
+        asking.tell([["a", "b", "d"], *rows], None if answers is None else ["b", *answers])
+    assert len(asking.comparisons_) == 1
+
+
+def test_an_answer_that_was_never_asked_for_and_its_contradiction_are_taken():
+    asking = Questions(5, random_state=0)
+    asking.tell([[0, 1, 2], [0, 2, 1]], person="ann")
+    asking.tell([[0, 2, 1]], person="bob")
+    assert asking.purposes_.tolist() == ["other", "again", "other"]
+    assert asking.comparisons_.sample_weight.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"objects": ["a", "b", "a", "c"]}, "different names: 'a'"),
+        ({"objects": 2}, "no map of 2 dimensions|no question"),
+        ({"objects": 5, "kind": "pairs"}, "kind='pairs'"),
+        ({"objects": 5, "test_share": 0.7, "repeat_share": 0.4}, "below 1 together"),
+        ({"objects": 5, "test_share": -0.1}, "test_share"),
+        ({"objects": 5, "focus": "all"}, "'neighbours' or a list"),
+        ({"objects": 5, "focus": [0, 1]}, "three objects"),
+        ({"objects": 5, "allowed": [[0, 1, 9]]}, "9 is none of the 5 objects"),
+        ({"objects": 5, "apart": [[0, 9]]}, "9 is none"),
+        ({"objects": 5, "n_components": 7}, "no map of 7 dimensions"),
+    ],
+)
+def test_settings_that_make_no_sense(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Questions(**arguments)
+
+
+def test_before_any_answer():
+    asking = Questions(5, random_state=0)
+    for name in ("model_", "comparisons_"):
+        with pytest.raises(AttributeError, match="no answers yet"):
+            getattr(asking, name)
+    with pytest.raises(ValueError, match="k must be"):
+        asking.ask(0)
+    with pytest.raises(ValueError, match="purposes are"):
+        asking.tell([[0, 1, 2]], purposes=["fun"])

@@ -1,0 +1,97 @@
+"""What was asked and what was answered."""
+
+import numpy as np
+import pytest
+
+from nearer.design.active.forms import form_of
+from nearer.design.active.record import Record
+
+OBJECTS = np.array(list("abcdef"))
+
+
+@pytest.fixture
+def record():
+    return Record(form_of("triplet"), 6)
+
+
+def said(anchor, near, far):
+    return np.array([[anchor, near, anchor, far]])
+
+
+def test_an_answer_is_for_what_it_was_asked_for(record):
+    record.ask(np.array([0, 1, 2]), "test", "ann")
+    record.ask(np.array([0, 1, 2]), "information", None)
+    record.tell(said(0, 2, 1), "ann")
+    record.tell(said(0, 2, 1), "bob")  # whom nobody in particular was asked
+    record.tell(said(3, 2, 1), "bob")
+    assert record.purposes == ["test", "information", "other"]
+    assert record.open == {}
+
+
+def test_the_second_answer_of_a_person_is_kept_and_does_not_count(record):
+    for person in ("ann", "ann", "bob"):
+        record.tell(said(0, 1, 2), person)
+    assert record.purposes == ["other", "again", "other"]
+    np.testing.assert_array_equal(record.comparisons(OBJECTS).sample_weight, [1, 0, 1])
+
+
+def test_a_repeat_counts(record):
+    record.tell(said(0, 1, 2), "ann")
+    record.ask(np.array([0, 1, 2]), "repeat", "ann")
+    record.tell(said(0, 2, 1), "ann")
+    assert record.purposes == ["other", "repeat"]
+    assert record.comparisons(OBJECTS).weights is None
+
+
+def test_who_has_had_what(record):
+    record.ask(np.array([0, 2, 1]), "start", "ann")
+    record.tell(said(3, 4, 5), None)
+    assert record.had("ann") == {(0, 1, 2)} == record.waiting("ann")
+    assert record.had("bob") == set() == record.waiting(None)
+    assert record.had_by_anybody() == {(0, 1, 2), (3, 4, 5)}
+
+
+def test_objects_are_counted_once_a_question(record):
+    record.ask(np.array([0, 1, 2]), "start", None)
+    record.tell(said(0, 1, 2), None)
+    record.tell(said(0, 3, 4), None)
+    assert record.times.tolist() == [2, 1, 1, 1, 1, 0]
+
+
+def test_a_random_question_that_was_asked_already_counts_as_random_from_then_on(record):
+    record.tell(said(0, 1, 2), "ann")
+    record.tell(said(0, 1, 2), "bob")
+    record.ask(np.array([3, 4, 5]), "information", "bob")
+    record.promote("bob", (0, 1, 2))
+    record.promote("bob", (3, 4, 5))
+    record.tell(said(3, 4, 5), "bob")
+    assert record.purposes == ["other", "test", "test"]
+
+
+def test_rows_of_one_answer_are_one_trial():
+    record = Record(form_of("odd-one-out"), 6)
+    record.tell(form_of("odd-one-out").comparisons(np.array([0, 1, 2]), 0), None)
+    record.tell(form_of("odd-one-out").comparisons(np.array([3, 1, 2]), 2), None)
+    comparisons = record.comparisons(OBJECTS)
+    assert comparisons.trials.tolist() == [0, 0, 1, 1]
+    assert comparisons.rows.shape == (4, 4)
+    assert record.purposes_of_rows().tolist() == ["other"] * 4
+
+
+def test_a_state_gives_the_record_back(record):
+    record.tell(said(0, 1, 2), "ann")
+    record.tell(said(0, 1, 2), "ann")
+    record.tell(said(1, 3, 2), None, "test")
+    record.ask(np.array([3, 4, 5]), "information", 7)
+    again = Record.from_state(record.form, 6, record.state())
+    for name in ("keys", "people", "purposes"):
+        assert getattr(again, name) == getattr(record, name)
+    np.testing.assert_array_equal(np.concatenate(again.said), np.concatenate(record.said))
+    assert again.waiting(7) == {(3, 4, 5)}
+    np.testing.assert_array_equal(again.times, record.times)
+
+
+def test_a_state_about_other_objects_is_refused(record):
+    record.tell(said(0, 1, 5), None)
+    with pytest.raises(ValueError, match="not there"):
+        Record.from_state(record.form, 4, record.state())

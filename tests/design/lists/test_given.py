@@ -1,0 +1,77 @@
+"""Names, groups and questions from files and from words."""
+
+import pytest
+
+from nearer.design.lists.given import names_of, read_allowed, read_groups, read_names, refuse_unknown, words_or_file
+
+
+def written(folder, text, name="given.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("cat\ndog\n\n cow \n", ["cat", "dog", "cow"]),
+        ("object\ncat\ndog\n", ["cat", "dog"]),
+        ("family,object\npet,cat\nfarm,cow\n", ["cat", "cow"]),
+        ("salt, pepper\ncat\n", ["salt, pepper", "cat"]),
+        ("\ufeffcat\r\nC#\r\n", ["cat", "C#"]),
+    ],
+)
+def test_names_are_lines_or_a_column(text, names, tmp_path):
+    assert read_names(written(tmp_path, text)) == names
+
+
+def test_names_must_differ_and_be_there(tmp_path):
+    with pytest.raises(ValueError, match=r"given.csv names objects twice: 'cat'"):
+        read_names(written(tmp_path, "cat\ndog\ncat\n"))
+    with pytest.raises(ValueError, match="names no object; write one name on each line"):
+        read_names(written(tmp_path, "object\n"))
+
+
+def test_groups_are_words_or_lines_of_a_file(tmp_path):
+    path = written(tmp_path, 'cat,dog\n"salt, pepper",sugar,\n')
+    assert read_groups([("a", "b"), (str(path),)]) == [["a", "b"], ["cat", "dog"], ["salt, pepper", "sugar"]]
+    with pytest.raises(ValueError, match="'cat' alone cannot be kept apart"):
+        read_groups([("cat",)])
+
+
+def test_people_come_from_words_or_a_file(tmp_path):
+    assert words_or_file(("ann", "bob"), "participant") == ["ann", "bob"]
+    assert words_or_file((str(written(tmp_path, "participant\nann\nbob\n")),), "participant") == ["ann", "bob"]
+    assert names_of(100, ["p001"])[:2] == ["p002", "p003"]
+    assert len(set(names_of(100, ["p001"]))) == 100
+
+
+def test_a_name_that_is_not_known_is_told_with_one_like_it():
+    refuse_unknown(["cat"], ["cat", "dog"], "--focus")
+    with pytest.raises(ValueError, match="--focus: 'cta' is none of the 2 objects; perhaps 'cat' is meant"):
+        refuse_unknown(["cta", "dog"], ["cat", "dog"], "--focus")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "rows"),
+    [
+        ("anchor,left,right\ncat,dog,cow\n", "triplet", [("cat", "dog", "cow")]),
+        ("head;option1;option2\ncat;dog;cow\n", "triplet", [("cat", "dog", "cow")]),
+        ("anchor,near,far\ncat,dog,cow\n", "triplet", [("cat", "dog", "cow")]),
+        ("anchor,left,right,answer\ncat,dog,cow,left\n", "triplet", [("cat", "dog", "cow")]),
+        ("object_1,object_2,object_3\ncat,dog,cow\n", "odd-one-out", [("cat", "dog", "cow")]),
+        ("items\ncat;dog;cow\n", "most-central", [("cat", "dog", "cow")]),
+        ("anchor,shown\ncat,dog;cow;pig\n", "1 of 3", [("cat", "dog", "cow", "pig")]),
+        ("anchor,shown_1,shown_2,shown_3\ncat,dog,cow,pig\n", "2 of 3", [("cat", "dog", "cow", "pig")]),
+    ],
+)
+def test_allowed_questions_have_the_columns_of_answers(text, kind, rows, tmp_path):
+    assert read_allowed(written(tmp_path, text), kind, len(rows[0])) == rows
+
+
+def test_a_question_with_an_object_twice_is_told_by_its_line(tmp_path):
+    path = written(tmp_path, "anchor,left,right\ncat,dog,cow\ncat,dog,cat\n")
+    with pytest.raises(ValueError, match=r"given.csv:3: a question of kind 'triplet' has 3 different objects"):
+        read_allowed(path, "triplet", 3)
+    with pytest.raises(ValueError, match="missing"):
+        read_allowed(written(tmp_path, "anchor,left\ncat,dog\n"), "triplet", 3)

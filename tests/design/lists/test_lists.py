@@ -1,0 +1,132 @@
+"""Lists: shares, repeats, catch trials, order, and that nobody gets a question twice."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from nearer.design import Questions
+from nearer.design.lists.answered import Answered
+from nearer.design.lists.lists import Catch, Wish, make_lists
+
+OBJECTS = [*"abcdefghij"]
+
+
+def questions(objects=OBJECTS, kind="triplet", **options):
+    return Questions(objects, kind=kind, test_share=0, repeat_share=0, random_state=0, **options)
+
+
+def lists_of(trials):
+    found = {}
+    for trial in trials:
+        found.setdefault(trial.participant, []).append(trial)
+    return found
+
+
+def same(trial, headed=True):
+    return (trial.shown[0], *sorted(trial.shown[1:])) if headed else tuple(sorted(trial.shown))
+
+
+def made(wish, answered=(), seed=0, **options):
+    return make_lists(questions(**options), wish, answered, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd-one-out", "most-central", "2 of 4"])
+def test_shares_hold_over_all_lists_and_nobody_gets_a_question_twice(kind):
+    trials = made(Wish(10, ("ann", "bob", "cem", "dot"), 0.25, 0.125), kind=kind)
+    assert Counter(trial.purpose for trial in trials) == {"start": 25, "test": 10, "repeat": 5}
+    for person, theirs in lists_of(trials).items():
+        assert [trial.number for trial in theirs] == [*range(1, 11)], person
+        keys = [same(trial, kind in ("triplet", "2 of 4")) for trial in theirs]
+        assert len(set(keys)) == 10
+
+
+def test_a_repeat_is_a_random_question_of_somebody_else_with_sides_swapped():
+    trials = made(Wish(20, ("ann", "bob", "cem"), 0.2, 0.1))
+    tests = {same(trial): trial for trial in trials if trial.purpose == "test"}
+    repeats = [trial for trial in trials if trial.purpose == "repeat"]
+    assert len(repeats) == 6
+    for trial in repeats:
+        first = tests[same(trial)]
+        assert first.participant != trial.participant
+        assert first.shown[1:] == trial.shown[:0:-1]
+
+
+def test_where_nobody_is_named_a_repeat_comes_half_a_list_later():
+    trials = made(Wish(40, (), 0.3, 0.2))
+    first = {same(trial): trial for trial in trials if trial.purpose == "test"}
+    repeats = [trial for trial in trials if trial.purpose == "repeat"]
+    assert len(repeats) == 8
+    assert {trial.number - first[same(trial)].number for trial in repeats} == {20}
+    assert all(trial.shown[1:] == first[same(trial)].shown[:0:-1] for trial in repeats)
+
+
+def test_what_somebody_answered_is_not_asked_again():
+    """Of 12 questions about four objects ann has had seven, so that she gets the other five."""
+    every = [
+        (head, *(o for o in "abcd" if o not in (head, left_out)))
+        for head in "abcd"
+        for left_out in "abcd"
+        if left_out != head
+    ]
+    had = [Answered(row, (row[1],), "ann") for row in every[:7]]
+    ask = questions([*"abcd"])
+    ask.tell(np.array([each.shown for each in had]), person="ann")
+    trials = make_lists(ask, Wish(5, ("ann", "bob"), 0.2, 0.2), had, np.random.default_rng(0))
+    theirs = lists_of(trials)
+    assert {same(trial) for trial in theirs["ann"]} == {(row[0], *sorted(row[1:])) for row in every[7:]}
+    assert len(theirs["bob"]) == 5
+    with pytest.raises(ValueError, match="'ann' has answered 7 of them, so that 6 more cannot be asked"):
+        make_lists(ask, Wish(6, ("ann",)), had, np.random.default_rng(0))
+
+
+def test_more_questions_than_there_are_is_an_error():
+    with pytest.raises(
+        ValueError, match="there are 12 questions to ask, not 13; ask for fewer with -n, or add objects"
+    ):
+        made(Wish(13), objects=[*"abcd"])
+    assert len({same(trial) for trial in made(Wish(12, (), 0.5, 0), objects=[*"abcd"])}) == 12
+
+
+def test_random_questions_are_drawn_from_the_whole_pool_alike():
+    """Each of 12 questions is a test question of one person in four; the bounds are four standard errors wide."""
+    people = tuple(f"p{number}" for number in range(100))
+    trials = made(Wish(6, people, 0.5, 0), objects=[*"abcd"])
+    times = Counter(same(trial) for trial in trials if trial.purpose == "test")
+    assert sum(times.values()) == 300
+    assert len(times) == 12
+    assert all(abs(count - 25) < 17 for count in times.values())
+
+
+def test_catch_trials_are_added_evenly_and_their_right_answers_stand_on_both_sides():
+    catches = [Catch((at, at + 1, at + 2), (at + 1,)) for at in range(4)]
+    trials = made(Wish(20, ("ann", "bob"), 0.1, 0.1, [catches, catches]))
+    for theirs in lists_of(trials).values():
+        assert len(theirs) == 24
+        at = [number for number, trial in enumerate(theirs) if trial.purpose == "catch"]
+        assert all(5 <= after - before <= 7 for before, after in pairwise(at))
+        assert sum(trial.right[0] == trial.shown[1] for trial in theirs if trial.purpose == "catch") == 2
+        others = {same(trial) for trial in theirs if trial.purpose != "catch"}
+        assert not others & {same(trial) for trial in theirs if trial.purpose == "catch"}
+
+
+def test_random_and_other_questions_are_mixed():
+    """The places of twenty test questions among hundred are those of a random order."""
+    places = [trial.number for trial in made(Wish(100, (), 0.2, 0), seed=3) if trial.purpose == "test"]
+    assert 35 < np.mean(places) < 66
+    assert len({(place - 1) // 25 for place in places}) == 4
+
+
+def test_the_same_seed_makes_the_same_lists():
+    wish = Wish(15, ("ann", "bob"), 0.2, 0.1)
+    assert made(wish, seed=4) == made(wish, seed=4)
+    assert made(wish, seed=4) != made(wish, seed=5)
+
+
+def test_objects_that_must_not_meet_never_do_and_only_allowed_questions_are_asked():
+    trials = made(Wish(60, (), 0.3, 0.1), apart=[["a", "b", "c"]])
+    assert all(len(set(trial.shown) & set("abc")) < 2 for trial in trials)
+    allowed = [["a", "b", "c"], ["b", "c", "d"], ["c", "d", "e"], ["d", "e", "f"]]
+    trials = made(Wish(4, (), 0.25, 0), allowed=allowed)
+    assert {same(trial) for trial in trials} == {tuple(row) for row in allowed}

@@ -1,0 +1,330 @@
+"""Files: the right lines, the right letters, and a sentence for everything that is no table of answers."""
+
+import gzip
+import io
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from nearer.io import BadAnswers, delimited, read_answers
+from nearer.io.table import Encoder
+
+PLAIN = "anchor,near,far,worker\ncat,dog,car,p\ncar,bus,cat,q\n"
+LABELS = ["bus", "car", "cat", "dog"]
+
+
+def write(tmp_path, content, name="answers.csv"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_delimiters_and_line_ends(tmp_path, delimiter, ending):
+    path = write(tmp_path, PLAIN.replace(",", delimiter).replace("\n", ending), "answers.txt")
+    answers = read_answers(path)
+    assert answers.comparisons.objects.tolist() == LABELS
+    assert answers.lines.tolist() == [2, 3]
+    assert answers.annotators.tolist() == ["p", "q"]
+    assert answers.source == "answers.txt"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_unicode_in_its_dresses(tmp_path, encoding):
+    path = write(tmp_path, PLAIN.replace("cat", "Kätzchen 猫").encode(encoding))
+    assert "Kätzchen 猫" in read_answers(path).comparisons.objects
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_western_letters_are_read_with_a_note(tmp_path, encoding):
+    path = write(tmp_path, PLAIN.replace("cat", "Kätzchen").encode(encoding))
+    with pytest.warns(UserWarning, match="Windows-1252"):
+        answers = read_answers(path)
+    assert "Kätzchen" in answers.comparisons.objects
+    assert "Windows-1252" in answers.notes[0]
+
+
+def test_labels_stay_as_written_but_for_spaces_around(tmp_path):
+    path = write(tmp_path, 'anchor,near,far\n01, 1 ,=cmd()\n+2,"x,""y",NA\n')
+    assert read_answers(path).comparisons.objects.tolist() == ["+2", "01", "1", "=cmd()", "NA", 'x,"y']
+
+
+AWKWARD = (
+    '\n"anchor",near,far,remark\n'  # 1: blank, 2: header
+    'a,b,c,"two\nlines"\n'  # 3 and 4
+    "\n"  # 5
+    "a,b,c,short\n"  # 6
+    "a,b\n"  # 7: too few
+    'a,,c,"three\r\n\nlines"\n'  # 8 to 10: no near
+    "a,b,c,x,,\n"  # 11: empty cells too many are nothing
+    "a,b,c,x,y\n"  # 12: too many
+    "a,a,c,x"  # 13: twice
+)
+
+
+def test_lines_are_right_across_quoted_newlines_and_blank_lines(tmp_path):
+    path = write(tmp_path, AWKWARD)
+    with pytest.raises(BadAnswers) as caught:
+        read_answers(path)
+    assert [(row.line, row.reason) for row in caught.value.bad_rows] == [
+        (7, "has 2 cells where the header has 4"),
+        (8, "there is no near"),
+        (12, "has 5 cells where the header has 4"),
+        (13, "'a' is there twice"),
+    ]
+    assert "4 rows cannot be used" in str(caught.value)
+    assert "answers.csv:7: has 2 cells" in str(caught.value)
+    assert read_answers(path, skip_bad=True).lines.tolist() == [3, 6, 11]
+
+
+def test_only_ten_bad_rows_are_listed(tmp_path):
+    path = write(tmp_path, "anchor,near,far\n" + "a,a,b\n" * 2000 + "a,b,c\n")
+    with pytest.raises(BadAnswers, match="and 1990 more") as caught:
+        read_answers(path)
+    assert str(caught.value).count("answers.csv:") == 10
+    kept = read_answers(path, skip_bad=True)
+    assert (kept.n_bad, len(kept.bad_rows), kept.lines.tolist()) == (2000, 1000, [2002])
+
+
+def test_nothing_left_is_an_error(tmp_path):
+    with pytest.raises(BadAnswers, match=r"no answer of .* is left"):
+        read_answers(write(tmp_path, "anchor,near,far\na,a,b\n"), skip_bad=True)
+    with pytest.raises(ValueError, match="no answer that compares anything"):
+        read_answers(write(tmp_path, "anchor,shown,chosen\n,,\n"))
+    with pytest.raises(BadAnswers, match="has 1 cell where"):
+        read_answers(write(tmp_path, "anchor,shown,chosen\na\n"), skip_bad=True)
+    only_undecided = "anchor,left,right,answer\na,b,c,same\n"
+    with pytest.raises(ValueError, match="no answer that compares anything"):
+        read_answers(write(tmp_path, only_undecided))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN,
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.rstrip(),
+        '"anchor","near","far","worker"\n"cat","dog","car","p"\n"car, red","bus","cat",""\n',
+        "anchor,near,far\nä,b,c\n,,\n",
+        "anchor;near;far\na;b;c\nd;e;f\n",
+        'anchor,near,far\na,b,c\nd,e\n"g",h,i,j\nx\nk,l,m\n',
+    ],
+)
+def test_the_fast_reader_agrees_with_the_exact_one(text):
+    pytest.importorskip("pyarrow")
+    data = text.encode()
+    delimiter = delimited._sniffed(data)
+    names, _ = delimited._header(data, delimiter, "file")
+    positions = list(range(len(names)))
+    fast = delimited.cut_cells(data, delimiter, len(names), positions, "file", False)
+    exact = delimited._exact(data, delimiter, len(names), positions, "file", False)
+    assert fast is not None
+    assert fast[1].tolist() == exact[1].tolist()
+    assert fast[2:] == exact[2:]
+    for one, other in zip(fast[0], exact[0], strict=True):
+        assert one.values == other.values
+        assert one.codes.tolist() == other.codes.tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [AWKWARD, 'anchor,near,far\n"a"x,b,c\n', 'anchor,near,far\na""b,b,c\n', "anchor,near,far\na,b,c\n\nd,e,f\n",
+     'anchor,near,far\n"a ""b""",b,c\n', "anchor,near,far\na,b,c\rd,e,f\n", 'anchor,near,far\n"a\nb",b,c\n',
+     "anchor,near,far\na,b,c,,\n"],
+)  # fmt: skip
+def test_the_fast_reader_leaves_what_is_odd_to_the_exact_one(text):
+    assert delimited.cut_cells(text.encode(), ",", 3, [0, 1, 2], "file", False) is None
+
+
+def test_text_is_read_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert read_answers(write(tmp_path, PLAIN)).comparisons.objects.tolist() == LABELS
+
+
+def test_blocks_of_codes_join():
+    encoder = Encoder()
+    encoder.add_coded(np.array([0, 1, -1], np.int32), ["x", "y"])
+    encoder.add_coded(np.array([1, 0], np.int32), [" x", "z"])
+    column = encoder.column()
+    assert [column.values[code] if code >= 0 else None for code in column.codes] == ["x", "y", None, "z", "x"]
+
+
+def jsonl(rows):
+    return "\n".join(rows) + "\n"
+
+
+ROW = '{"anchor": "cat", "near": "dog", "far": "car", "worker": 1}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("answers.jsonl", jsonl([ROW, "", ROW]), [1, 3]),
+        ("answers.ndjson", jsonl([ROW, ROW]), [1, 2]),
+        ("answers.json", f"[{ROW},\n{ROW}]", [1, 2]),
+        ("answers.json", f'{{"trials": [{ROW}]}}', [1]),
+        ("answers.txt", jsonl([f"[{ROW}, {ROW}]", f"[{ROW}]"]), [1, 2, 3]),
+    ],
+)
+def test_json(tmp_path, name, content, lines):
+    answers = read_answers(write(tmp_path, content, name))
+    assert answers.lines.tolist() == lines
+    assert answers.comparisons.objects.tolist() == ["car", "cat", "dog"]
+    assert answers.annotators.tolist() == ["1"] * len(lines)
+
+
+def test_lines_of_json_that_are_none_are_bad(tmp_path):
+    path = write(tmp_path, jsonl([ROW, "{oops", "3"]), "answers.jsonl")
+    with pytest.raises(BadAnswers) as caught:
+        read_answers(path)
+    assert [row.line for row in caught.value.bad_rows] == [2, 3]
+
+
+def test_grids_in_json(tmp_path):
+    row = '{"anchor": 1, "shown": [2, 3, 4], "chosen": [4]}'
+    answers = read_answers(write(tmp_path, jsonl([row]), "grid.jsonl"))
+    assert answers.comparisons.objects[answers.comparisons.rows].tolist() == [["1", "4", "2"], ["1", "4", "3"]]
+
+
+def test_gzip(tmp_path):
+    assert len(read_answers(write(tmp_path, gzip.compress(PLAIN.encode()), "answers.csv.gz"))) == 2
+
+
+def zipped(*names):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    return file.getvalue()
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def parquet_bytes():
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"anchor": ["a"], "near": ["b"], "far": ["c"]}), file)
+    return file.getvalue()
+
+
+HOSTILE = {
+    "empty": (b"", "is empty"),
+    "spaces": (b" \n\n ", "is empty"),
+    "only a mark": (b"\xef\xbb\xbf", "is empty"),
+    "only a header": (b"anchor,near,far\n", "no rows below"),
+    "no header": (b"a,b,d\nb,d,a\n", "If the file has no line of column names"),
+    "workbook": (zipped("[Content_Types].xml", "xl/workbook.xml"), "Excel workbook.*save the sheet as CSV"),
+    "zip": (zipped("notes.txt"), "zip archive"),
+    "image": (b"\x89PNG\r\n\x1a\n" + bytes(50), "PNG image"),
+    "old workbook": (b"\xd0\xcf\x11\xe0" + bytes(50), "old Excel workbook"),
+    "pdf": (b"%PDF-1.4\n", "PDF"),
+    "bytes": (bytes(range(1, 32)) * 100, "no text"),
+    "nul": (b"anchor,near,far\na,b\0,c\n", "answers.csv:2: holds a NUL byte"),
+    "broken utf-16": (b"\xff\xfea\0b\0c", "UTF-16"),
+    "truncated gzip": (gzip.compress(PLAIN.encode() * 50)[:-20], "not whole"),
+    "truncated npz": (npz(triplets=np.arange(300).reshape(-1, 3))[:200], "NumPy"),
+    "pickled npz": (npz(triplets=np.array([[{}, 1, 2]], dtype=object)), "pickle"),
+    "npz of nothing": (npz(weather=np.zeros((2, 2))), "no table of indices"),
+    "npz of floats": (npz(triplets=np.full((2, 3), 0.5)), "float64"),
+    "truncated json": (b'[{"anchor": "a", "near": "b"', "no JSON objects"),
+    "nested json": (b"[" * 100_000, "no JSON objects"),
+    "long cell": (b'anchor,near,far\na,b,"' + b"x" * 200_000, "never closed"),
+    "long label": (b"anchor,near,far\na,b," + b"x" * 5000, "longer than 2000"),
+    "same name twice": (b"anchor,near,near,far\na,b,b,c\n", "two columns 'near'"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_files_that_are_no_answers_get_a_sentence(tmp_path, what):
+    content, sentence = HOSTILE[what]
+    name = "answers.json" if "json" in what else "answers.csv"
+    with pytest.raises(ValueError, match=f"(?s){sentence}"):
+        read_answers(write(tmp_path, content, name))
+
+
+def test_damaged_parquet_gets_a_sentence(tmp_path):
+    with pytest.raises(ValueError, match="not a whole Parquet file"):
+        read_answers(write(tmp_path, parquet_bytes()[:-30], "answers.parquet"))
+    assert len(read_answers(write(tmp_path, parquet_bytes(), "whatever.csv"))) == 1
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        read_answers(tmp_path / "missing.csv")
+    with pytest.raises(ValueError, match="is a folder without a file of answers"):
+        read_answers(tmp_path)
+    with pytest.raises(ValueError, match="cannot read answers from int"):
+        read_answers(3)
+    with pytest.raises(ValueError, match="different lengths"):
+        read_answers({"anchor": ["a"], "near": ["b", "c"], "far": ["d"]})
+    with pytest.raises(ValueError, match="preset='psychopy'"):
+        read_answers({"anchor": ["a"]}, preset="psychopy")
+    with pytest.raises(ValueError, match="undecided='keep'"):
+        read_answers({"anchor": ["a"]}, undecided="keep")
+
+
+def test_an_array_that_claims_more_than_the_file_holds_is_never_made(tmp_path):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<i8", "fortran_order": False, "shape": (10**12, 3)})
+    with pytest.raises(ValueError, match="does not fit"):
+        read_answers(write(tmp_path, file.getvalue() + bytes(100), "huge.npy"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames(library):
+    pytest.importorskip("narwhals")
+    module = pytest.importorskip(library)
+    columns = {"anchor": [1, 2], "near": [2, 3], "far": [3, 1], "worker": ["p", None], "rt": [0.5, None]}
+    frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    answers = read_answers(frame, skip_bad=True)
+    assert answers.comparisons.objects.tolist() == [1, 2, 3]
+    assert answers.comparisons.rows.tolist() == [[0, 1, 2]]
+    assert answers.bad_rows[0].line == 2
+    assert answers.seconds.tolist() == [0.5]
+
+
+def test_importing_is_light():
+    import subprocess
+
+    heavy = "{'pyarrow', 'pandas', 'polars', 'narwhals', 'numba', 'matplotlib'}"
+    code = f"import sys, nearer.io; print(sorted({heavy} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_answers_are_printed_in_a_line(tmp_path):
+    rows = "".join(f"a{k},b,c,p{k % 2}\n" for k in range(10)) + "a,b\n" * 2000
+    answers = read_answers(write(tmp_path, "anchor,near,far,worker\n" + rows), skip_bad=True)
+    wanted = "Answers(triplet: 10 answers, 10 comparisons, 12 objects, 2 people, 2000 rows skipped)"
+    assert repr(answers) == str(answers) == wanted
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_fast_reader_agrees_with_the_exact_one_on_random_text(seed, monkeypatch):
+    """Cut into pieces of a few lines; where the fast reader is sure of itself, both say the same."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(delimited, "_PIECE", 30)
+    rng = np.random.default_rng(seed)
+    odd = ['"j\nk"', 'l"m', "\n"] if seed % 4 == 0 else []
+    words = ["a", "bc", "ä", "", " d ", '"e,f"', '""', '"g"', "h;i", *odd]
+    end = ["\n", "\r\n"][seed % 2]
+    widths = rng.choice([2, 3, 3, 3, 3, 3, 3, 4], 30) if seed % 3 else np.full(30, 3)
+    lines = ["anchor,near,far", *(",".join(rng.choice(words, width)) for width in widths)]
+    data = (end.join(lines) + rng.choice(["", end])).encode()
+    fast = delimited.cut_cells(data, ",", 3, [2, 0], "file", False)
+    exact = delimited._exact(data, ",", 3, [2, 0], "file", False)
+    assert fast is not None or seed % 4 == 0 or seed % 3
+    if fast is not None:
+        assert fast[1].tolist() == exact[1].tolist()
+        assert fast[2:] == exact[2:]
+        for one, other in zip(fast[0], exact[0], strict=True):
+            assert one.values == other.values
+            assert one.codes.tolist() == other.codes.tolist()

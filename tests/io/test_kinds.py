@@ -1,0 +1,379 @@
+"""Every kind of question gives the comparisons that its definition says, in all the ways people write it down."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from nearer.data.comparisons import Comparisons
+from nearer.evaluation import comparison_error
+from nearer.io import BadAnswers, read_answers
+
+POINTS = {"a": 0.0, "b": 1.0, "c": 3.0, "d": 7.0, "e": 15.0}
+
+
+def distance(x, y):
+    return abs(POINTS[x] - POINTS[y])
+
+
+def said(answers):
+    """Comparisons as labels, with answers applied."""
+    return [tuple(row) for row in answers.comparisons.objects[answers.comparisons.oriented].tolist()]
+
+
+def columns(rows, names):
+    return dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
+
+
+def agrees_with_points(answers):
+    """Whether no comparison is wrong for points on a line."""
+    embedding = np.array([[POINTS[label]] for label in answers.comparisons.objects.tolist()])
+    return comparison_error(answers.comparisons, embedding) == 0
+
+
+def test_named_triplets_have_neither_trials_nor_weights():
+    answers = read_answers({"anchor": ["a", "d"], "near": ["b", "c"], "far": ["c", "a"]})
+    assert said(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
+    assert answers.comparisons.trials is None
+    assert answers.comparisons.weights is None
+    assert answers.places is None
+    assert answers.lines.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ("left", "right"),
+        ("Left ", "RIGHT"),
+        ("1", "2"),
+        ("1.0", "2.0"),
+        ("first", "second"),
+        ("ArrowLeft", "ArrowRight"),
+        ("option_a", "option_b"),
+        None,  # the object itself
+    ],
+)
+def test_the_answer_to_a_triplet_may_be_written_in_many_ways(written):
+    rows = [(x, y, z) for x, y, z in itertools.permutations(POINTS, 3) if distance(x, y) != distance(x, z)]
+    answer = [((y, z) if written is None else written)[int(distance(x, y) > distance(x, z))] for x, y, z in rows]
+    table = columns(rows, ["Reference", "option_a", "option_b"]) | {"Response": answer}
+    answers = read_answers(table)
+    assert answers.kind == "triplet"
+    assert agrees_with_points(answers)
+    assert answers.places.tolist() == [int(distance(x, y) > distance(x, z)) for x, y, z in rows]
+
+
+CODES = [("0", "1"), ("1", "0"), ("+1", "-1"), (-1, 1), (True, False), ("False", "True"), ("f", "j")]
+
+
+@pytest.mark.parametrize("written", CODES)
+def test_a_coding_that_cannot_be_told_is_asked_for(written):
+    rows = [(x, y, z) for x, y, z in itertools.permutations(POINTS, 3) if distance(x, y) != distance(x, z)]
+    places = [int(distance(x, y) > distance(x, z)) for x, y, z in rows]
+    table = columns(rows, ["Reference", "option_a", "option_b"]) | {"Response": [written[place] for place in places]}
+    first, other = (str(each).lstrip("+").lower() for each in written)
+    if first != "f":  # a key means nothing by itself: every row is bad
+        readings = f"if {first} means the first option, then {first} chooses 'b' from 'b', 'c'"
+        turned = f"if {other} means the first option, then {first} chooses 'c' from 'b', 'c'"
+        with pytest.raises(ValueError, match="meaning cannot be told") as caught:
+            read_answers(table)
+        assert readings in str(caught.value)
+        assert turned in str(caught.value)
+        assert f"--first-is {first} (first_is='{first}')" in str(caught.value)
+    answers = read_answers(table, first_is=written[0])
+    assert answers.places.tolist() == places
+    assert read_answers(table, first_is=written[1]).places.tolist() == [1 - place for place in places]
+
+
+@pytest.mark.parametrize(("only", "first_is", "place"), [("1", 1, 0), ("1", 0, 1), ("0", 0, 0), ("0", 1, 1)])
+def test_one_answer_all_through_a_column_is_asked_for(only, first_is, place):
+    table = {"anchor": ["a", "b"], "left": ["b", "c"], "right": ["c", "d"], "answer": [only] * 2}
+    with pytest.raises(ValueError, match=r"--first-is 0 .* or --first-is 1"):
+        read_answers(table)
+    assert read_answers(table, first_is=first_is).places.tolist() == [place] * 2
+
+
+def test_first_is_must_fit_the_answers():
+    table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["x", "y", "z"]}
+    with pytest.raises(ValueError, match="which of 'y', 'z' means the second option cannot be told"):
+        read_answers(table, first_is="x")
+    with pytest.raises(ValueError, match="which of '1', '2' means the second option cannot be told"):
+        read_answers(table | {"answer": ["1", "2", "1"]}, first_is=7)
+    items = {"o1": ["a"], "o2": ["b"], "o3": ["c"], "odd": ["x"]}
+    with pytest.raises(ValueError, match="must be a number where there are more than two options"):
+        read_answers(items, first_is="x")
+    counted = {"o1": ["a", "b"], "o2": ["b", "c"], "o3": ["c", "a"], "odd": [1, 2]}
+    with pytest.raises(ValueError, match=r"from 0 or from 1.*--first-is 1 .*, or write the name of the odd item$"):
+        read_answers(counted)
+    assert read_answers(counted, first_is=1).places.tolist() == [0, 1]
+    assert read_answers(counted, first_is=0).places.tolist() == [1, 2]
+
+
+def test_numbers_are_objects_where_objects_are_numbers():
+    table = {"anchor": ["7", "5"], "left": ["3", "4"], "right": ["12", "6"], "answer": ["12", "4"]}
+    assert said(read_answers(table)) == [("7", "12", "7", "3"), ("5", "4", "5", "6")]
+
+
+def test_numbers_are_places_where_most_of_them_are_no_object_shown():
+    table = {"anchor": ["7", "5", "7"], "left": ["3", "4", "1"], "right": ["12", "7", "2"], "answer": ["1", "2", "2"]}
+    assert read_answers(table).places.tolist() == [0, 1, 1]
+
+
+def test_numbers_that_may_be_both_are_refused():
+    table = {"anchor": ["7", "5"], "left": ["2", "1"], "right": ["1", "2"], "answer": ["1", "2"]}
+    with pytest.raises(ValueError, match="objects or as places"):
+        read_answers(table)
+    ones = {"anchor": ["a", "a"], "left": ["b", "c"], "right": ["c", "d"], "answer": ["1", "1"]}
+    with pytest.raises(ValueError, match="from 0 or from 1"):
+        read_answers(ones)
+
+
+def test_a_number_out_of_range_is_one_bad_row():
+    table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["1", "2", "3"]}
+    answers = read_answers(table, skip_bad=True)
+    assert answers.places.tolist() == [0, 1]
+    assert answers.bad_rows[0].line == 3
+    with pytest.raises(ValueError, match="from 0 or from 1"):
+        read_answers(table | {"answer": ["0", "1", "2"]})
+
+
+def test_rows_with_plus_and_minus_one_stay_as_written():
+    answers = read_answers({"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"], "answer": [1, -1]})
+    assert answers.comparisons.answers.tolist() == [1, -1]
+    assert said(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
+    with pytest.raises(ValueError, match="0 and 1 beside near and far"):
+        read_answers({"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"], "answer": [1, 0]})
+
+
+def test_a_side_that_was_pressed_does_not_turn_near_and_far():
+    table = {"anchor": ["a"], "near": ["b"], "far": ["c"], "answer": ["right"]}
+    with pytest.warns(UserWarning, match="was not used"):
+        assert said(read_answers(table)) == [("a", "b", "a", "c")]
+
+
+@pytest.mark.parametrize("names", [["i", "j", "l", "k"], ["near_1", "near_2", "far_1", "far_2"], list("abcd")])
+def test_named_quadruplets(names):
+    answers = read_answers(dict(zip(names, (["a"], ["b"], ["c"], ["e"]), strict=True)))
+    assert answers.kind == "quadruplet"
+    assert said(answers) == [("a", "b", "c", "e")]
+
+
+@pytest.mark.parametrize("written", [("left", "right"), (1, 2), (0, 1), (1, -1)])
+def test_pairs_with_an_answer(written):
+    told = written[0] == "left" or written == (1, 2)
+    rows = [r for r in itertools.permutations(POINTS, 4) if distance(*r[:2]) != distance(*r[2:])]
+    answer = [written[int(distance(*row[:2]) > distance(*row[2:]))] for row in rows]
+    table = columns(rows, ["left_1", "left_2", "right_1", "right_2"]) | {"choice": answer}
+    if not told:
+        with pytest.raises(ValueError, match="chooses the first pair from the first pair, the second pair"):
+            read_answers(table)
+    answers = read_answers(table, first_is=None if told else written[0])
+    assert answers.kind == "quadruplet"
+    assert agrees_with_points(answers)
+
+
+@pytest.mark.parametrize("kind", ["odd-one-out", "most-central"])
+@pytest.mark.parametrize("written", ["label", "place", "counted", "word"])
+def test_three_objects(kind, written):
+    rows = list(itertools.permutations(POINTS, 3))
+    named = []
+    for row in rows:
+        # The odd one is outside the shortest side; the central one is opposite the longest.
+        sides = [distance(row[1], row[2]), distance(row[0], row[2]), distance(row[0], row[1])]
+        place = int(np.argmin(sides) if kind == "odd-one-out" else np.argmax(sides))
+        words = {"label": row[place], "place": place, "counted": place + 1, "word": ["left", "middle", "right"][place]}
+        named.append(words[written])
+    table = columns(rows, ["item1", "item2", "item3"]) | {"odd" if kind == "odd-one-out" else "central": named}
+    answers = read_answers(table)
+    assert answers.kind == kind
+    assert agrees_with_points(answers)
+    comparisons = answers.comparisons
+    assert len(comparisons) == 2 * len(rows)
+    assert np.bincount(answers.answer_of).tolist() == [2] * len(rows)
+    assert comparisons.trials.tolist() == answers.answer_of.tolist()
+    assert np.all(comparisons.weights == 0.5)
+    assert len(answers.places) == len(rows)
+
+
+def test_odd_one_out_is_what_its_definition_says():
+    answers = read_answers({"o1": ["a"], "o2": ["b"], "o3": ["c"], "odd": ["c"]})
+    assert said(answers) == [("a", "b", "a", "c"), ("b", "a", "b", "c")]
+    answers = read_answers({"o1": ["a"], "o2": ["b"], "o3": ["c"], "central": ["c"]})
+    assert said(answers) == [("a", "c", "a", "b"), ("b", "c", "b", "a")]
+
+
+def test_three_objects_and_an_answer_need_a_kind():
+    table = {"a": ["x"], "b": ["y"], "c": ["z"], "answer": ["z"]}
+    with pytest.raises(ValueError, match=r"--kind odd-one-out .*\n or: --kind most-central"):
+        read_answers(table)
+    assert read_answers(table, "odd-one-out").kind == "odd-one-out"
+    assert said(read_answers(table, "most-central"))[0] == ("x", "z", "x", "y")
+
+
+GRIDS = {
+    "semicolons": {"anchor": ["a"], "shown": ["b; red car; d"], "chosen": ["red car"]},
+    "bars": {"anchor": ["a"], "shown": ["b|red car|d"], "chosen": ["red car"]},
+    "json": {"anchor": ["a"], "shown": ['["b", "red car", "d"]'], "chosen": ['["red car"]']},
+    "lists": {"anchor": ["a"], "shown": [["b", "red car", "d"]], "chosen": [["red car"]]},
+    "printed": {"anchor": ["a"], "shown": ["['b', 'red car', 'd']"], "chosen": ["['red car']"]},
+    "numbered": {"anchor": ["a"], "shown_1": ["b"], "shown_2": ["red car"], "shown_3": ["d"], "chosen_1": ["red car"]},
+    "places": {"anchor": ["a", "a"], "shown": ["b;red car;d"] * 2, "chosen": ["2", "3"]},
+}
+
+
+@pytest.mark.parametrize("how", GRIDS)
+def test_grids_in_all_ways_of_writing_a_list(how):
+    answers = read_answers(GRIDS[how])
+    assert answers.kind == "grid"
+    assert said(answers)[:2] == [("a", "red car", "a", "b"), ("a", "red car", "a", "d")]
+    assert answers.places[0] == 1
+    assert answers.comparisons.weights[:2].tolist() == [0.5, 0.5]
+
+
+def test_a_grid_compares_all_chosen_with_all_others():
+    answers = read_answers({"anchor": ["a"], "shown": ["b c d e"], "chosen": ["d b"]})
+    assert set(said(answers)) == {("a", near, "a", far) for near in "bd" for far in "ce"}
+    assert np.allclose(answers.comparisons.weights, 1 / 4)
+    assert answers.places is None
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"anchor": ["a"], "ranking": ["b>c>d".replace(">", ";")]},
+        {"anchor": ["a"], "ranking": ["b c d"]},
+        {"anchor": ["a"], "rank_1": ["b"], "rank_2": ["c"], "rank_3": ["d"]},
+        {"anchor": ["a"], "rank_1": ["b"], "rank_2": ["c"], "rank_3": ["d"], "rank_4": [None]},
+    ],
+)
+def test_a_ranking_compares_all_pairs(table):
+    answers = read_answers(table)
+    assert said(answers) == [("a", "b", "a", "c"), ("a", "b", "a", "d"), ("a", "c", "a", "d")]
+    assert answers.comparisons.weights.sum() == pytest.approx(1)
+    assert len(set(answers.comparisons.trials.tolist())) == 1
+
+
+RANKED = {
+    "a ranking of some": {"anchor": ["a"], "shown": ["b;c;d;e"], "ranking": ["d;b"]},
+    "json": {"anchor": ["a"], "shown": ['["b", "c", "d", "e"]'], "ranking": ['["d", "b"]']},
+    "lists": {"anchor": ["a"], "shown": [["b", "c", "d", "e"]], "ranking": [["d", "b"]]},
+    "choices": {"anchor": ["a"], "shown": ["b;c;d;e"], "first_choice": ["d"], "second_choice": ["b"]},
+    "fewer choices": {"anchor": ["a"], "shown": ["b;c;d;e"], **dict(zip(
+        ("first_choice", "second_choice", "third_choice"), (["d"], ["b"], [None]), strict=True))},
+    "numbers": {"anchor": ["a", "a"], "shown": ["b;c;d;e"] * 2, "ranking": ["3;1", "4;1"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", RANKED)
+def test_a_ranked_choice_compares_with_later_choices_and_all_that_was_not_chosen(how):
+    answers = read_answers(RANKED[how])
+    assert answers.kind == "ranked-grid"
+    mine = answers.answer_of == 0
+    expected = {("a", "d", "a", far) for far in "bce"} | {("a", "b", "a", far) for far in "ce"}
+    assert {row for row, is_mine in zip(said(answers), mine, strict=True) if is_mine} == expected
+    assert np.allclose(answers.comparisons.weights[mine], 1 / 5)
+    assert answers.places[0] == 2  # of the first choice
+
+
+def test_the_order_of_a_choice_counts_where_the_kind_says_so():
+    table = {"anchor": ["a"], "shown": ["b c d e"], "chosen": ["d b"]}
+    assert len(read_answers(table).comparisons) == 4
+    for ranked in (read_answers(table, "ranked-grid"), read_answers(table, columns={"ranking": "chosen"})):
+        assert (ranked.kind, len(ranked.comparisons)) == ("ranked-grid", 5)
+    everything = read_answers({"anchor": ["a"], "shown": ["b c d"], "ranking": ["d b c"]})
+    ranking = read_answers({"anchor": ["a"], "ranking": ["d b c"]})
+    assert said(everything) == said(ranking)
+
+
+@pytest.mark.parametrize(
+    ("table", "n_comparisons"),
+    [
+        ({"anchor": ["a", "a"], "left": ["b", "b"], "right": ["c", "c"], "answer": ["left", "can't tell"]}, 2),
+        ({"o1": ["a", "a"], "o2": ["b", "b"], "o3": ["c", "c"], "odd": ["c", "Don\u2019t know"]}, 6),
+        ({"anchor": ["a", "a"], "shown": ["b;c;d", "b;c;d"], "chosen": ["b", "?"]}, 6),
+    ],
+)
+def test_undecided_answers_are_counted_or_split_evenly(table, n_comparisons):
+    dropped = read_answers(table)
+    assert dropped.n_undecided == 1
+    assert len(dropped) == 1
+    split = read_answers(table, undecided="split")
+    assert split.n_undecided == 1
+    assert len(split) == 2
+    mine = split.answer_of == 1
+    assert mine.sum() == n_comparisons
+    assert split.comparisons.weights[mine].sum() == pytest.approx(1)
+    signed = said(split)[-n_comparisons:]
+    assert {(row[2], row[3], row[0], row[1]) for row in signed} == set(signed)  # for every one its opposite
+    assert split.comparisons.weights[~mine].sum() == pytest.approx(1)
+
+
+def test_an_object_may_be_called_same():
+    table = {"anchor": ["a"], "left": ["same"], "right": ["c"], "answer": ["same"]}
+    assert read_answers(table).places.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ({"anchor": ["a", ""], "near": ["b", "b"], "far": ["c", "c"]}, "there is no anchor"),
+        ({"anchor": ["a", "a"], "near": ["b", "b"], "far": ["c", "b"]}, "'b' is there twice"),
+        ({"anchor": ["a", "b"], "near": ["b", "b"], "far": ["c", "c"]}, "'b' is there twice"),
+        ({"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["c", ""]}, "there is no answer"),
+        (
+            {"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["c", "x"]},
+            "'x' is none of the objects",
+        ),
+        ({"i": ["a"] * 2, "j": ["b"] * 2, "l": ["c", "a"], "k": ["d", "b"]}, "the same pair"),
+        ({"i": ["a"] * 2, "j": ["b", "a"], "l": ["c"] * 2, "k": ["d"] * 2}, "compared with itself"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c", "b;c"], "chosen": ["b", ""]}, "nothing was chosen"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c", "b;c"], "chosen": ["b", "b;c"]}, "everything shown was chosen"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c", "a;c"], "chosen": ["b", "c"]}, "anchor 'a' is among"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c", "b;b"], "chosen": ["b", "b"]}, "shown twice"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c;d"] * 2, "ranking": ["b;c", "c;c"]}, "an object was chosen twice"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c;d"] * 2, "ranking": ["b;c", "c;x"]}, "is not among the objects shown"),
+        ({"anchor": ["a"] * 2, "shown": ["b;c", "b;c"], "chosen": ["b", "d"]}, "'d' is not among"),
+        ({"anchor": ["a"] * 2, "ranking": ["b;c", "b"]}, "fewer than two"),
+        ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "weight": [1, "big"]}, "'big' is no number"),
+        ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "worker": ["w", ""]}, "there is no annotator"),
+    ],
+)
+def test_bad_rows_are_named_with_their_reason(table, reason):
+    with pytest.raises(BadAnswers, match="skip-bad") as caught:
+        read_answers(table)
+    assert caught.value.n_bad == 1
+    assert caught.value.bad_rows[0].line == 2
+    assert reason in caught.value.bad_rows[0].reason
+    kept = read_answers(table, skip_bad=True)
+    assert len(kept) == 1
+    assert kept.n_bad == 1
+    assert reason in str(kept.bad_rows[0])
+
+
+def test_objects_of_bad_rows_are_no_objects():
+    table = {"anchor": ["b", "z"], "near": ["c", "z"], "far": ["d", "y"]}
+    assert read_answers(table, skip_bad=True).comparisons.objects.tolist() == ["b", "c", "d"]
+
+
+def test_the_result_is_what_comparisons_would_check():
+    rows = [(x, y, z) for x, y, z in itertools.permutations(POINTS, 3)]
+    read = read_answers(columns(rows, ["anchor", "near", "far"])).comparisons
+    checked = Comparisons.from_triplets(rows)
+    assert read.objects.tolist() == checked.objects.tolist()
+    assert read.rows.tolist() == checked.rows.tolist()
+
+
+@pytest.mark.parametrize("role", ["odd", "central"])
+def test_truth_values_name_none_of_three_items(role):
+    table = {"item1": ["a", "b"], "item2": ["b", "c"], "item3": ["c", "a"], role: ["True", "False"]}
+    with pytest.raises(ValueError, match="are false and true, whose meaning") as caught:
+        read_answers(table)
+    assert str(caught.value).endswith(f"cannot be told. Write the name or the position of the {role} item")
+    with pytest.raises(ValueError, match="if the answers are no numbers, write the name or the position"):
+        read_answers(table, first_is="true")
+
+
+def test_answers_about_pairs_are_not_said_to_be_objects():
+    table = {"left_1": ["a", "a"], "left_2": ["b", "c"], "right_1": ["c", "b"], "right_2": ["d", "d"], "answer": [0, 1]}
+    with pytest.raises(ValueError, match=r"--first-is 0 .*, or write left and right$"):
+        read_answers(table)

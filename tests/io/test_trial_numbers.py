@@ -1,0 +1,168 @@
+"""A column of trials is believed where the rows of each number are about one question."""
+
+import json
+import warnings
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+
+from nearer.checking import check
+from nearer.cli.main import main
+from nearer.data.units import numbered
+from nearer.io import read_answers
+
+N_OBJECTS, N_PEOPLE, N_TRIALS = 12, 4, 10
+NAMES = [f"stimulus {each}" for each in range(N_OBJECTS)]
+
+
+def quietly(*args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return read_answers(*args, **kwargs)
+
+
+def table(rows, names):
+    return dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def triplets(rng, per_trial=1):
+    """Rows of (person, trial, anchor, near, far): one for each trial, or the two of an odd one out."""
+    for person in range(N_PEOPLE):
+        for trial in range(1, N_TRIALS + 1):
+            a, b, c = rng.permutation(NAMES)[:3].tolist()
+            yield from [(f"p{person}", trial, a, b, c), (f"p{person}", trial, b, a, c)][:per_trial]
+
+
+PLAIN = "person trial anchor near far"
+
+
+@pytest.mark.parametrize("write", [dict, "csv", "json", "frame"])
+def test_numbers_that_begin_again_with_every_person_are_no_trials(tmp_path, write):
+    whole = table(triplets(np.random.default_rng(0)), PLAIN)
+    source = {name: column for name, column in whole.items() if name != "person"}
+    if write == "csv":
+        lines = [",".join(map(str, row)) for row in zip(*source.values(), strict=True)]
+        (tmp_path / "a.csv").write_text("\n".join([",".join(source), *lines]))
+        source = tmp_path / "a.csv"
+    elif write == "json":
+        rows = [dict(zip(source, row, strict=True)) for row in zip(*source.values(), strict=True)]
+        (tmp_path / "a.json").write_text(json.dumps(rows))
+        source = tmp_path / "a.json"
+    elif write == "frame":
+        source = pytest.importorskip("pandas").DataFrame(source)
+    with pytest.warns(UserWarning, match="'trial' does not number trials: 10 of its 10 numbers stand for several tri"):
+        answers = read_answers(source)
+    without = quietly(source, columns={"trial": None})
+    assert answers.comparisons.trials is None
+    assert answers.comparisons.weights is None
+    np.testing.assert_array_equal(answers.comparisons.rows, without.comparisons.rows)
+    found = answers.trial_numbers
+    assert (found.n_answers, found.n_numbers, found.n_mixed, found.n_trials) == (40, 10, 10, 40)
+    first = 2 if write == "csv" else 1
+    assert f"line {first} (" in found.examples[0]
+    assert f"line {first + N_TRIALS} (" in found.examples[0]
+    assert "trial" in answers.unused
+    assert quietly(whole).trial_numbers is None  # with the person they are trials
+
+
+def test_rows_next_to_each_other_stay_together_where_they_are_about_one_question():
+    whole = table(triplets(np.random.default_rng(1), per_trial=2), PLAIN)
+    true = quietly(whole)
+    assert true.trial_numbers is None
+    answers = quietly({name: column for name, column in whole.items() if name != "person"})
+    np.testing.assert_array_equal(numbered(answers.trial_of), numbered(true.trial_of))
+    assert answers.comparisons.weights.tolist() == [0.5] * len(answers)
+    assert answers.trial_numbers.n_trials == N_PEOPLE * N_TRIALS
+    assert "rows next to each other are read as one trial" in str(answers.trial_numbers)
+
+
+def test_numbers_that_begin_again_with_every_block_of_a_person():
+    rows = [(who, (trial - 1) % 5 + 1, *rest) for who, trial, *rest in triplets(np.random.default_rng(2))]
+    answers = quietly(table(rows, PLAIN))
+    assert answers.trial_numbers.n_numbers == N_PEOPLE * 5
+    assert answers.comparisons.trials is None
+
+
+def test_one_list_of_questions_for_everybody_is_not_one_trial_a_question():
+    list_of_questions = [row[2:] for row in triplets(np.random.default_rng(3))][:N_TRIALS]
+    rows = [(trial, *row) for _ in range(6) for trial, row in enumerate(list_of_questions)]
+    for order in (rows, sorted(rows)):  # as given, and trial by trial
+        answers = quietly(table(order, "trial anchor near far"))
+        assert answers.trial_numbers.n_trials == len(answers) == 60
+        assert answers.comparisons.weights is None
+
+
+def test_a_slip_in_one_number_leaves_the_other_trials_as_they_are():
+    rows = list(triplets(np.random.default_rng(4), per_trial=2))
+    rows[3] = ("p0", 1, *rows[3][2:])
+    answers = quietly(table(rows, PLAIN))
+    sizes = np.bincount(answers.trial_of)
+    assert (answers.trial_numbers.n_mixed, np.bincount(sizes).tolist()) == (1, [0, 2, 39])
+    assert quietly(table(rows[:2] + rows[4:], PLAIN)).trial_numbers is None
+
+
+def expanded(kind, items):
+    """The comparisons of one answer, as exports write them."""
+    a, *others = items
+    if kind == "grid":
+        return [(a, near, far) for near in others[:2] for far in others[2:]]
+    if kind == "ranking, neighbors":
+        return [(a, near, far) for near, far in pairwise(others)]
+    if kind == "odd":
+        return [(one, other, a) for one, other in permutations(others, 2)]
+    if kind == "odd, each pair once":
+        return [(one, other, a) for one, other in permutations(others, 2) if one < other]
+    return [(one, a, other) for one, other in permutations(others, 2)]  # central
+
+
+@pytest.mark.parametrize("size", [3, 5, 8])
+@pytest.mark.parametrize("kind", ["grid", "ranking, neighbors", "odd", "odd, each pair once", "central"])
+def test_answers_taken_apart_into_triplets_are_trials(kind, size):
+    rng = np.random.default_rng(5)
+    rows = [
+        (trial, *row)
+        for trial in range(20)
+        for row in expanded(kind, rng.permutation(NAMES)[: size + (kind == "grid")].tolist())
+    ]
+    answers = quietly(table(rows, "trial anchor near far"))
+    assert answers.trial_numbers is None
+    assert len(np.unique(answers.trial_of)) == 20
+    again = [((trial - 1) % 7, *row) for trial, *row in rows]
+    answers = quietly(table(again, "trial anchor near far"))
+    assert len(np.unique(answers.trial_of)) == 20
+
+
+def test_clicks_on_one_grid_are_a_trial_and_those_on_two_are_not():
+    shown = ["b;c;d;e", "b;c;d;e", "f;g;h;i", "f;g;h;i"]
+    clicks = {"trial": [1, 1, 2, 2], "anchor": ["a"] * 4, "shown": shown, "chosen": ["b", "c", "f", "g"]}
+    assert quietly(clicks).trial_numbers is None
+    assert quietly(clicks | {"anchor": ["a", "a", "b", "c"]}).trial_numbers.n_mixed == 1
+    assert quietly(clicks | {"trial": [1, 1, 1, 1]}).trial_numbers.n_trials == 4
+    assert quietly(clicks | {"chosen": ["b", "b", "f", "g"]}).trial_numbers.n_mixed == 1  # of two people
+
+
+def test_closest_pairs_are_trials():
+    rows = [(1, "a", "b", *other) for other in ("ac", "ad", "bc", "bd", "cd")] + [
+        (2, "c", "d", *other) for other in ("ac", "ad", "bc", "bd", "ab")
+    ]
+    found = table(rows, "trial near_1 near_2 far_1 far_2")
+    assert quietly(found).trial_numbers is None
+    assert quietly(found | {"trial": [1] * 10}).trial_numbers.n_trials == 10
+
+
+def test_it_is_a_warning_of_check_and_fit(tmp_path, capsys):
+    rows = [row[1:] for row in triplets(np.random.default_rng(6))]
+    answers = quietly(table(rows, "Trial anchor near far"))
+    found = next(finding for finding in check(answers, random_state=0) if finding.code == "trial-numbers")
+    assert found.level == "warning"
+    assert found.title.startswith("Column 'Trial' does not number trials")
+    assert len(found.examples) == 3
+    for person in range(2):
+        lines = [",".join(map(str, row)) for row in rows[20 * person : 20 * person + 20]]
+        (tmp_path / f"p{person}.csv").write_text("\n".join(["trial,anchor,near,far", *lines]))
+    assert main(["fit", str(tmp_path), "-o", str(tmp_path / "map"), "--method", "STE", "--quick"]) == 0
+    out, err = capsys.readouterr()
+    assert "warning: Column 'trial' does not number trials" in out
+    assert "nearer: warning: 2 files in " in err
+    assert "\n  p0.csv:2 (" in err

@@ -1,0 +1,186 @@
+"""The problem over points against the problem over Gram matrices."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.drawn_rows import random_quadruplets
+
+from nearer import Comparisons
+from nearer.evaluation import comparison_error
+from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
+from nearer.optimize.problems.gram import Problem
+from nearer.optimize.problems.margins import MarginMap
+from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.sources import InMemory, rows_of
+
+N, M, P = 9, 50, 3
+LOSSES = [
+    Hinge(1),
+    Hinge(2),
+    TwoSidedHinge(0.4, 1),
+    TwoSidedHinge(1.0, 2),
+    TwoSidedHinge(0.5, 3.0),
+    Logistic(),
+    StudentT(1.0),
+    StudentT(2.5),
+    CrowdKernel(0.3),
+    DistanceHinge(),
+]
+PENALTIES = [(0.0, 0.0), (0.05, 0.0), (0.0, 0.3), (0.05, 0.3)]
+
+
+def comparisons(kind="triplets", seed=0, extra=0):
+    rng = np.random.default_rng(seed)
+    rows = random_quadruplets(rng, N, M, kind)
+    make = Comparisons.from_triplets if kind == "triplets" else Comparisons.from_quadruplets
+    rows = rows[:, [0, 1, 3]] if kind == "triplets" else rows
+    return make(rows, rng.choice([-1, 1], M), weights=rng.uniform(0.1, 2, M), n_objects=N + extra)
+
+
+def points(seed=0, n=N):
+    return np.random.default_rng(seed).normal(size=(n, P))
+
+
+def over_gram(judgments, loss, trace=0.0, ridge=0.0):
+    margins = MarginMap.from_quadruplets(judgments.oriented, judgments.n_objects)
+    return Problem(margins, loss, judgments.sample_weight, trace, ridge)
+
+
+@pytest.mark.parametrize(("trace", "ridge"), PENALTIES)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_is_the_problem_over_gram_matrices_at_x_x_transposed(loss, trace, ridge, kind):
+    judgments, x = comparisons(kind), points()
+    value, gradient = FactoredProblem(InMemory(judgments), loss, trace, ridge).objective_and_gradient(x)
+    expected, slope = over_gram(judgments, loss, trace, ridge).objective_and_gradient(x @ x.T)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, 2 * slope @ x, atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_gradient_matches_finite_differences(loss):
+    problem, x = FactoredProblem(InMemory(comparisons()), loss, trace=0.1, ridge=0.2), points()
+    gradient = problem.objective_and_gradient(x)[1]
+    for at in np.ndindex(*x.shape):
+        bump = np.zeros_like(x)
+        bump[at] = 1e-6
+        above, below = (problem.objective_and_gradient(x + side * bump)[0] for side in (1, -1))
+        assert gradient[at] == pytest.approx((above - below) / 2e-6, abs=1e-6)
+
+
+def test_another_trace_takes_the_place_of_its_own():
+    judgments, x = comparisons(), points()
+    problem, other = (FactoredProblem(InMemory(judgments), Logistic(), trace) for trace in (0.1, 0.7))
+    for given, expected in zip(
+        problem.objective_and_gradient(x, 0.7), other.objective_and_gradient(x, None), strict=True
+    ):
+        np.testing.assert_array_equal(given, expected)
+    assert problem.objective_and_gradient(x, 0.0)[0] == problem.loss_and_gradient(x)[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_float32_points_keep_their_type(loss):
+    problem, x = FactoredProblem(InMemory(comparisons()), loss, trace=0.1, ridge=0.2), points()
+    value, gradient = problem.objective_and_gradient(x.astype("float32"))
+    expected, expected_gradient = problem.objective_and_gradient(x)
+    assert gradient.dtype == np.float32
+    assert value == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-4, atol=1e-4)
+
+
+def test_objects_that_may_not_move_have_no_gradient():
+    movable = np.arange(N) >= 6
+    x, settings = points(), {"trace": 0.1, "ridge": 0.2}
+    value, gradient = FactoredProblem(
+        InMemory(comparisons()), Logistic(), movable=movable, **settings
+    ).objective_and_gradient(x)
+    expected, everything = FactoredProblem(InMemory(comparisons()), Logistic(), **settings).objective_and_gradient(x)
+    assert value == expected
+    assert not gradient[~movable].any()
+    np.testing.assert_array_equal(gradient[movable], everything[movable])
+    assert everything[~movable].any()
+
+
+@pytest.mark.parametrize("loss", [Hinge(2), CrowdKernel(1.0), DistanceHinge()], ids=str)
+def test_a_repeated_row_is_a_row_of_weight_two(loss, kind):
+    judgments, x = comparisons(kind), points()
+    counts = np.random.default_rng(1).integers(0, 4, M).clip(0)
+    plain = Comparisons.from_quadruplets(judgments.oriented, n_objects=N)
+    repeated = plain[np.repeat(np.arange(M), counts)]
+    weighted = Comparisons.from_quadruplets(judgments.oriented, weights=counts.astype(float), n_objects=N)
+    problems = [FactoredProblem(InMemory(each), loss, 0.1, 0.2) for each in (repeated, weighted)]
+    (value, gradient), (other, same) = (problem.objective_and_gradient(x) for problem in problems)
+    assert problems[0].total_weight == problems[1].total_weight == counts.sum()
+    assert value == pytest.approx(other, rel=1e-12)
+    np.testing.assert_allclose(gradient, same, atol=1e-12)
+    np.testing.assert_allclose(problems[0].mentions, problems[1].mentions)
+
+
+def test_the_scale_of_the_weights_means_nothing():
+    judgments, x = comparisons(), points()
+    scaled = Comparisons.from_triplets(judgments.rows, judgments.answers, weights=1e6 * judgments.weights)
+    (value, gradient), (other, same) = (
+        FactoredProblem(InMemory(each), Hinge(), 0.1).objective_and_gradient(x) for each in (judgments, scaled)
+    )
+    assert value == pytest.approx(other)
+    np.testing.assert_allclose(gradient, same)
+
+
+def test_pull_is_that_of_the_gram_problem_at_zero(kind):
+    """-grad f(0) is the Laplacian times the slope of the loss at 0."""
+    judgments, x = comparisons(kind), points()
+    problem = FactoredProblem(InMemory(judgments), StudentT(3.0))
+    dense = over_gram(judgments, StudentT(3.0)).pull_at_zero
+    np.testing.assert_allclose(problem.loss.pull_of_zero * problem.pull(x), dense @ x, atol=1e-13)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_objective_at_zero(loss):
+    problem = FactoredProblem(InMemory(comparisons()), loss, trace=0.1)
+    assert problem.objective_at_zero == pytest.approx(problem.objective_and_gradient(np.zeros((N, P)))[0])
+
+
+def test_mentions_tell_which_objects_nothing_moves():
+    judgments = comparisons(extra=2)
+    mentions = FactoredProblem(InMemory(judgments), Hinge()).mentions
+    np.testing.assert_allclose(
+        mentions, np.bincount(judgments.rows.ravel(), np.repeat(judgments.weights, 3), minlength=N + 2)
+    )
+    assert not mentions[N:].any()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_held_out_error_is_the_comparison_error(kind, dtype):
+    train, test = comparisons(kind, seed=1), comparisons(kind, seed=2)
+    problem = FactoredProblem(InMemory(train), Hinge(), held_out=rows_of(test))
+    x = points().astype(dtype)
+    x[:4] = 0  # ties
+    assert problem.held_out_error(x) == pytest.approx(comparison_error(test, x.astype(float)))
+    plain = Comparisons.from_quadruplets(test.quadruplets, n_objects=N)
+    problem = FactoredProblem(InMemory(train), Hinge(), held_out=rows_of(plain))
+    assert problem.held_out_error(x) == pytest.approx(comparison_error(plain, x.astype(float)))
+    assert problem.held_out_error(np.zeros((N, P), dtype)) == 0.5
+
+
+def test_a_sample_is_spread_over_all_rows_with_their_answers_and_weights():
+    judgments = comparisons()
+    problem = FactoredProblem(InMemory(judgments), Hinge())
+    sample = problem.source.sample(20)
+    assert 10 <= len(sample) <= 20
+    np.testing.assert_array_equal(sample.objects, judgments.rows[::3])
+    np.testing.assert_array_equal(sample.answers, judgments.answers[::3])
+    np.testing.assert_array_equal(sample.weights, judgments.weights[::3])
+    assert len(problem.source.sample(1000)) == M
+
+
+def test_rows_are_not_copied():
+    judgments = comparisons("quadruplets")
+    judgments = replace(judgments, rows=judgments.rows.astype(np.int32))
+    assert np.shares_memory(InMemory(judgments).rows.objects, judgments.rows)
+    assert InMemory(judgments).n_objects == N
+    assert len(InMemory(judgments)) == M
+
+
+def test_a_loss_that_is_no_sum_is_refused():
+    with pytest.raises(ValueError, match="projected"):
+        FactoredProblem(InMemory(comparisons()), MeanVariance()).objective_and_gradient(points())

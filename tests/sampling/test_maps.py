@@ -1,0 +1,133 @@
+"""What draws say: chances, one map with its spread, dimensions."""
+
+import numpy as np
+import pytest
+from helpers import posterior_twin as twin
+from scipy.stats import ortho_group
+
+from nearer.sampling.maps import chances_of, dimensions_of, laid_onto, n_resolvable_dimensions, with_two_places
+from nearer.sampling.model import Draws
+
+
+def draws_with(points):
+    k = len(points)
+    return Draws(points, np.full(k, 2.0), np.full(k, 0.5), np.full(k, 0.01))
+
+
+def cloud(variances, n=400, seed=0):
+    """Points whose covariance matrix has exactly these eigenvalues, turned at random."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((n, len(variances)))
+    points -= points.mean(axis=0)
+    points = np.linalg.svd(points, full_matrices=False)[0] * np.sqrt(n * np.asarray(variances))
+    return points @ ortho_group.rvs(len(variances), random_state=rng) + rng.normal(size=len(variances))
+
+
+def test_chances_do_not_depend_on_threads_or_the_kind_of_integers():
+    rng = np.random.default_rng(0)
+    draws = draws_with(rng.normal(size=(5, 30, 2)))
+    rows = np.array([rng.choice(30, 3, replace=False) for _ in range(20_000)])
+    one = chances_of(draws, rows, 1)
+    np.testing.assert_array_equal(chances_of(draws, rows.astype(np.int32), 2), one)
+    np.testing.assert_allclose(one, twin.chances(*draws, rows).mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_turned_copies_of_one_map_have_no_spread(p):
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(12, p)) * np.arange(p, 0, -1)
+    truth -= truth.mean(axis=0)
+    turns = [ortho_group.rvs(p, random_state=rng) if p > 1 else np.array([[-1.0]]) for _ in range(7)]
+    copies = np.stack([truth @ turn + rng.normal(size=p) for turn in turns])
+    summary = laid_onto(draws_with(copies), 0.01 * truth)
+    np.testing.assert_allclose(summary.embedding, truth, atol=1e-12)
+    np.testing.assert_allclose(summary.covariances, 0, atol=1e-20)
+
+
+def test_the_scale_of_a_draw_is_no_spread():
+    """Comparisons fix no scale: copies of one map in several sizes say where every object lies, beyond doubt."""
+    truth = cloud([4.0, 1.0], n=12)
+    copies = np.stack([factor * truth for factor in (0.5, 1.0, 1.8)])
+    summary = laid_onto(draws_with(copies), truth - truth.mean(axis=0))
+    np.testing.assert_allclose(summary.covariances, 0, atol=1e-20)
+    np.testing.assert_allclose(summary.embedding, 1.1 * (truth - truth.mean(axis=0)), atol=1e-12)
+
+
+def test_the_spread_of_one_object_is_found_where_it_is():
+    rng = np.random.default_rng(0)
+    truth = 5 * rng.normal(size=(200, 2))
+    truth -= truth.mean(axis=0)
+    noisy = np.tile(truth, (2000, 1, 1))
+    noise = rng.normal(size=(2000, 2)) @ np.array([[0.3, 0.1], [0.0, 0.2]])
+    noisy[:, 7] += noise
+    turned = np.stack([points @ ortho_group.rvs(2, random_state=rng) for points in noisy])
+    summary = laid_onto(draws_with(turned), truth)
+    np.testing.assert_allclose(summary.covariances[7], noise.T @ noise / 2000, atol=0.005)
+    assert np.delete(summary.covariances, 7, axis=0).max() < 1e-3
+
+
+def test_maps_with_more_dimensions_are_laid_onto_the_leading_ones():
+    flat = cloud([4.0, 1.0])
+    flat -= flat.mean(axis=0)
+    rng = np.random.default_rng(1)
+    wide = np.stack([np.pad(flat, ((0, 0), (0, 3))) @ ortho_group.rvs(5, random_state=rng) for _ in range(4)])
+    summary = laid_onto(draws_with(wide), flat)
+    np.testing.assert_allclose(summary.embedding, flat, atol=1e-10)
+    assert summary.covariances.shape == (400, 2, 2)
+
+
+def test_a_single_point_is_laid_onto_nothing():
+    summary = laid_onto(draws_with(np.zeros((3, 4, 2))), np.zeros((4, 2)))
+    assert not summary.embedding.any()
+    assert not summary.covariances.any()
+
+
+@pytest.mark.parametrize(
+    ("variances", "dimension"),
+    [
+        ([1.0], 1),
+        ([1.0, 0.9], 2),
+        ([1.0, 0.01], 1),
+        ([1.0, 0.16], 2),
+        ([1.0, 0.14], 1),
+        ([1.0, 0.8, 0.01, 0.01], 2),
+        ([1.0, 0.5, 0.12, 0.07], 3),  # 0.12 is 0.16 of the mean before it, 0.07 is 0.13
+        ([1.0, 0.1, 0.09, 0.09], 1),  # an axis after one that does not count does not count either
+    ],
+)
+def test_dimensions_of_constructed_maps(variances, dimension):
+    shares = dimensions_of(draws_with(np.stack([cloud(variances, seed=seed) for seed in range(3)])))
+    assert shares.shape == (len(variances),)
+    assert int(shares.argmax()) + 1 == dimension
+    assert shares.max() == 1
+
+
+def test_shares_of_draws():
+    maps = np.stack([cloud(variances) for variances in ([1, 0.9, 0.01], [1, 0.01, 0.01], [1, 1, 1], [2, 1.5, 0.02])])
+    np.testing.assert_array_equal(dimensions_of(draws_with(maps)), [0.25, 0.5, 0.25])
+
+
+def test_axes_count_where_objects_differ_more_than_draws_do():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(40, 3)) * [3.0, 2.0, 0.5]
+    points = centres + rng.normal(size=(200, 40, 3))  # along the third axis draws scatter twice as far as objects
+    ones = np.ones(200)
+    assert n_resolvable_dimensions(Draws(points, ones, ones, 0 * ones), 3) == 2
+    assert n_resolvable_dimensions(Draws(rng.normal(size=(200, 40, 3)), ones, ones, 0 * ones), 3) == 0
+
+
+def test_objects_with_two_places_are_told_from_those_that_are_merely_unsure():
+    rng = np.random.default_rng(0)
+    embedding = rng.standard_normal((12, 3))
+    embedding -= embedding.mean(axis=0)
+    maps = embedding + rng.standard_normal((400, 12, 3)) * np.linspace(0.05, 2.0, 12)[:, None]
+    maps[:, 3] = embedding[3] + rng.uniform(-2, 2, size=(400, 3))
+    assert with_two_places(maps, embedding).tolist() == []
+    there = rng.random(400) < 0.2
+    maps[:, [0, 5]] = embedding[[0, 5]] + 0.2 * rng.standard_normal((400, 2, 3))
+    maps[np.ix_(there, [0, 5])] += [1.0, -1.5, 0.5]
+    assert with_two_places(maps, embedding).tolist() == [0, 5]
+    # Not if the other place is next door, is hardly ever taken, or if draws are too few to tell.
+    assert with_two_places(10 * embedding + maps, 10 * embedding).tolist() == []
+    assert with_two_places(np.concatenate([maps[~there], maps[there][:10]]), embedding).tolist() == []
+    assert with_two_places(maps[:20], embedding).tolist() == []
