@@ -3,7 +3,7 @@
 from nearer.evaluation import uncertainty
 from nearer.evaluation.curves import learning_curve
 from nearer.evaluation.uncertainty import bootstrap
-from nearer.optimize import restarts
+from nearer.optimize.solvers import restarts
 from nearer.sampling import Microcanonical
 
 

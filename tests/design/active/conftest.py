@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearer.design import belief
+from nearer.design.active import belief
 from nearer.sampling import Microcanonical
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.design import belief
+from nearer.design.active import belief
 from nearer.design.active.belief import learn
 from nearer.sampling.maps import chances_of
 
