@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import load_colors, make_gaussian, simulate_answers
 from nearer.datasets.synthetic import distinct_rows

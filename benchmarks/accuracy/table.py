@@ -13,7 +13,7 @@ from benchmarks.accuracy.peers import PEERS
 from benchmarks.accuracy.ranks import ALPHA, Ranking
 from benchmarks.accuracy.summary import AccuracyRow, CalibrationRow
 from benchmarks.records import Record
-from nearer._common.words import figure
+from nearer._common.formatting import figure
 
 TUNED_PEERS = tuple(peer for peer in PEERS if peer.endswith("-cv"))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.active.summary import CurveRow
 from benchmarks.active.worlds import WORLDS
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from benchmarks.accuracy.run import one_thread_each
 from benchmarks.active.rules import Ours
 from benchmarks.active.worlds import WORLDS
 from benchmarks.records import side_by_side
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.optimize.problems.margins import error_from_margins
 

@@ -11,7 +11,7 @@ from benchmarks.commands.bench_active import add_active
 from benchmarks.commands.bench_scale import add_scale
 from benchmarks.commands.bench_survey import add_survey
 from benchmarks.commands.report import Report, add_benchmark
-from nearer._common.words import name
+from nearer._common.formatting import name
 from nearer.cli.parsing import Commands
 from nearer.cli.values import dimensions, jobs, names, positive, positives, seconds, words
 

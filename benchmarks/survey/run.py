@@ -32,7 +32,7 @@ from benchmarks.survey.faults import (
 )
 from benchmarks.survey.load import WITHIN, Kept, compare, run_load
 from benchmarks.survey.serving import Server, running
-from nearer._common.words import counted, figure
+from nearer._common.formatting import counted, figure
 from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.validity.rates import Outcome, Rate
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.io import Answers, read_answers
 
 IntArray: TypeAlias = NDArray[np.int64]

@@ -63,7 +63,7 @@ def test_fit_and_check_show_bars(tmp_path):
 
 SLOW_STEP = """
 import time
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 with progress_bar("thinking", 2) as bar:
     time.sleep(2.6)
     bar.update()

@@ -43,7 +43,7 @@ def test_only_the_command_that_is_asked_for_is_loaded():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     commands = {"fit", "interrupts", "main", "parsing", "streams", "values", "warned"}
-    common = {"nearer._common", "nearer._common.files", "nearer._common.words"}
+    common = {"nearer._common", "nearer._common.files", "nearer._common.formatting"}
     expected = {"nearer.cli", *common, *(f"nearer.cli.{name}" for name in commands)}
     assert set(done.stdout.splitlines()[-1].split()[1:]) == expected
 

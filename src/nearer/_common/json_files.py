@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nearer._common.words import name
+from nearer._common.formatting import name
 
 
 def read_json(text: bytes) -> Any:

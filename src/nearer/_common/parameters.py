@@ -6,7 +6,7 @@ import reprlib
 
 import numpy as np
 
-from nearer._common.words import digits
+from nearer._common.formatting import digits
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None) -> int:

@@ -18,7 +18,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import name
+from nearer._common.formatting import name
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import binom
 
-from nearer._common.words import counted, name, percent
+from nearer._common.formatting import counted, name, percent
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 

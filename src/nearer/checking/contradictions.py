@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from nearer._common.words import counted, digits, percent
+from nearer._common.formatting import counted, digits, percent
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
 from nearer.evaluation.intervals import wilson

@@ -36,7 +36,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.stats import binom
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import counted, digits, name
+from nearer._common.formatting import counted, digits, name
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
 from nearer.checking.case import Case, Check
 from nearer.checking.catches import check_catches
 from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions

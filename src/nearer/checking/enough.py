@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.words import counted, rounded, short
+from nearer._common.formatting import counted, rounded, short
 from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.data.comparisons import Comparisons

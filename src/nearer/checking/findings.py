@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, overload
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.evaluation.annotators import AnnotatorReliability
 
 Level: TypeAlias = Literal["error", "warning", "note", "good"]

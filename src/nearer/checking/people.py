@@ -28,7 +28,7 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import counted, digits, name, percent, rounded
+from nearer._common.formatting import counted, digits, name, percent, rounded
 from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding
 from nearer.checking.random_responders import FALSE_ALARMS, POWER, Responders

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
-from nearer._common.words import counted, digits, listed, name, percent
+from nearer._common.formatting import counted, digits, listed, name, percent
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding, Level
 from nearer.checking.loose_parts import components, hanging_parts

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from nearer._common.words import counted, percent
+from nearer._common.formatting import counted, percent
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding
 

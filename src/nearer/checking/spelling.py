@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.words import counted, listed, name
+from nearer._common.formatting import counted, listed, name
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.units import distinct

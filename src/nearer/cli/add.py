@@ -174,7 +174,7 @@ def _changes(earlier: Earlier, new: Answers, study: Study) -> dict[str, Any]:
 
 
 def _told(changes: dict[str, Any]) -> list[str]:
-    from nearer._common.words import counted, figure, listed, name, percent
+    from nearer._common.formatting import counted, figure, listed, name, percent
 
     lines = [f"what the {counted(changes['n_added'], 'new answer')} changed:"]
     if changes["error_of_old_map_on_new_answers"] is not None:

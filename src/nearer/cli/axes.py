@@ -117,7 +117,7 @@ def _randomization(
 
     import numpy as np
 
-    from nearer._common.words import counted, listed, name
+    from nearer._common.formatting import counted, listed, name
     from nearer.comparing import read_matrix
 
     asked = {"within": options.within, "along": options.along, "copies": options.copies}
@@ -149,7 +149,7 @@ def _rotation(
     """Return the axes that the options ask for, and a sentence about them."""
     import numpy as np
 
-    from nearer._common.words import counted, listed, name
+    from nearer._common.formatting import counted, listed, name
     from nearer.geometry import axes_along, axes_onto, varimax_axes
     from nearer.study.turning import read_places, shared
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer._common.words import counted, listed, percent
+from nearer._common.formatting import counted, listed, percent
 from nearer.cli.parsing import Commands, add_command, add_folder, say
 from nearer.cli.values import axes_pair, dots, millimetres, pairs, points, word, words
 

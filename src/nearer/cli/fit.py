@@ -174,7 +174,7 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
 
 def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
     """Return the figures of a study in words."""
-    from nearer._common.words import counted, percent
+    from nearer._common.formatting import counted, percent
     from nearer.checking.enough import CURVE_CODES
     from nearer.evaluation.reproducibility import DISTANCES_FAIR
 
@@ -213,7 +213,7 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
 
 def _line(finding: Finding) -> str:
     """Write a finding on one line, with the people that it names."""
-    from nearer._common.words import listed
+    from nearer._common.formatting import listed
 
     said = f"{finding.level}: {finding.title}"
     return f"{said}: {listed(list(finding.people), 10)}. {finding.text}" if finding.people else said

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     import numpy as np
 
-    from nearer._common.words import counted, name
+    from nearer._common.formatting import counted, name
     from nearer.embedding.storage import load_model
     from nearer.io.answers import matched
     from nearer.study.folder import refuse_input

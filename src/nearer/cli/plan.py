@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer._common.words import counted, percent
+    from nearer._common.formatting import counted, percent
     from nearer.design.planning import estimate_noise
 
     if options.at is not None and options.out is not None:
@@ -114,7 +114,7 @@ def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None)
 
 def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return the error that a number of answers will reach, in words and in figures."""
-    from nearer._common.words import counted, figure, interval, level_of, money
+    from nearer._common.formatting import counted, figure, interval, level_of, money
     from nearer.design.planning import predict_error
     from nearer.design.planning.plans import floor_of, measured_on
 

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
-from nearer._common.words import counted, figure, interval, level_of, listed, percent
+from nearer._common.formatting import counted, figure, interval, level_of, listed, percent
 from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
 from nearer.cli.values import share
 

@@ -10,7 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.cli.parsing import Commands, add_command, is_study, say
 from nearer.cli.values import port, positive, word
 

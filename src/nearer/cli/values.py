@@ -10,7 +10,7 @@ from argparse import ArgumentTypeError
 from math import nan
 from pathlib import Path
 
-from nearer._common.words import digits, name
+from nearer._common.formatting import digits, name
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
 MOST = 10**9  # of anything that is counted

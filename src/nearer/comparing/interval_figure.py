@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nearer._common.words import level_of
+from nearer._common.formatting import level_of
 from nearer.comparing.matrices.measures import NAMES
 from nearer.comparing.matrices.results import MatrixComparison
 from nearer.comparing.method_results import MethodComparison

@@ -23,8 +23,8 @@ from scipy.stats import chi2, pearsonr, spearmanr
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, figure, interval, listed, name
 from nearer._common.parameters import check_level
-from nearer._common.words import counted, figure, interval, listed, name
 from nearer.comparing.holm import holm
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import restricted, units_of

@@ -40,8 +40,8 @@ from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_level
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
-from nearer._common.telling import progress_bar
 from nearer.comparing.groups.grouping import comparisons_in
 from nearer.comparing.holm import holm
 from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.data.dissimilarities import read_dissimilarities
 
 _N_REFERENCES = 50  # simulated maps without copies

@@ -19,10 +19,10 @@ from joblib import Parallel, delayed
 from scipy.special import stdtrit
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, figure, level_of
 from nearer._common.parameters import check_level
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted, figure, level_of
 from nearer.comparing.groups.grouping import comparisons_in
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize

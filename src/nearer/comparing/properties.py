@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._common.arrays import FloatArray, checked_points
+from nearer._common.formatting import counted, figure, interval, level_of, listed
 from nearer._common.parameters import check_integer, check_level
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted, figure, interval, level_of, listed
 from nearer.comparing.holm import holm
 from nearer.comparing.null_models import NullModel, copies_text, near_copies, neighbors_agree, read_blocks, read_line
 from nearer.comparing.regressions import Regression, Unfit, are_numbers, has_value

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.comparing.null_models import NullModel
 
 _AT_ONCE = 10**6  # entries of resampled columns

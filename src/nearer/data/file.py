@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from nearer._common.parameters import check_integer
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.data.locations import Places, find_files, is_url
 from nearer.data.parts import FilePart, cut, open_parts
 from nearer.data.read_ahead import read_ahead

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.telling import warn_caller
-from nearer._common.words import counted
+from nearer._common.formatting import counted
+from nearer._common.progress import warn_caller
 from nearer.data.rows import Rows
 from nearer.data.shards import Node, Report, Shard, ask, reports_of, runs, tree
 

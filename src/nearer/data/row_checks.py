@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.telling import warn_caller
+from nearer._common.progress import warn_caller
 from nearer.data.labels import show
 from nearer.data.rows import identical, itself
 

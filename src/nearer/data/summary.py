@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import counted, digits
+from nearer._common.formatting import counted, digits
 from nearer.data.labels import Indices, Labels, factorize
 from nearer.data.units import near_and_far, questions_of
 

@@ -18,10 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray, is_dask
+from nearer._common.formatting import counted
 from nearer._common.parameters import check_integer
+from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState
-from nearer._common.telling import warn_caller
-from nearer._common.words import counted
 from nearer.data.cluster import ComparisonsOnCluster
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, show

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.data.units import fold_of_each, units_of, with_positive_weight

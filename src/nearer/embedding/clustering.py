@@ -25,10 +25,10 @@ from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted
 from nearer._common.parameters import check_integer
+from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import warn_caller
-from nearer._common.words import counted
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import Indices, show
 from nearer.data.streamed import StreamedComparisons

@@ -12,10 +12,10 @@ from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted
 from nearer._common.parameters import check_integer, check_level, check_number
+from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import warn_caller
-from nearer._common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import show
 from nearer.data.streamed import Judgments

@@ -13,8 +13,8 @@ from scipy.stats import rankdata
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_counts
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
 from nearer.data.streamed import Judgments

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import listed
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import listed
 from nearer.data.comparisons import Comparisons
 from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
 from nearer.data.streamed import Judgments

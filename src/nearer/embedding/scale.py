@@ -14,8 +14,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted
+from nearer._common.formatting import counted
+from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_objects, show
 from nearer.optimize.problems.scaling import OrderedQuestions, ScalingProblem

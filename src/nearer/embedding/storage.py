@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.files import whole_file
+from nearer._common.formatting import name
 from nearer._common.json_files import read_json
-from nearer._common.words import name
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.io.numpy_files import read_arrays

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.special import betaln, ndtri
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import figure, interval
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState
-from nearer._common.words import figure, interval
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.units import trials_of

@@ -49,8 +49,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import chdtri, xlog1py, xlogy
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, digits, level_of, percent
 from nearer._common.parameters import check_level
-from nearer._common.words import counted, digits, level_of, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
 from nearer.data.units import near_and_far, questions_of, torn, trials_of

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, digits, figure, interval, percent
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import counted, digits, figure, interval, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, units_of
 from nearer.evaluation.ceiling import SURELY_CHANCE, Best

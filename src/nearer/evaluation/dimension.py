@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import figure
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import figure
 from nearer.data.comparisons import Comparisons
 from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
 from nearer.data.units import By, units_of

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import figure, interval, level_of
 from nearer._common.parameters import check_level
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
-from nearer._common.telling import progress_bar
-from nearer._common.words import figure, interval, level_of
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.units import By, kept_whole, units_of, with_positive_weight
 from nearer.evaluation.folds import WholeKFold

@@ -68,10 +68,10 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, percent
 from nearer._common.parameters import check_integer
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import By, kept_whole, seen_objects, units_of
 from nearer.embedding.base import OrdinalEmbedding

@@ -63,8 +63,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray, checked_points
 from nearer._common.parameters import check_integer, check_level
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import StreamedComparisons

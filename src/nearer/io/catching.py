@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.io.answer_codes import spelled
 from nearer.io.answers import Answers, BadAnswers, BadRow, Catches, LeftOut
 from nearer.io.layouts import ANSWERS, Found

@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.io.answers import BadRow
 from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nearer._common.files import printable, refuse_special
-from nearer._common.words import counted, listed
+from nearer._common.formatting import counted, listed
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
 _BESIDE = ("readme", "license", "licence", "codebook", "changelog", "notes")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.io.table import Column, Encoder, Loaded, Table, cell, encode
 from nearer.io.text import refuse_growth
 

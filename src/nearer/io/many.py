@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.files import printable
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted, listed
+from nearer._common.formatting import counted, listed
+from nearer._common.progress import progress_bar
 from nearer.data.frame_columns import plain
 from nearer.io.answers import Answers, BadAnswers, BadRow
 from nearer.io.column_names import SYNONYMS, by_plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import counted, digits
+from nearer._common.formatting import counted, digits
 from nearer.io.table import Table
 
 PURPOSE = "purpose"

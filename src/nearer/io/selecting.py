@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import counted, listed
+from nearer._common.formatting import counted, listed
 from nearer.data.frame_columns import plain
 from nearer.io.answers import Answers, LeftOut
 from nearer.io.column_names import SYNONYMS, by_plain

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.io.skipped_rows import without_headers
 from nearer.io.table import Column, Loaded, Table
 

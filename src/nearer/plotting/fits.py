@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._common.words import figure
+from nearer._common.formatting import figure
 from nearer.model import TwoSidedHinge
 from nearer.plotting.style import ACCENT, FAINT, INK, PALETTE, SECOND, new_figure, plain
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import category
 
-from nearer._common.telling import warn_caller
-from nearer._common.words import counted, listed
+from nearer._common.formatting import counted, listed
+from nearer._common.progress import warn_caller
 
 # What papers are set in, best first; DejaVu Sans comes with matplotlib.
 _OF_PAPERS = ("Arial", "Liberation Sans", "DejaVu Sans")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from nearer._common.telling import warn_caller
-from nearer._common.words import listed, number
+from nearer._common.formatting import listed, number
+from nearer._common.progress import warn_caller
 from nearer.plotting.style import FAINT, INK
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import warn_caller
-from nearer._common.words import listed
+from nearer._common.formatting import listed
+from nearer._common.progress import warn_caller
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import digits
 from nearer._common.parameters import check_integer, check_level
-from nearer._common.words import digits
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.units import units_of, with_positive_weight
 from nearer.evaluation.intervals import error_interval

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearer._common.words import counted, figure, interval, number, percent
+from nearer._common.formatting import counted, figure, interval, number, percent
 from nearer.evaluation.ceiling import Best
 from nearer.evaluation.curves import CHANCE
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearer._common.words import counted, figure, interval, level_of, percent
+from nearer._common.formatting import counted, figure, interval, level_of, percent
 from nearer.evaluation.ceiling import Best
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.plotting.curve_scale import BEST_POSSIBLE

@@ -18,7 +18,7 @@ from typing import Any
 from markupsafe import Markup
 
 from nearer._common.files import write_text
-from nearer._common.words import counted, level_of, percent
+from nearer._common.formatting import counted, level_of, percent
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.methods import citing, methods, settings

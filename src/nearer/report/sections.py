@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
-from nearer._common.words import counted, digits, figure, interval, level_of, percent
+from nearer._common.formatting import counted, digits, figure, interval, level_of, percent
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, about_ceiling
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced

@@ -43,7 +43,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from nearer._common.words import counted, digits, percent
+from nearer._common.formatting import counted, digits, percent
 from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
 from nearer.plotting.curve_scale import BEST_POSSIBLE

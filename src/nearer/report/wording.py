@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearer._common.words import counted, number
+from nearer._common.formatting import counted, number
 
 _METHODS = {
     "DMOE": "distributional margin based ordinal embedding",

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.sampling.microcanonical import Pace
 from nearer.sampling.model import Model
 from nearer.sampling.moments import Moments

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.sampling.climbing import FIRST_RATE, Climb, unrolled
 from nearer.sampling.diagnostics import diagnose
 from nearer.sampling.maps import chances_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer._common.parameters import check_integer
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.sampling.climbing import Climb
 from nearer.sampling.model import Model
 from nearer.sampling.nuts import Sampled

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import percent
+from nearer._common.formatting import percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.embedding.base import OrdinalEmbedding

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from nearer._common.words import counted, listed
+from nearer._common.formatting import counted, listed
 from nearer.io.delimited import delimited_table
 from nearer.io.paths import same_objects
 from nearer.io.text import as_utf8, original, read_bytes

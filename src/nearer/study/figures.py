@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import digits, level_of, percent
+from nearer._common.formatting import digits, level_of, percent
 from nearer.evaluation.curves import CHANCE
 from nearer.geometry import ellipses_of
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale

@@ -17,8 +17,8 @@ import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
+from nearer._common.formatting import counted
 from nearer._common.json_files import read_json
-from nearer._common.words import counted
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
 from nearer.evaluation.distances import DISTANCES, MOST_OBJECTS, SPREAD, distance_matrix, matrix_csv

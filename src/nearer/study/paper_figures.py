@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import listed
+from nearer._common.formatting import listed
 from nearer.geometry import ellipses_of
 from nearer.plotting.directions import Arrow
 from nearer.plotting.maps import EllipseStyle

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path, PurePosixPath
 
-from nearer._common.words import counted, listed
+from nearer._common.formatting import counted, listed
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
 

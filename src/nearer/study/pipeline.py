@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.checking.enough import agreed, with_curve
 from nearer.checking.split_half import with_distances
 from nearer.data.comparisons import Comparisons

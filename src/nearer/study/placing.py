@@ -27,9 +27,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted
 from nearer._common.json_files import plain_values
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import counted
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model

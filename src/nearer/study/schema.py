@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.study.older_results import from_format_1, with_what_follows
 from nearer.study.schema_checks import (
     HINT,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from nearer._common.formatting import digits, name
 from nearer._common.parameters import check_level
-from nearer._common.words import digits, name
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.optimize.problems.penalty import Penalty

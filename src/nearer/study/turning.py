@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
+from nearer._common.formatting import counted, listed
 from nearer._common.json_files import plain_values
-from nearer._common.words import counted, listed
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
 from nearer.evaluation.distances import DISTANCES, SPREAD

@@ -19,7 +19,7 @@ from struct import unpack
 from typing import BinaryIO, Literal
 from xml.parsers import expat
 
-from nearer._common.words import counted, digits, listed, name
+from nearer._common.formatting import counted, digits, listed, name
 from nearer.survey.settings import DEFAULTS, SETTINGS_FILE, Settings, gather_settings
 from nearer.survey.settings_checks import place_of
 from nearer.survey.stimuli import ENDINGS, OBJECTS_FILE, STIMULI_FOLDER, Stimuli, Stimulus, gather_stimuli

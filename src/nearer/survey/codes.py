@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.survey.asking import NOT_COUNTED
 from nearer.survey.settings import Settings
 from nearer.survey.store.tables import answers, people, questions

@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.design.active.record import OTHER, PURPOSES
 from nearer.survey.asking import NOT_COUNTED, numbers_in
 from nearer.survey.exporting import answers_of

@@ -17,7 +17,7 @@ import numpy as np
 from anyio import to_thread
 from sqlalchemy import Connection, Integer, Row, case, cast, func, or_, select
 
-from nearer._common.words import money
+from nearer._common.formatting import money
 from nearer.survey.asking import NOT_COUNTED
 from nearer.survey.people import status_of
 from nearer.survey.store.database import Database, read_fact

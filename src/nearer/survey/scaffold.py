@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import number
+from nearer._common.formatting import number
 from nearer.datasets import load_colors
 from nearer.survey.settings import SETTINGS_FILE
 from nearer.survey.settings_template import TEMPLATE, commented

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from nearer._common.words import digits, name
+from nearer._common.formatting import digits, name
 from nearer.survey.settings_checks import KEYS, TABLE_OF, TABLES, place_of, wrong_values
 
 SETTINGS_FILE = "study.toml"

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
-from nearer._common.words import digits, name, number
+from nearer._common.formatting import digits, name, number
 from nearer.survey.words import LANGUAGES
 
 #: The least contrast of buttons against the page (WCAG 2.1, criterion 1.4.11).

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from nearer._common.words import digits, name
+from nearer._common.formatting import digits, name
 
 Kind: TypeAlias = Literal["text", "image", "audio", "video"]
 Wrong: TypeAlias = tuple[str, str]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, select
 
-from nearer._common.words import listed
+from nearer._common.formatting import listed
 from nearer.design.active.forms import Form, form_of
 from nearer.design.active.pools import Pool
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings

@@ -7,7 +7,8 @@ import pytest
 
 from nearer import Comparisons
 from nearer.datasets import make_gaussian
-from nearer.design import Questions, questions
+from nearer.design import Questions
+from nearer.design.active import questions
 from nearer.design.active.belief import learn
 from nearer.design.active.honest import chances_left_out
 from nearer.embedding.storage import load_model, save_model

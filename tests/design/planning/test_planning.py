@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.accuracy.datasets import find_file
 from nearer import Comparisons
-from nearer._common.words import digits
+from nearer._common.formatting import digits
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess

@@ -9,10 +9,11 @@ from helpers.drawn_rows import random_quadruplets
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, StudentT, TwoSidedHinge
-from nearer.optimize import SVRG, Factored, FactoredOnDevice, Outcome, Projected, device_lbfgs, lbfgs, solve
+from nearer.optimize import SVRG, Factored, FactoredOnDevice, Outcome, Projected, solve
 from nearer.optimize.problems.device import OnDevice
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers import device_lbfgs, lbfgs
 from nearer.optimize.solvers.device_lbfgs import on_device
 from nearer.optimize.solvers.restarts import solve_from_all_starts
 

@@ -15,11 +15,12 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, TSTE, fitting
 from nearer.evaluation import comparison_error
 from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
-from nearer.optimize import ADMM, Factored, Outcome, Progress, Projected, restarts, solve
+from nearer.optimize import ADMM, Factored, Outcome, Progress, Projected, solve
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import InMemory, rows_of
+from nearer.optimize.solvers import restarts
 
 SMOOTH = [
     Hinge(2),

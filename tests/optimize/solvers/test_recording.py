@@ -11,10 +11,11 @@ from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
 from nearer.model import Logistic, StudentT
-from nearer.optimize import FactoredOnDevice, device_lbfgs, recording, solve
+from nearer.optimize import FactoredOnDevice, solve
 from nearer.optimize.problems.device import OnDevice
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers import device_lbfgs, recording
 from nearer.optimize.solvers.recording import in_place, repeatable
 
 torch = pytest.importorskip("torch")

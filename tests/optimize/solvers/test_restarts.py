@@ -8,9 +8,10 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, GNMDS, MVTE, SOE, STE, TSTE, NonmetricMDS
 from nearer.embedding.storage import load_model, save_model
 from nearer.model import StudentT
-from nearer.optimize import SVRG, Factored, Outcome, Restarts, restarts
+from nearer.optimize import SVRG, Factored, Outcome, Restarts
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers import restarts
 
 LINE = make_gaussian(20, 1, random_state=3)
 

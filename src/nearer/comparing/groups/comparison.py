@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, figure, interval, listed, name
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import counted, figure, interval, listed, name
 from nearer.comparing.groups.answering import Fitted, Said
 from nearer.comparing.groups.crossing import CrossPrediction, cross_predict, fit_common, group_maps
 from nearer.comparing.groups.grouping import Grouped, grouped

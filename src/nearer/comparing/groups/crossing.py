@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.comparing.groups.answering import Fitted, Said, fit_map, log_loss
 from nearer.evaluation.intervals import Interval, clustered_variance, error_interval
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import counted, listed, name
+from nearer._common.formatting import counted, listed, name
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import factorize, missing
 from nearer.io.answers import Answers

@@ -31,10 +31,10 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import rankdata
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, name
 from nearer._common.parameters import check_integer, check_level
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted, name
 from nearer.comparing.holm import holm
 from nearer.comparing.matrices.ceiling import MatrixNoise, full_posterior, people_of
 from nearer.comparing.matrices.mantel import FEWEST_OBJECTS, mantel

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import counted, listed, name
+from nearer._common.formatting import counted, listed, name
 from nearer.evaluation.distances import DISTANCES
 from nearer.io.paths import same_objects
 from nearer.io.text import as_utf8, original, read_bytes

@@ -20,8 +20,8 @@ from scipy.stats import rankdata
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
 from nearer.comparing.matrices.measures import NAMES, Measure, measure_of, unit_length
 from nearer.data.dissimilarities import read_dissimilarities
 

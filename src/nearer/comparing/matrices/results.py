@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nearer._common.words import level_of
+from nearer._common.formatting import level_of
 from nearer.comparing.matrices.ceiling import NoiseCeilingOfMatrix
 from nearer.comparing.matrices.measures import NAMES, Measure
 

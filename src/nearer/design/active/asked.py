@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 
 
 class Asked(Sequence[NDArray[Any]]):

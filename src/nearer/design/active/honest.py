@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 from nearer._common.arrays import FloatArray
-from nearer._common.words import counted
+from nearer._common.formatting import counted
 from nearer.design.active.forms import Key
 from nearer.design.active.record import AGAIN, TEST, Record
 from nearer.evaluation.intervals import wilson

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.words import counted, listed, name
+from nearer._common.formatting import counted, listed, name
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.design.active.forms import Form

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearer._common.formatting import counted, listed
 from nearer._common.parameters import check_integer, check_number
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import counted, listed
 from nearer.data.comparisons import Comparisons
 from nearer.design.active.asked import Asked
 from nearer.design.active.belief import Belief, learn

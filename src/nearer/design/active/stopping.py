@@ -18,10 +18,10 @@ from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
+from nearer._common.formatting import counted, digits, figure, interval, percent
 from nearer._common.parameters import check_integer, check_number
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted, digits, figure, interval, percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of, with_positive_weight
 from nearer.design.active.expected_error import Errors, Fall, chances_of_odds, errors_of, fall

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.words import counted, figure
+from nearer._common.formatting import counted, figure
 from nearer.design.active import Questions
 from nearer.design.active.forms import Key
 from nearer.design.lists.answered import Answered

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from nearer._common.words import counted, listed, name
+from nearer._common.formatting import counted, listed, name
 from nearer.io.column_names import SYNONYMS
 from nearer.io.delimited import delimited_table
 from nearer.io.finding_columns import find_columns

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.telling import progress_bar
-from nearer._common.words import counted, name
+from nearer._common.formatting import counted, name
+from nearer._common.progress import progress_bar
 from nearer.design.active.forms import Key
 from nearer.design.lists.answered import Answered
 from nearer.design.lists.sides import Showing, balanced_places

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from nearer._common.formatting import counted, listed
 from nearer._common.randomness import stream
-from nearer._common.words import counted, listed
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import seen_objects
 from nearer.design.active import Questions

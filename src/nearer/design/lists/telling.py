@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nearer._common.words import counted, digits, figure, interval, listed
+from nearer._common.formatting import counted, digits, figure, interval, listed
 from nearer.design.lists.lists import CATCH
 from nearer.design.lists.making import Made
 

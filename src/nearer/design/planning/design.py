@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.formatting import counted, percent
 from nearer._common.parameters import check_integer
-from nearer._common.words import counted, percent
 from nearer.io.answers import Kind
 
 NoiseModel: TypeAlias = Literal["close-calls", "guesses"]

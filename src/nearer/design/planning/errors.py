@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer, check_level
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import trials_of
 from nearer.design.planning.design import Against, Design

@@ -20,9 +20,9 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer._common.formatting import level_of
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import level_of
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.units import trials_of, with_positive_weight
 from nearer.design.planning.design import Design

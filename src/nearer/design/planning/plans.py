@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, digits, figure, interval, level_of, money, percent
 from nearer._common.randomness import RandomState
-from nearer._common.words import counted, digits, figure, interval, level_of, money, percent
 from nearer.design.planning.design import MOST_COMPARISONS, Against, Design
 from nearer.design.planning.errors import (
     Replication,

@@ -18,8 +18,8 @@ from sklearn.isotonic import IsotonicRegression
 from tqdm import tqdm
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
-from nearer._common.words import digits, figure
+from nearer._common.formatting import digits, figure
+from nearer._common.progress import progress_bar
 from nearer.design.planning.design import Against
 from nearer.design.planning.errors import Replication
 from nearer.embedding.base import OrdinalEmbedding

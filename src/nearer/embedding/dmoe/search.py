@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.data.units import fold_of_each, units_of, with_positive_weight

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer, check_level, check_number
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer._common.telling import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments

@@ -17,9 +17,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import percent
 from nearer._common.parameters import check_counts
 from nearer._common.randomness import RandomState, stream
-from nearer._common.words import percent
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.mvte.search import ViewSearch

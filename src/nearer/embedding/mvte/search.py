@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.units import in_order_of_appearance
 from nearer.embedding.fitting import Recipe, fit_points

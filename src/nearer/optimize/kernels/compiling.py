@@ -12,7 +12,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError(

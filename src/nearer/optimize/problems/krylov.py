@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 
 from nearer._common.arrays import FloatArray
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 
 Tall: TypeAlias = Any  # ndarray or Tensor of float64
 

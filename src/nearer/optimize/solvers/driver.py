@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from nearer._common.telling import progress_bar
+from nearer._common.progress import progress_bar
 
 # A step over Gram matrices is one eigendecomposition among small vector operations; one over points has these alone.
 _ONE_THREAD_BELOW = {"gram": 2000, "points": 100_000}
