@@ -6,8 +6,8 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
 
+from nearer._common.figures import INK
 from nearer.plotting import PALETTE, new_figure, plot_arrows
-from nearer.plotting.style import INK
 
 FIRST = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SECOND = FIRST + np.array([[0.5, 0.0], [0.0, 0.1], [0.0, 0.0], [np.nan, 0.0]])

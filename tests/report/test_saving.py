@@ -9,7 +9,7 @@ import pytest
 from helpers.report_sample import color_results, random_results, results_of
 from scipy.spatial.distance import cdist
 
-from nearer.io.text import inert
+from nearer._common.tables import escape_formula
 from nearer.report import write_report
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,7 +51,7 @@ def test_the_table_is_that_of_the_map_and_labels_are_inert(saved):
     results = results_of(np.random.default_rng(0).normal(size=(6, 3)), labels, {})
     head, *rows = table_of(saved(results, "table", "embedding.csv"))
     assert head == ["object", "x1", "x2", "x3", "sd1", "sd2", "sd3"]
-    assert [row[0] for row in rows] == [inert(label) for label in labels]
+    assert [row[0] for row in rows] == [escape_formula(label) for label in labels]
     numbers = np.array([row[1:] for row in rows], dtype=float)
     deviations = np.sqrt(np.diagonal(np.array(results["covariances"]), axis1=1, axis2=2))
     np.testing.assert_allclose(numbers, np.hstack([results["embedding"], deviations]), rtol=2e-4)

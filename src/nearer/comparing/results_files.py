@@ -14,7 +14,7 @@ import numpy as np
 
 from nearer._common.files import write_text
 from nearer._common.json_files import plain_values
-from nearer.io.text import inert
+from nearer._common.tables import escape_formula
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,5 +112,5 @@ def save_figures(
 
 def _cell(cell: Any) -> str:
     if isinstance(cell, str):
-        return inert(cell)
+        return escape_formula(cell)
     return "" if cell is None or not np.isfinite(cell) else repr(cell.item() if isinstance(cell, np.generic) else cell)

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from nearer._common.arrays import FloatArray
+from nearer._common.tables import escape_formula
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels
 from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.uncertainty import Bootstrap
-from nearer.io.text import inert
 
 #: Files of a run.
 DISTANCES, SPREAD = "distances.csv", "distances_spread.csv"
@@ -132,7 +132,7 @@ def matrix_csv(matrix: FloatArray, objects: Labels) -> str:
     b,1.5,0
     <BLANKLINE>
     """
-    names = [inert(str(label)) for label in objects.tolist()]
+    names = [escape_formula(str(label)) for label in objects.tolist()]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # as in the table of the map
     writer.writerow(["object", *names])

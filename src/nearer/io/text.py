@@ -1,14 +1,10 @@
-"""Bytes of a file: what they are, and UTF-8 text of them; cells that a spreadsheet would run, made inert and back.
+"""Bytes of a file: what they are, and UTF-8 text of them.
 
 What a file is, is told by its first bytes and not by its name: people rename spreadsheets to .csv.
 
 Compressed files are unpacked no further than answers of people would grow. Answers become 5 to 15 times larger when
 they are unpacked, even a list of all triplets in order; a file made to fill the memory, up to 1000 times. What grows
 beyond 16 MB and 200 times its size is refused as soon as it does, whatever sizes the file itself claims.
-
-Spreadsheets take a cell that begins with = + - @, a tab or a carriage return for a formula. Such labels are written
-with an apostrophe before them, as are labels that begin with apostrophes and one of these, so that one apostrophe
-less gives back exactly what was there. Files written here are known by their column ``nearer_kind``.
 """
 
 from __future__ import annotations
@@ -21,9 +17,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from nearer._common.files import refuse_special
+from nearer._common.tables import unescape_formula
 from nearer.io.table import Column, merged
 
 _ALWAYS, _MOST_TIMES = 2**24, 200
@@ -32,8 +28,6 @@ _PIECE = 2**22
 _GZIP = b"\x1f\x8b"
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _READABLE = "save the answers as CSV, TSV, Parquet, JSON lines or npz"
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_INERT = re.compile(r"'+[=+\-@\t\r]")
 
 
 class GrowsTooLarge(ValueError):
@@ -191,28 +185,6 @@ def _western(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def inert(label: str) -> str:
-    """Return a label as it is written into a cell.
-
-    Examples
-    --------
-    >>> inert("=cmd()"), inert("cat")
-    ("'=cmd()", 'cat')
-    """
-    return f"'{label}" if _FORMULA.match(label) else label
-
-
-def original(cell: Any) -> Any:
-    """Return the label that was written as a cell.
-
-    Examples
-    --------
-    >>> original("'=cmd()"), original("'tis")
-    ('=cmd()', "'tis")
-    """
-    return cell[1:] if isinstance(cell, str) and _INERT.match(cell) else cell
-
-
 def restored(column: Column) -> Column:
     """Return a column with all its labels as they were."""
-    return merged(column.codes, [original(value) for value in column.values])
+    return merged(column.codes, [unescape_formula(value) for value in column.values])

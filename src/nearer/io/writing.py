@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.files import whole_file
+from nearer._common.tables import cell_text
 from nearer.data.comparisons import Comparisons
 from nearer.io.answers import Answers
 from nearer.io.layouts import NEAR_FAR
 from nearer.io.native import TRIPLET
 from nearer.io.purposes import CHOSEN, OTHER, PURPOSE
-from nearer.io.text import inert
 
 _SUFFIXES = {
     None: (".csv", ".tsv", ".parquet", ".pq", ".npz"),
@@ -225,12 +225,10 @@ def _plain(values: NDArray[Any]) -> list[Any]:
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """Return cells: numbers to the last digit, labels inert."""
+    """Return cells: numbers to the last digit, labels escaped."""
     if values.dtype.kind in "iuf":
         return ["" if value is None else repr(value) for value in _plain(values)]
-    return [
-        "" if value is None else (inert(value) if isinstance(value, str) else str(value)) for value in _plain(values)
-    ]
+    return [cell_text(value) for value in _plain(values)]
 
 
 def _write_text(columns: Columns, path: Path, delimiter: str) -> None:

@@ -5,6 +5,7 @@ for `save_figure`, or `save_paper` where it goes into a paper. Nothing is ever s
 is touched.
 """
 
+from nearer._common.figures import FAINT, INK, PALETTE, new_figure, plain, save_figure
 from nearer.plotting.arrows import plot_arrows
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
 from nearer.plotting.heatmap import plot_heatmap
@@ -13,7 +14,6 @@ from nearer.plotting.maps import plot_map
 from nearer.plotting.papers import Paper, save_paper
 from nearer.plotting.properties import plot_properties
 from nearer.plotting.shepard import Agreement, agreement, plot_shepard
-from nearer.plotting.style import FAINT, INK, PALETTE, new_figure, plain, save_figure
 from nearer.plotting.trees import plot_dendrogram
 from nearer.plotting.weights import plot_weights
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray, checked_points
+from nearer._common.figures import ACCENT, FAINT, INK, new_figure
 from nearer.plotting.maps import plot_map
-from nearer.plotting.style import ACCENT, FAINT, INK, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

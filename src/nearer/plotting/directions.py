@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearer._common.arrays import FloatArray
-from nearer.plotting.style import ACCENT, FAINT
+from nearer._common.figures import ACCENT, FAINT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer._common.figures import ACCENT, FAINT, INK, PALETTE, SECOND, new_figure, plain
 from nearer._common.formatting import figure
 from nearer.model import TwoSidedHinge
-from nearer.plotting.style import ACCENT, FAINT, INK, PALETTE, SECOND, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

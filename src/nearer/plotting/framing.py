@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearer._common.figures import INK
 from nearer.plotting.keys import Coded, draw_keys
 from nearer.plotting.papers import MM, Paper
-from nearer.plotting.style import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

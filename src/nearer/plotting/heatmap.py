@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.figures import FAINT, INK
 from nearer.plotting.framing import framed_axes
 from nearer.plotting.papers import Paper
 from nearer.plotting.rows import every_that_fits, text_widths
-from nearer.plotting.style import FAINT, INK
 from nearer.plotting.trees import draw_links
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from nearer._common.figures import FAINT, INK
 from nearer._common.formatting import listed, number
 from nearer._common.progress import warn_caller
-from nearer.plotting.style import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._common.arrays import FloatArray
+from nearer._common.figures import FAINT, INK
 from nearer.plotting.label_places import place_labels
-from nearer.plotting.style import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

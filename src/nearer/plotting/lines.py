@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.figures import FAINT, INK, SECOND
 from nearer.plotting.framing import framed_axes
 from nearer.plotting.keys import Attribute, as_colors, as_shapes, matched, words_of
 from nearer.plotting.papers import Paper
 from nearer.plotting.rows import every_that_fits, text_widths
-from nearer.plotting.style import FAINT, INK, SECOND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

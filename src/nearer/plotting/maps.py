@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.figures import FAINT, INK, SECOND
 from nearer.plotting.directions import Arrow, draw_arrows
 from nearer.plotting.framing import SCREEN, framed_axes
 from nearer.plotting.keys import Attribute, Coded, as_colors, as_shapes, draw_keys_beside, matched, words_of
 from nearer.plotting.labels import write_labels
 from nearer.plotting.papers import Paper
 from nearer.plotting.pictures import draw_pictures, picture_side
-from nearer.plotting.style import FAINT, INK, SECOND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

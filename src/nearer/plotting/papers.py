@@ -13,9 +13,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nearer._common.figures import new_figure
 from nearer._common.files import whole_file
 from nearer.plotting.glyphs import fonts_for
-from nearer.plotting.style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

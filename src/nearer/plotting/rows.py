@@ -19,7 +19,7 @@ def text_widths(names: Sequence[str], size: float) -> float:
     >>> text_widths([""], 7.0), 8 < text_widths(["i", "mmm"], 7.0) < 30
     (0.0, True)
     """
-    from nearer.plotting.style import new_figure
+    from nearer._common.figures import new_figure
 
     figure = new_figure(1, 1)
     text = figure.text(0, 0, "", fontsize=size, parse_math=False)
@@ -35,7 +35,7 @@ def every_that_fits(ax: Axes, n_rows: int, height: float) -> list[int]:
 
     Examples
     --------
-    >>> from nearer.plotting.style import new_figure
+    >>> from nearer._common.figures import new_figure
     >>> every_that_fits(new_figure(1, 1, constrained=False).add_axes((0, 0, 1, 1)), 10, 14.0)
     [0, 2, 4, 6, 8]
     """

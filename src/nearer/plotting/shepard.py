@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from nearer._common.arrays import FloatArray
+from nearer._common.figures import ACCENT, FAINT, INK, SECOND
 from nearer._common.formatting import digits
 from nearer._common.parameters import check_integer, check_level
 from nearer.data.comparisons import Comparisons, as_comparisons
@@ -20,7 +21,6 @@ from nearer.data.units import units_of, with_positive_weight
 from nearer.evaluation.intervals import error_interval
 from nearer.plotting.framing import framed_axes
 from nearer.plotting.papers import Paper
-from nearer.plotting.style import ACCENT, FAINT, INK, SECOND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.plotting.style import FAINT, INK, PALETTE, new_figure
+from nearer._common.figures import FAINT, INK, PALETTE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

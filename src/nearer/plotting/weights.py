@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.plotting.style import FAINT, INK, PALETTE, new_figure, plain
+from nearer._common.figures import FAINT, INK, PALETTE, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nearer._common.formatting import counted, listed
+from nearer._common.tables import unescape_formula
 from nearer.io.delimited import delimited_table
 from nearer.io.paths import same_objects
-from nearer.io.text import as_utf8, original, read_bytes
+from nearer.io.text import as_utf8, read_bytes
 
 _LABELS = ("object", "label", "name", "item", "stimulus", "id")
 
@@ -29,7 +30,7 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
         raise ValueError(str(loaded.bad_rows[0]))
     columns = [column.mapped(str, "", object).tolist() for column in loaded.columns.values()]
     key = next((k for k, name in enumerate(table.names) if name.strip().lower() in _LABELS), 0)
-    labels = [original(label) for label in columns[key]]
+    labels = [unescape_formula(label) for label in columns[key]]
     on_map = set(objects)
     same = same_objects([label for label in labels if label not in on_map], objects)
     labels = [same.get(label, label) if same.get(label) not in labels else label for label in labels]

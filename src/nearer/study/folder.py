@@ -19,11 +19,11 @@ from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
 from nearer._common.formatting import counted
 from nearer._common.json_files import read_json
+from nearer._common.tables import escape_formula
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
 from nearer.evaluation.distances import DISTANCES, MOST_OBJECTS, SPREAD, distance_matrix, matrix_csv
 from nearer.evaluation.uncertainty import Bootstrap
-from nearer.io.text import inert
 from nearer.study.figures import FIGURES, draw_study
 from nearer.study.results import results_of
 from nearer.study.schema import checked
@@ -168,7 +168,7 @@ def map_csv(model: OrdinalEmbedding, std: FloatArray | None = None) -> str:
     writer = csv.writer(text, lineterminator="\r\n")  # or a label with a carriage return in it would go without quotes
     writer.writerow(["object", *names])
     for label, row in zip(model.objects_.tolist(), numbers.tolist(), strict=True):
-        writer.writerow([inert(str(label)), *map(repr, row)])
+        writer.writerow([escape_formula(str(label)), *map(repr, row)])
     return text.getvalue()
 
 

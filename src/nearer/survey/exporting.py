@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, select
 
+from nearer._common.tables import escape_formula
 from nearer.io import Answers, Catches, read_answers
 from nearer.io.file_lists import FileList
 from nearer.io.showing import columns_shown
-from nearer.io.text import inert
 from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import SEPARATOR, Study, labels_in, read_study
@@ -54,7 +54,7 @@ def csv_of(columns: Columns) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns or ["participant"])
     for row in zip(*columns.values(), strict=True):
-        writer.writerow([inert(value) if isinstance(value, str) else value for value in row])
+        writer.writerow([escape_formula(value) if isinstance(value, str) else value for value in row])
     return text.getvalue()
 
 

@@ -26,9 +26,10 @@ from scipy.spatial.distance import cdist
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted, listed, name
+from nearer._common.tables import unescape_formula
 from nearer.evaluation.distances import DISTANCES
 from nearer.io.paths import same_objects
-from nearer.io.text import as_utf8, original, read_bytes
+from nearer.io.text import as_utf8, read_bytes
 from nearer.study.folder import read_results
 
 _UNKNOWN = {"", "na", "nan", "n/a", "null", "none", "-", "."}
@@ -195,10 +196,10 @@ def _square(rows: list[list[str]], path: Path) -> _Found | None:
         if named and len(names) == len(labels) and set(names) == set(labels):
             matrix = _numbers([row[1:] for row in below], path, "matrix", len(names))
             order = [names.index(label) for label in labels]
-            return [original(label) for label in labels], matrix[:, order], []
+            return [unescape_formula(label) for label in labels], matrix[:, order], []
     if len(header) == len(below) and all(all(map(_is_number, row)) and len(row) == len(header) for row in below):
         notes = ["rows have no names and were taken to be in the order of the columns"]
-        return [original(label) for label in header], _numbers(below, path, "matrix", len(header)), notes
+        return [unescape_formula(label) for label in header], _numbers(below, path, "matrix", len(header)), notes
     common = set(header[1:]) & set(labels)
     if len(common) > 1 and 2 * len(common) > len(labels):
         odd = sorted(set(header[1:]) ^ set(labels))
@@ -224,7 +225,7 @@ def _list_of_pairs(rows: list[list[str]], path: Path) -> _Found | None:
     several = int((counts > 1).sum())
     notes = [f"{counted(several, 'pair')} had several distances, which were averaged"] if several else []
     matrix = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-    return [original(label) for label in objects], matrix, notes
+    return [unescape_formula(label) for label in objects], matrix, notes
 
 
 def _of_features(rows: list[list[str]], path: Path, wanted: bool) -> _Found:
@@ -241,7 +242,7 @@ def _of_features(rows: list[list[str]], path: Path, wanted: bool) -> _Found:
     if unknown.any():
         missing = [label for label, bad in zip(labels, unknown, strict=True) if bad]
         notes.append(f"{counted(len(missing), 'object lacks', 'objects lack')} a feature: {listed(missing)}")
-    return [original(label) for label in labels], cdist(table, table), notes
+    return [unescape_formula(label) for label in labels], cdist(table, table), notes
 
 
 def _symmetric(matrix: FloatArray, path: Path) -> tuple[FloatArray, list[str]]:
