@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nearer.data.shards import FAN_OUT
+from nearer.data.worker_pool import FAN_OUT
 
 #: A network of 10 gigabits, in bytes a second.
 NETWORK = 1.25e9

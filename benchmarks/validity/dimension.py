@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.validity.rates import Outcome, Rate
 from benchmarks.validity.respondents import own_questions, respond
 from nearer import Comparisons
-from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
+from nearer.data.groups import GUESSING_LEVEL, guessing_p_value
 from nearer.embedding import PosteriorEmbedding
 from nearer.evaluation.dimension import choose_dimension
 from nearer.study.parts import DIMENSIONS_BY

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from benchmarks.validity.rates import Outcome, Rate
 from nearer import Comparisons
 from nearer._common.arrays import FloatArray
-from nearer.data.units import By
+from nearer.data.groups import By
 from nearer.datasets.synthetic import distinct_rows
 from nearer.embedding import TSTE, PosteriorEmbedding
 from nearer.evaluation import comparison_error, held_out_error

@@ -1,5 +1,5 @@
 from .data.comparisons import Comparisons as Comparisons
-from .data.file import ComparisonsFile as ComparisonsFile
+from .data.streamed import ComparisonsFile as ComparisonsFile
 from .optimize.problems.penalty import Penalty as Penalty
 
 __version__: str

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from nearer.data import ComparisonsOnCluster
-from nearer.data.block_files import Block
-from nearer.data.partitions import Loader
+from nearer.data.cluster import Loader
+from nearer.data.files import Block
 from nearer.data.rows import Rows
-from nearer.data.shards import lanes_of, runs, tree
+from nearer.data.worker_pool import lanes_of, runs, tree
 from nearer.datasets import make_gaussian, sample_triplets
 
 da = pytest.importorskip("dask.array")
@@ -211,7 +211,7 @@ def test_workers_let_go_of_rows_that_nobody_has(client):
     gc.collect()
     judgments = ComparisonsOnCluster(array_of())
     assert len(judgments) == 900
-    keys = {future.key for future in judgments._held._futures}
+    keys = {future.key for future in judgments._pool._futures}
     assert keys <= {key for each in client.has_what().values() for key in each}
     # Beside the shards nothing is kept: their rows would be there twice.
     assert not any("nearer-part" in str(key) for each in client.has_what().values() for key in each)

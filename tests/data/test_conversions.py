@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from nearer.data import comparisons_from_distances, comparisons_from_graph, count_triplets, graph_from_embedding
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph
 from nearer.evaluation import comparison_error
 from nearer.model import DistanceHinge
 from nearer.optimize.problems.points import FactoredProblem
@@ -76,7 +76,7 @@ def test_a_graph_with_more_triplets_than_memory_is_sampled():
 
 def test_blocks_of_triplets_join_to_all(monkeypatch):
     adjacency = random_graph(9, seed=2)
-    monkeypatch.setattr("nearer.data.graph.BLOCK", 50)
+    monkeypatch.setattr("nearer.data.conversions.BLOCK", 50)
     monkeypatch.setattr("nearer.data.conversions.BLOCK", 50)
     assert as_set(comparisons_from_graph(adjacency)) == written_out(adjacency)
 

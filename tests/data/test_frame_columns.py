@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from nearer import Comparisons
-from nearer.data.frame_columns import TRIPLET, row_order
+from nearer.data.labels import TRIPLET, row_order
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import SOE, STE
 from nearer.evaluation import comparison_error, held_out_error

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
-from nearer.data.guessing import guessing_p_value
+from nearer.data.groups import guessing_p_value
 
 
 def triplets(rng, m, error, n=15, trials=None):

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nearer.data.read_ahead import read_ahead
+from nearer.data.streamed import read_ahead
 
 
 def readers():

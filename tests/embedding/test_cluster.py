@@ -12,8 +12,8 @@ from helpers.browsing import eventually
 from helpers.clusters import dying, fit_inside, local_cluster, once, slow
 
 from benchmarks.records import side_by_side
-from nearer.data import ComparisonsFile, ComparisonsOnCluster, held_shards
-from nearer.data.partitions import Loader
+from nearer.data import ComparisonsFile, ComparisonsOnCluster, worker_pool
+from nearer.data.cluster import Loader
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.embedding.clustering import ComparisonHC
@@ -192,14 +192,14 @@ def test_a_worker_that_dies_costs_time_and_not_the_fit(mortal):
 
 
 def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(mortal, monkeypatch):
-    monkeypatch.setattr(held_shards, "PATIENCE", 0.01)
+    monkeypatch.setattr(worker_pool, "RESTART_SECONDS", 0.01)
     with mortal.as_current():
         judgments = ComparisonsOnCluster(array_of())
         undisturbed = STE().fit(judgments)
         with pytest.warns(UserWarning, match="1 worker of 2 lost"):
             model = STE().fit(judgments, callback=killing(mortal, 4))
         np.testing.assert_array_equal(model.embedding_, undisturbed.embedding_)
-        assert len(set(judgments._held._addresses)) == 1
+        assert len(set(judgments._pool._addresses)) == 1
 
 
 @pytest.mark.filterwarnings("ignore:.* lost; the comparisons there are loaded again")
@@ -211,7 +211,7 @@ def test_a_part_that_is_another_when_it_is_loaded_again_ends_the_fit(mortal, tmp
 
 
 def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkeypatch):
-    monkeypatch.setattr(held_shards, "MOST_LOSSES", 0)
+    monkeypatch.setattr(worker_pool, "MAX_LOSSES", 0)
     with mortal.as_current():
         judgments = ComparisonsOnCluster(array_of())
         with pytest.raises(RuntimeError, match="workers were lost before they had answered"):
@@ -220,7 +220,7 @@ def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkey
 
 @pytest.mark.filterwarnings("ignore:.* lost; the comparisons there are loaded again")
 def test_rows_that_no_worker_survives_loading_are_refused_with_a_sentence(mortal, monkeypatch):
-    monkeypatch.setattr(held_shards, "MOST_LOSSES", 1)
+    monkeypatch.setattr(worker_pool, "MAX_LOSSES", 1)
     # Who notices first is a matter of luck: the scheduler, or the fit.
     with pytest.raises(RuntimeError, match=r"workers (were lost|died while)"):
         ComparisonsOnCluster.from_loaders([Loader("part", dying)], "many", client=mortal)

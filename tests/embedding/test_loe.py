@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from nearer.data import comparisons_from_graph, graph_from_embedding
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph
 from nearer.embedding import LOE, SOE
 from nearer.embedding.loe import steps_map
 from nearer.evaluation import procrustes_error

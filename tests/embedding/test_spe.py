@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from nearer import Comparisons
 from nearer.data import comparisons_from_graph, graph_from_embedding
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph
 from nearer.embedding import SPE
 from nearer.evaluation import margins
 from nearer.optimize import solve

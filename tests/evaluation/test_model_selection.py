@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 
 from nearer import Comparisons
-from nearer.data.units import deal_out
+from nearer.data.groups import deal_out
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE, TSTE
 from nearer.evaluation import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nearer.data import ComparisonsFile
-from nearer.data.block_files import Block
+from nearer.data.files import Block
 from nearer.embedding import STE
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from nearer.checking import check
 from nearer.cli.main import main
-from nearer.data.units import numbered
+from nearer.data.groups import numbered
 from nearer.io import read_answers
 
 N_OBJECTS, N_PEOPLE, N_TRIALS = 12, 4, 10

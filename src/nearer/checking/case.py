@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from nearer._common.formatting import name
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import is_tied, near_and_far
 from nearer.data.labels import factorize
-from nearer.data.units import near_and_far, torn
 from nearer.embedding import STE
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
@@ -144,12 +144,12 @@ class Case:
     @cached_property
     def decided(self) -> NDArray[np.bool_]:
         """Which comparisons are of a trial that does not say both ways about their question, shape (m,)."""
-        return ~torn(self.known)
+        return ~is_tied(self.known)
 
     @cached_property
     def n_split(self) -> int:
         """How many answers say nothing but both ways: "can't tell", read so that it counts half for each."""
-        both_ways = torn(replace(self.comparisons, trials=self.answers.answer_of))
+        both_ways = is_tied(replace(self.comparisons, trials=self.answers.answer_of))
         return len(self.answers) - len(np.unique(self.answers.answer_of[~both_ways]))
 
     @property

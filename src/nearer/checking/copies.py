@@ -40,8 +40,8 @@ from nearer._common.formatting import counted, digits, name
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import is_tied, near_and_far, questions_of
 from nearer.data.labels import factorize
-from nearer.data.units import near_and_far, questions_of, torn
 
 FALSE_ALARMS = 0.05  # studies in which any pair is reported wrongly
 CHANGED = 0.05  # questions that a near copy may answer differently
@@ -166,7 +166,7 @@ def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
 
 def check_copies(case: Case) -> CheckResult:
     """Find people whose answers are, but for a few, those of somebody else."""
-    decided = ~torn(case.known)
+    decided = ~is_tied(case.known)
     if case.known.annotators is None or not decided.any():
         return CheckResult()
     answered = case.known[decided]

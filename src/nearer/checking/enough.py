@@ -31,7 +31,7 @@ from nearer._common.formatting import counted, rounded, short
 from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import units_of
+from nearer.data.groups import units_of
 from nearer.embedding import CKL
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, NoiseCeiling, about_ceiling
 from nearer.evaluation.curves import Kind, LearningCurve, Trend, learning_curve, trend

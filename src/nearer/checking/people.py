@@ -33,8 +33,8 @@ from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding
 from nearer.checking.random_responders import FALSE_ALARMS, POWER, Responders
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import is_tied
 from nearer.data.labels import Labels, factorize
-from nearer.data.units import torn
 from nearer.evaluation.annotators import AnnotatorReliability, acts_of
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import read_judged
@@ -50,7 +50,7 @@ _N_COMPONENTS = 2  # of the maps that people are judged by
 def check_people(case: Case) -> CheckResult:
     """Find random responders, and people who answer in reverse."""
     part = read_judged(quick_part(case, _MOST_JUDGED))
-    decided = ~torn(part)  # who cannot tell is not careless
+    decided = ~is_tied(part)  # who cannot tell is not careless
     if part.annotators is None or not decided.any():
         return CheckResult()
     names, person = factorize(part.annotators[decided])

@@ -13,7 +13,7 @@ import numpy as np
 from nearer._common.formatting import counted, listed, name
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
-from nearer.data.units import distinct
+from nearer.data.groups import distinct
 from nearer.io.naming_schemes import ALIKE, chance_of
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings
-from nearer.data.units import By
+from nearer.data.groups import By
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.reproducibility import (

@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.data.units import units_of
+    from nearer.data.groups import units_of
     from nearer.embedding.storage import load_model
     from nearer.evaluation.held_out import judge, read_judged
     from nearer.evaluation.intervals import error_interval

@@ -27,7 +27,7 @@ from nearer._common.formatting import counted, figure, interval, listed, name
 from nearer._common.parameters import check_level
 from nearer.comparing.holm import holm
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import restricted, units_of
+from nearer.data.groups import restricted, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.distances import compared_objects
 from nearer.evaluation.held_out import judge, read_judged

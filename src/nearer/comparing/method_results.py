@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nearer._common.formatting import figure, interval, level_of
-from nearer.data.units import By
+from nearer.data.groups import By
 
 _HEAD = ("method", "error", "interval", "less the first", "interval", "p (Holm)", "log loss", "seconds")
 

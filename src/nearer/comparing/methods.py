@@ -47,7 +47,7 @@ from nearer.comparing.holm import holm
 from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of
 from nearer.comparing.method_results import MethodComparison, MethodScore
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import By, kept_whole, units_of
+from nearer.data.groups import By, kept_whole, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import judge, read_judged

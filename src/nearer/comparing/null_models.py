@@ -32,7 +32,7 @@ from scipy.spatial import cKDTree
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted
-from nearer.data.dissimilarities import read_dissimilarities
+from nearer.data.conversions import read_dissimilarities
 
 _N_REFERENCES = 50  # simulated maps without copies
 _CLUMPED = 0.5  # of the distance to the nearest neighbor on such maps

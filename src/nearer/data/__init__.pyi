@@ -12,4 +12,4 @@ from .conversions import (
 from .conversions import (
     graph_from_embedding as graph_from_embedding,
 )
-from .file import ComparisonsFile as ComparisonsFile
+from .streamed import ComparisonsFile as ComparisonsFile

@@ -20,9 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from nearer._common.randomness import RandomState, stream
 from nearer.data import labels as _labels
 from nearer.data import rows as _rows
+from nearer.data.groups import Summary, drawn_for_test, summarize, trials_of
 from nearer.data.labels import Indices, Labels
-from nearer.data.summary import Summary, summarize
-from nearer.data.units import drawn_for_test, trials_of
 
 __all__ = ["Comparisons", "Summary", "as_comparisons"]
 
@@ -207,7 +206,7 @@ class Comparisons:
         return comparisons._drop_degenerate() if drop else comparisons
 
     def _drop_degenerate(self) -> Self:
-        bad = _rows.itself(self.rows) | _rows.identical(self.rows)
+        bad = _rows.compares_with_itself(self.rows) | _rows.compares_same_pair(self.rows)
         dropped = int(bad.sum())
         if dropped == 0:
             return self

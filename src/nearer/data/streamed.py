@@ -1,19 +1,32 @@
-"""Comparisons that no single process holds all at once: what files and clusters of them have in common.
+"""Comparisons that no single process holds all at once, and those in files, read a block at a time.
 
-``fit`` takes them in place of a `Comparisons`. Everything else needs rows in memory and says so.
+``fit`` takes them in place of a `Comparisons`. Everything else needs rows in memory and says so. `ComparisonsFile`
+checks every row of NumPy or Parquet files once, when it is made, and from then on yields blocks that inner code can
+trust. While a block is processed, a thread reads the next: reading and decompressing release the interpreter's lock, as
+the compiled loops do, and a pass takes the time of the slower of the two and not of both.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Semaphore, Thread
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.parameters import check_integer
+from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import Rows
+from nearer.data.files import Found, Places, RowTable, find_files, is_url, open_table
+from nearer.data.labels import read_answers
+from nearer.data.rows import BLOCK_ROWS, Extent, Rows, check_block, read_n_objects
 
 
 class StreamedComparisons(ABC):
@@ -56,3 +69,349 @@ class StreamedComparisons(ABC):
 
 
 Judgments: TypeAlias = Comparisons | StreamedComparisons  # in memory, or elsewhere
+
+
+_REMEDY = "write the file without such rows"
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Rows ``start`` to ``stop`` of one file.
+
+    Attributes
+    ----------
+    table : RowTable
+    state : tuple
+        What tells whether the file was changed since.
+    start, stop : int
+    """
+
+    table: RowTable
+    state: tuple[object, ...]
+    start: int
+    stop: int
+
+    @property
+    def title(self) -> str:
+        """The name of the file."""
+        return self.table.file.name
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def check(self, n_objects: int | None, block_rows: int, tell: Callable[[int], object] = int) -> Extent:
+        """Refuse rows that are no comparisons; ``tell`` is called with the number of rows of each block that passed."""
+        offset, extent = self.start, Extent()
+        for block in read_ahead(self.table.read(self.start, self.stop, block_rows, None)):
+            passed = check_block(*block, name=str(self.table.file), offset=offset, n_objects=n_objects, remedy=_REMEDY)
+            extent = Extent.over((extent, passed))
+            offset += len(block.objects)
+            tell(len(block.objects))
+        return extent
+
+    def blocks(self, block_rows: int) -> Generator[Rows, None, None]:
+        """Return the rows in order, at most so many at a time; they must have passed the check, here or elsewhere."""
+        if self.table.file.state() != self.state:  # the compiled loops trust the indices
+            raise ValueError(f"{self.table.file} has changed since it was checked; make a new ComparisonsFile")
+        # Indices below 2^31: 32 bits hold them, in half the memory.
+        for objects, answers, weights in self.table.read(self.start, self.stop, block_rows, np.int32):
+            if answers is not None and answers.dtype.kind == "b":
+                answers = read_answers(answers, len(answers))
+            yield Rows.of(objects, answers, weights)
+
+    def taken(self, start: int, stop: int) -> FilePart:
+        """Return some rows of this part, counted from its first."""
+        return replace(self, start=self.start + start, stop=self.start + stop)
+
+    def units(self, block_rows: int) -> list[FilePart]:
+        """Return the part in pieces that it is best read by: runs that make up a block, or row groups."""
+        bounds = np.unique(np.clip(self.table.units(block_rows), self.start, self.stop)).tolist()
+        return [replace(self, start=start, stop=stop) for start, stop in pairwise(bounds)]
+
+    def split(self, most_rows: int) -> list[FilePart]:
+        """Return the part in pieces of at most so many rows, where row groups are no longer than that."""
+        pieces: list[FilePart] = []
+        for unit in self.units(most_rows):
+            if pieces and unit.stop - pieces[-1].start <= most_rows:
+                pieces[-1] = replace(pieces[-1], stop=unit.stop)
+            else:
+                pieces.append(unit)
+        return pieces
+
+
+def open_parts(found: Found, columns: Sequence[str] | None) -> list[FilePart]:
+    """Return one part for each file that holds rows; all must have the same columns."""
+    parts: list[FilePart] = []
+    for file in found.files:
+        state = file.state()
+        table = open_table(file, columns)
+        if parts and (table.columns, table.others) != (parts[0].table.columns, parts[0].table.others):
+            first = parts[0].table
+            raise ValueError(
+                f"{file} holds {_described(table)}, but {first.file.name} {_described(first)}; "
+                "all files must have the same columns"
+            )
+        parts.append(FilePart(table, state, 0, len(table)))
+    full = [part for part in parts if len(part)]  # programs that write many files write empty ones, too
+    if not full:
+        named = str(found.files[0]) if len(found.files) == 1 else found.title
+        raise ValueError(f"{named} holds no comparisons; check how it was written")
+    return full
+
+
+def _described(table: RowTable) -> str:
+    names = [name for name in (*table.columns, *table.others) if name]
+    return f"the columns {', '.join(names)}" if names else f"{len(table.columns)} columns"
+
+
+def cut(blocks: Iterator[Rows], lengths: Iterator[int]) -> Generator[Rows, None, None]:
+    """Return the same rows in blocks of these lengths, copied only where a block is put together from several.
+
+    Examples
+    --------
+    >>> three, four = Rows.of(np.arange(9).reshape(3, 3)), Rows.of(np.arange(12).reshape(4, 3))
+    >>> [block.objects[:, 0].tolist() for block in cut(iter([three, four]), iter([2, 5]))]
+    [[0, 3], [6, 0, 3, 6, 9]]
+    """
+    rest: Rows | None = None
+    for length in lengths:
+        pieces, count = [], 0
+        while count < length:
+            rows = next(blocks) if rest is None else rest
+            here = min(len(rows), length - count)
+            pieces.append(rows if here == len(rows) else rows.taken(slice(0, here)))
+            rest = None if here == len(rows) else rows.taken(slice(here, None))
+            count += here
+        if len(pieces) == 1:
+            yield pieces[0]
+        else:
+            yield Rows.of(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+
+
+Item = TypeVar("Item")
+
+
+def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[Item, None, None]:
+    """Return the same items in the same order, up to ``depth`` of them made in advance by a thread.
+
+    What the items raise is raised here, at its place in the order. The thread ends with this iterator, whether that is
+    used up, closed early, or ended by an exception such as KeyboardInterrupt.
+
+    Parameters
+    ----------
+    items : generator
+        Used in the thread alone: it must not share anything that changes with the caller, such as a random generator.
+    depth : int
+        The most items that are made or waiting, besides the one that the caller has.
+
+    Examples
+    --------
+    >>> list(read_ahead(letter for letter in "abc"))
+    ['a', 'b', 'c']
+    """
+    ready: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()  # None: that was all
+    room, stopped = Semaphore(depth), Event()
+
+    def fill() -> None:
+        last: BaseException | None = None
+        try:
+            while room.acquire() and not stopped.is_set():
+                ready.put((next(items),))
+        except StopIteration:
+            pass
+        except BaseException as error:  # for the caller to deal with
+            last = error
+        finally:
+            items.close()
+            ready.put(last)
+
+    thread = Thread(target=fill, name="nearer-read-ahead", daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            room.release()
+            yield item[0]
+            del item  # or the block that the caller is done with would live until the next has come
+    finally:
+        stopped.set()
+        room.release()  # in case it waits for that
+        thread.join()
+
+
+__all__ = ["ComparisonsFile"]
+
+
+class ComparisonsFile(StreamedComparisons):
+    """Comparisons in one or many files that need not fit into memory.
+
+    Every row is checked once, here. ``fit`` takes it in place of a `Comparisons`, with ``solver="factored"``, which
+    reads the files once an iteration and finds the map of the same comparisons in memory, to the last bit if they
+    mention every object, or ``solver="svrg"``, which reads them some twenty times in all. With "factored", while a
+    client of dask.distributed is running, its workers read the files and keep the rows.
+
+    Parameters
+    ----------
+    path : str, path, or list of these
+        A ``.npy`` file of integers, shape (m, 3) or (m, 4) and in C order, or a ``.parquet`` file with three or four
+        columns of integers. A Parquet file may have a column ``answer`` (+1 and -1, or bool) and one ``weight``. Or
+        many such files, all with the same columns: a folder, a pattern such as ``"many/part-*.parquet"``, or a list.
+        Those of a folder or pattern are read in natural order, part-2 before part-10; hidden ones and those that begin
+        with an underscore are passed over. Parquet may lie behind a URL, such as ``"s3://bucket/many"``, if fsspec and
+        its package for the protocol are installed.
+    n_objects : int, optional
+        The number of objects; the largest index plus one if left out.
+    block_rows : int
+        Rows to read at a time; a few blocks are in memory at once. Any number gives the same sums to rounding, and the
+        default those of comparisons in memory to the last bit.
+    columns : sequence of str, optional
+        Names of the three or four columns of a Parquet file that hold objects; ``anchor, near, far`` or ``i, j, l, k``
+        (near pair, far pair) if left out.
+
+    Attributes
+    ----------
+    path : Path, str or list of these
+        A text if it is a URL.
+    n_objects : int
+    objects : ndarray, shape (n_objects,)
+        The indices 0..n-1, which stand for labels.
+    block_rows : int
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "triplets.npy"
+    >>> np.save(path, np.array([[0, 1, 2], [2, 1, 0], [1, 2, 3]]))
+    >>> judgments = ComparisonsFile(path)
+    >>> judgments
+    ComparisonsFile('triplets.npy', 3 triplets over 4 objects)
+    >>> from nearer.embedding import STE
+    >>> STE(solver="svrg", random_state=0).fit(judgments).embedding_.shape
+    (4, 2)
+
+    A folder of files:
+
+    >>> np.save(Path(folder.name) / "more.npy", np.array([[3, 1, 2]]))
+    >>> len(ComparisonsFile(folder.name))
+    4
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: Places,
+        *,
+        n_objects: int | None = None,
+        block_rows: int = BLOCK_ROWS,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        self.path: Path | str | list[Path | str]
+        self.path = _place(path) if isinstance(path, str | PathLike) else [_place(each) for each in path]
+        self.block_rows = check_integer("block_rows", block_rows, 1)
+        known = None if n_objects is None else read_n_objects(n_objects)
+        found = find_files(path)
+        self._title = found.title
+        self._parts = open_parts(found, columns)
+        self._firsts = [0, *np.cumsum([len(part) for part in self._parts]).tolist()]
+        self._width = len(self._parts[0].table.columns)
+        name = str(found.files[0]) if len(found.files) == 1 else found.title
+        self.n_objects = self._checked(known).n_objects(known, name)
+
+    def __len__(self) -> int:
+        return int(self._firsts[-1])
+
+    @property
+    def title(self) -> str:
+        """The name of the file; of many, where they lie and how many there are."""
+        return self._title
+
+    @property
+    def is_triplets(self) -> bool:
+        """Whether the comparisons are triplets."""
+        return self._width == 3
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Generator[Rows, None, None]:
+        """Return all comparisons, a block at a time; in random order if ``rng`` is given.
+
+        Random order is one of runs of rows or of row groups, out of all files; blocks are put together from them.
+
+        Parameters
+        ----------
+        rng : numpy Generator, optional
+
+        Yields
+        ------
+        Rows
+        """
+        cuts = [*range(0, len(self), self.block_rows), len(self)]
+        if rng is None:
+            return self.between(cuts)
+        units = [unit for part in self._parts for unit in part.units(self.block_rows)]
+        # The order is drawn here and now: the thread that reads must not share the generator with the caller.
+        return _read([units[place] for place in rng.permutation(len(units))], cuts)
+
+    def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
+        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them.
+
+        Parameters
+        ----------
+        cuts : sequence of int
+
+        Yields
+        ------
+        Rows
+        """
+        pieces = []
+        for part, first in zip(self._parts, self._firsts, strict=False):
+            start, stop = max(cuts[0] - first, 0), min(cuts[-1] - first, len(part))
+            if start < stop:
+                pieces.append(part.taken(start, stop))
+        return _read(pieces, cuts)
+
+    def parts(self, most_rows: int | None = None) -> list[FilePart]:
+        """Return the comparisons in parts that pickle as names: one for each file, in order.
+
+        Parameters
+        ----------
+        most_rows : int, optional
+            Files of more rows are cut into several parts; Parquet between row groups only.
+
+        Returns
+        -------
+        list of FilePart
+            With a length each, and a method ``blocks(block_rows)`` that yields `Rows`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> for name, m in (("first", 1), ("second", 5)):
+        ...     np.save(Path(folder.name) / name, np.array([[0, 1, 2]] * m))
+        >>> judgments = ComparisonsFile(folder.name)
+        >>> [len(part) for part in judgments.parts()], [len(part) for part in judgments.parts(3)]
+        ([1, 5], [1, 3, 2])
+        >>> folder.cleanup()
+        """
+        if most_rows is None:
+            return [*self._parts]
+        most_rows = check_integer("most_rows", most_rows, 1)
+        return [piece for part in self._parts for piece in part.split(most_rows)]
+
+    def _checked(self, n_objects: int | None) -> Extent:
+        """Return what the check finds out about rows that all pass."""
+        with progress_bar(f"check {self.title}", len(self)) as bar:
+            return Extent.over([part.check(n_objects, self.block_rows, bar.update) for part in self._parts])
+
+
+def _place(path: str | PathLike[str]) -> Path | str:
+    return path if isinstance(path, str) and is_url(path) else Path(path)
+
+
+def _read(pieces: list[FilePart], cuts: Sequence[int]) -> Generator[Rows, None, None]:
+    """Return the rows of the pieces, one after another, in blocks as long as the cuts are apart."""
+    lengths = [stop - start for start, stop in pairwise(cuts)]
+    rows = (rows for piece in pieces for rows in piece.blocks(max(lengths)))
+    blocks = cut(rows, iter(lengths))
+    return blocks if len(lengths) == 1 else read_ahead(blocks)

@@ -24,9 +24,9 @@ from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState
 from nearer.data.cluster import ComparisonsOnCluster
 from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.groups import alike
 from nearer.data.labels import are_indices, show
 from nearer.data.streamed import Judgments, StreamedComparisons
-from nearer.data.units import alike
 from nearer.embedding.placing import with_new_objects
 from nearer.embedding.transformer import ReturnsMap
 from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances

@@ -22,8 +22,8 @@ from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import fold_of_each, units_of, with_positive_weight
 from nearer.data.streamed import Judgments
-from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL, SOE, STE, TSTE
 from nearer.embedding.dmoe.estimator import DMOE

@@ -30,9 +30,9 @@ from nearer._common.parameters import check_integer
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.groups import numbered, pair_codes, units_of, with_positive_weight
 from nearer.data.labels import Indices, show
 from nearer.data.streamed import StreamedComparisons
-from nearer.data.units import numbered, pair_codes, units_of, with_positive_weight
 
 __all__ = ["ComparisonHC"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import restricted, seen_objects
 from nearer.data.streamed import Judgments, StreamedComparisons
-from nearer.data.units import restricted, seen_objects
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.placing import place_points
 from nearer.embedding.predictor import Predictor

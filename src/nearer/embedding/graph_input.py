@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.conversions import triplets_of, warn_of_idle
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph, triplets_of, warn_of_idle
 from nearer.data.labels import read_objects
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.optimize.solvers.driver import Callback

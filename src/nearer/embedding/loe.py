@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import shortest_path
 from nearer._common.arrays import FloatArray, PointArray
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph
 from nearer.embedding.classical import SOE
 from nearer.embedding.fitting import Fitted, Recipe
 from nearer.geometry import centred, embedding_from_gram, principal

@@ -11,8 +11,8 @@ from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer, check_number
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import restricted, with_positive_weight
 from nearer.data.streamed import Judgments
-from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points, turned
 from nearer.geometry import principal

@@ -17,9 +17,9 @@ from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import kept_whole, resampled_unit, small_sample_factor, units_of
 from nearer.data.labels import show
 from nearer.data.streamed import Judgments
-from nearer.data.units import kept_whole, resampled_unit, small_sample_factor, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.scale import (
     RIDGE,

@@ -16,9 +16,9 @@ from nearer._common.parameters import check_counts
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.dissimilarities import chain_of, read_dissimilarities, read_pair_weights
+from nearer.data.conversions import chain_of, read_dissimilarities, read_pair_weights
+from nearer.data.groups import in_order_of_appearance
 from nearer.data.streamed import Judgments
-from nearer.data.units import in_order_of_appearance
 from nearer.embedding.fitting import LossEmbedding
 from nearer.geometry import align, principal
 from nearer.model import DistanceHinge, Loss

@@ -17,9 +17,8 @@ from nearer._common.formatting import listed
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
+from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_weight
 from nearer.data.streamed import Judgments
-from nearer.data.units import with_positive_weight
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distilled_posterior

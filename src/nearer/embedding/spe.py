@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph
+from nearer.data.groups import restricted, with_positive_weight
 from nearer.data.streamed import Judgments
-from nearer.data.units import restricted, with_positive_weight
 from nearer.embedding.fitting import Fitted, GramEmbedding, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.geometry import embedding_from_gram

@@ -24,8 +24,8 @@ from nearer._common.formatting import figure, interval
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState
 from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.groups import trials_of
 from nearer.data.labels import Labels, factorize
-from nearer.data.units import trials_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged

@@ -52,8 +52,8 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted, digits, level_of, percent
 from nearer._common.parameters import check_level
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import is_tied, near_and_far, questions_of, trials_of
 from nearer.data.labels import factorize
-from nearer.data.units import near_and_far, questions_of, torn, trials_of
 from nearer.evaluation.held_out import read_judged
 
 NEAR_CHANCE = 0.45  # an error that may be above this may be a coin's
@@ -227,7 +227,7 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
     """
     check_level(level)
     judged = read_judged(comparisons)
-    both_ways = torn(judged)
+    both_ways = is_tied(judged)
     counts = _count(judged if both_ways.all() else judged[~both_ways])
     if counts.n_questions < FEWEST_QUESTIONS:
         return None

@@ -15,7 +15,7 @@ from nearer._common.formatting import counted, digits, figure, interval, percent
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import By, units_of
+from nearer.data.groups import By, units_of
 from nearer.evaluation.ceiling import SURELY_CHANCE, Best
 from nearer.evaluation.held_out import Judgeable, Task, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance, error_interval

@@ -14,8 +14,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import figure
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.guessing import GUESSING_LEVEL, guessing_p_value
-from nearer.data.units import By, units_of
+from nearer.data.groups import GUESSING_LEVEL, By, guessing_p_value, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.curves import CHANCE
 from nearer.evaluation.folds import WholeKFold
@@ -98,7 +97,7 @@ def choose_dimension(
     standard error (that of the smallest error) above the smallest error (Breiman, Friedman, Olshen and Stone 1984).
     It is the error of the p-dimensional map, `embedding_`, since it is the map that is chosen; predictions of `DMOE`
     may use more dimensions. Where that error is not below one half by 1.64 standard errors, or an exact test at 5% does
-    not reject that all answers are guesses (`nearer.data.guessing`), no dimension is chosen. All maps are judged by the
+    not reject that all answers are guesses (`nearer.data.groups`), no dimension is chosen. All maps are judged by the
     same answers, so that smaller differences could be detected; but beyond the dimensions that matter errors are flat
     and differ by chance, and a map of fewer dimensions is easier to read.
 

@@ -28,8 +28,8 @@ from scipy.spatial.distance import cdist
 from nearer._common.arrays import FloatArray
 from nearer._common.tables import escape_formula
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import seen_objects, with_positive_weight
 from nearer.data.labels import Labels
-from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.uncertainty import Bootstrap
 

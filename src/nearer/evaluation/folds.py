@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nearer._common.parameters import check_integer
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import as_comparisons
+from nearer.data.groups import By, deal_out, units_of
 from nearer.data.labels import factorize, read_labels
-from nearer.data.units import By, deal_out, units_of
 
 __all__ = ["By", "WholeKFold"]
 

@@ -17,7 +17,7 @@ from nearer._common.parameters import check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.units import By, kept_whole, units_of, with_positive_weight
+from nearer.data.groups import By, kept_whole, units_of, with_positive_weight
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.metrics import margins

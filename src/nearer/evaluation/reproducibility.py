@@ -73,7 +73,7 @@ from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import By, kept_whole, seen_objects, units_of
+from nearer.data.groups import By, kept_whole, seen_objects, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.held_out import read_judged
 

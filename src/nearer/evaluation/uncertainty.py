@@ -66,9 +66,7 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import Labels, factorize
-from nearer.data.streamed import StreamedComparisons
-from nearer.data.units import (
+from nearer.data.groups import (
     By,
     kept_whole,
     questions_of,
@@ -78,6 +76,8 @@ from nearer.data.units import (
     small_sample_factor,
     with_positive_weight,
 )
+from nearer.data.labels import Labels, factorize
+from nearer.data.streamed import StreamedComparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.metrics import margins
 from nearer.geometry import align, ellipses_of, rotation, same_size
@@ -205,7 +205,7 @@ def bootstrap(
         At least 10.
     by : {"trials", "annotators", "questions"}, optional
         What is resampled as a whole, as for `WholeKFold`: without trials, by="trials" means questions. Left out:
-        annotators where answers are known to be of enough people, else trials; see `nearer.data.units`.
+        annotators where answers are known to be of enough people, else trials; see `nearer.data.groups`.
     n_simulations : int
         Copies of the data for the calibration, which takes 32 further fits. 0 leaves it out: the ellipses are then
         mostly too small, now and then too large.

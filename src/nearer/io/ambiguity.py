@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.answer_codes import UnclearCoding
 from nearer.io.answers import Answers
 from nearer.io.column_names import SYNONYMS, by_plain

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.column_names import LEFT_CHOSEN, RIGHT_CHOSEN
 
 _TRUTH = ("true", "false")

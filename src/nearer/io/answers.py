@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nearer._common.formatting import counted, digits
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import trials_of
 from nearer.data.labels import factorize
-from nearer.data.units import trials_of
 from nearer.io.paths import same_objects
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]

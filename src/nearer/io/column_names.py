@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
 
-from nearer.data.frame_columns import TRIPLET, plain
+from nearer.data.labels import TRIPLET, plain
 
 _ANSWER = (
     "answer response choice chosen winner selected selection decision judgment judgement picked pick chosenobject "

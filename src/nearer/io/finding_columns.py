@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.answers import KINDS
 from nearer.io.column_names import ORDINALS, SYNONYMS, by_plain, families, numbered
 from nearer.io.faults import one_of, with_column, with_columns

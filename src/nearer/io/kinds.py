@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.rows import identical, itself
+from nearer.data.rows import compares_same_pair, compares_with_itself
 from nearer.io.faults import Faults
 from nearer.io.places import UNDECIDED
 from nearer.io.table import Codes, shortened
@@ -192,12 +192,12 @@ def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) 
     rows = np.stack(columns, axis=1)
     whole = (rows >= 0).all(axis=1)
     if len(columns) == 4:
-        faults.add(whole & itself(rows), "an object is compared with itself")
-        faults.add(whole & identical(rows), "both pairs are the same pair")
+        faults.add(whole & compares_with_itself(rows), "an object is compared with itself")
+        faults.add(whole & compares_same_pair(rows), "both pairs are the same pair")
         return
 
     def twice(row: int) -> str:
         a, b, c = rows[row].tolist()
         return f"{str(labels[a if a in (b, c) else b])[:60]!r} is there twice"
 
-    faults.add(whole & (itself(rows) | identical(rows)), twice)
+    faults.add(whole & (compares_with_itself(rows) | compares_same_pair(rows)), twice)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearer.data.frame_columns import QUADRUPLET, plain
+from nearer.data.labels import QUADRUPLET, plain
 from nearer.io.answers import Kind
 from nearer.io.column_names import STEMS
 

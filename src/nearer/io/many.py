@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nearer._common.files import printable
 from nearer._common.formatting import counted, listed
 from nearer._common.progress import progress_bar
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.answers import Answers, BadAnswers, BadRow
 from nearer.io.column_names import SYNONYMS, by_plain
 from nearer.io.delimited import NoRows

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.units import distinct
+from nearer.data.groups import distinct
 from nearer.io.faults import as_column, one_of
 from nearer.io.finding_columns import find_columns
 from nearer.io.layouts import ANSWERS, LISTS, Found, listing

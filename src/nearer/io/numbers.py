@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.faults import Faults
 from nearer.io.table import Column
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.answer_codes import Coding, UnclearCoding, candidates, integer, is_coded, spelled
 from nearer.io.column_names import ORDINALS
 from nearer.io.faults import Faults, one_of

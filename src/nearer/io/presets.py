@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.answer_codes import Coding, spelled
 from nearer.io.column_names import SYNONYMS, by_plain
 from nearer.io.table import Column, Loaded, Table, merged

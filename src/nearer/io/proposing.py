@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.ambiguity import in_words
 from nearer.io.answer_codes import integer
 from nearer.io.answers import Answers

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.formatting import counted, listed
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.answers import Answers, LeftOut
 from nearer.io.column_names import SYNONYMS, by_plain
 from nearer.io.numbers import plain_numbers

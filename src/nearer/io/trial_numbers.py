@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.units import distinct, numbered, pair_codes
+from nearer.data.groups import distinct, numbered, pair_codes
 from nearer.io.answers import Kind, TrialNumbers
 from nearer.io.faults import without
 from nearer.io.objects import spread

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nearer.data.frame_columns import plain
+from nearer.data.labels import plain
 from nearer.io.answers import Answers
 from nearer.io.column_names import STEMS, SYNONYMS, by_plain, families
 from nearer.io.faults import as_column, one_of

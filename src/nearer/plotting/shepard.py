@@ -17,7 +17,7 @@ from nearer._common.figures import ACCENT, FAINT, INK, SECOND
 from nearer._common.formatting import digits
 from nearer._common.parameters import check_integer, check_level
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.units import units_of, with_positive_weight
+from nearer.data.groups import units_of, with_positive_weight
 from nearer.evaluation.intervals import error_interval
 from nearer.plotting.framing import framed_axes
 from nearer.plotting.papers import Paper

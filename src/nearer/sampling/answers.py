@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import near_and_far, numbered, trials_of, with_positive_weight
 from nearer.data.labels import factorize
-from nearer.data.units import near_and_far, numbered, trials_of, with_positive_weight
 
 #: How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
 # most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.

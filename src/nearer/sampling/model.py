@@ -40,7 +40,7 @@ from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import trials_of, with_positive_weight
+from nearer.data.groups import trials_of, with_positive_weight
 from nearer.sampling.answers import Answers, answers_of, totals_and_times
 
 NUMBERS = (

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import percent
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import trials_of
+from nearer.data.groups import trials_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.held_out import judge, read_judged
 from nearer.geometry import align, rotation

@@ -19,8 +19,8 @@ from nearer.checking.doctor import OF_MAPS
 from nearer.checking.enough import CURVE_SEED
 from nearer.checking.split_half import check_distances, halves_of
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import seen_objects
 from nearer.data.labels import factorize
-from nearer.data.units import seen_objects
 from nearer.embedding import SOE, STE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability

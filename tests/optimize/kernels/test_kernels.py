@@ -343,7 +343,7 @@ def test_few_rows_of_64_bit_indices_are_narrowed_so_that_one_type_is_compiled(mo
     narrow = Rows.of(objects)
     assert narrow.objects.dtype == np.int32
     np.testing.assert_array_equal(narrow.objects, objects)
-    monkeypatch.setattr("nearer.data.rows._MOST_COPIED", len(objects) - 1)
+    monkeypatch.setattr("nearer.data.rows.MAX_COPIED_ROWS", len(objects) - 1)
     assert np.shares_memory(Rows.of(objects).objects, objects)
 
 

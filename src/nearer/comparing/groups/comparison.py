@@ -20,8 +20,8 @@ from nearer.comparing.groups.moved import Displacements, displacements, untested
 from nearer.comparing.groups.permuting import Blocks, Permuted, Scored, permutation_test, scored
 from nearer.comparing.holm import holm
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import restricted, seen_objects, units_of, with_positive_weight
 from nearer.data.labels import Labels, factorize
-from nearer.data.units import restricted, seen_objects, units_of, with_positive_weight
 from nearer.geometry import align, principal
 
 _FIRST_LAPSE = 0.05

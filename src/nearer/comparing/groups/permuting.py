@@ -35,7 +35,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from nearer._common.arrays import FloatArray
 from nearer.comparing.groups.answering import Fitted, Said, fit_map, information, own_lapses, scores
-from nearer.data.units import numbered
+from nearer.data.groups import numbered
 
 _DEPARTURE = 0.25  # of objects from the map of all, as a share of its spread
 _LOOSE = 2.0  # the same with hardly any shrinkage, for the places of single objects

@@ -40,7 +40,7 @@ from nearer.comparing.matrices.ceiling import MatrixNoise, full_posterior, peopl
 from nearer.comparing.matrices.mantel import FEWEST_OBJECTS, mantel
 from nearer.comparing.matrices.measures import FUNCTIONS, MEASURES, Measure, measure_of, tied
 from nearer.comparing.matrices.results import MatrixComparison, ModelDifference, ModelFit
-from nearer.data.dissimilarities import read_dissimilarities
+from nearer.data.conversions import read_dissimilarities
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.distances import compared_objects, distance_matrix

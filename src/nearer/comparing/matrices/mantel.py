@@ -23,7 +23,7 @@ from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.comparing.matrices.measures import NAMES, Measure, measure_of, unit_length
-from nearer.data.dissimilarities import read_dissimilarities
+from nearer.data.conversions import read_dissimilarities
 
 FEWEST_OBJECTS = 4  # whose places can be exchanged in 24 ways
 _ROUNDING = 1e-10

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearer._common.formatting import counted, listed, name
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import trials_of
+from nearer.data.groups import trials_of
 from nearer.design.active.forms import Form
 
 

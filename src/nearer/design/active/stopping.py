@@ -23,7 +23,7 @@ from nearer._common.parameters import check_integer, check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import trials_of, with_positive_weight
+from nearer.data.groups import trials_of, with_positive_weight
 from nearer.design.active.expected_error import Errors, Fall, chances_of_odds, errors_of, fall
 from nearer.design.active.forms import form_of
 from nearer.design.active.future import Choose, Future

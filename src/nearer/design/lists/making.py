@@ -13,7 +13,7 @@ import numpy as np
 from nearer._common.formatting import counted, listed
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import seen_objects
+from nearer.data.groups import seen_objects
 from nearer.design.active import Questions
 from nearer.design.active.forms import Key, form_of
 from nearer.design.active.honest import HonestError

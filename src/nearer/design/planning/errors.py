@@ -16,7 +16,7 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import trials_of
+from nearer.data.groups import trials_of
 from nearer.design.planning.design import Against, Design
 from nearer.design.planning.noise import NoiseEstimate
 from nearer.design.planning.simulation import Asked, World, joined, make_world

@@ -24,7 +24,7 @@ from nearer._common.formatting import level_of
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.units import trials_of, with_positive_weight
+from nearer.data.groups import trials_of, with_positive_weight
 from nearer.design.planning.design import Design
 from nearer.design.planning.simulation import World
 from nearer.embedding import PosteriorEmbedding

@@ -23,7 +23,7 @@ from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import near_and_far, trials_of
+from nearer.data.groups import near_and_far, trials_of
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design.planning.design import Design
 from nearer.optimize.problems.margins import pair_distances

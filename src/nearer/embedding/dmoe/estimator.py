@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from nearer._common.arrays import FloatArray
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import seen_objects, with_positive_weight
 from nearer.data.streamed import Judgments, StreamedComparisons
-from nearer.data.units import seen_objects, with_positive_weight
 from nearer.embedding.distillation import distilled_gram
 from nearer.embedding.dmoe.paths import Candidate, Given, Rank, paths
 from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning

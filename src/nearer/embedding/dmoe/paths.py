@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import restricted
+from nearer.data.groups import restricted
 from nearer.embedding.predictor import Predictor, spread_of_points
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.gram import Problem

@@ -26,8 +26,8 @@ from scipy.special import ndtr
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import fold_of_each, units_of, with_positive_weight
 from nearer.data.streamed import Judgments, StreamedComparisons
-from nearer.data.units import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.dmoe.paths import Candidate, Path, Points, along
 from nearer.embedding.predictor import Calibration, Predictor
 from nearer.optimize.solvers.driver import limited_blas

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import with_positive_weight
 from nearer.data.labels import Labels, factorize
-from nearer.data.units import with_positive_weight
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel
 from nearer.embedding.placing import place_points
 from nearer.model import CrowdKernel

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment, minimize
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import seen_objects
+from nearer.data.groups import seen_objects
 from nearer.embedding.fitting import Recipe, fit_points
 from nearer.embedding.individual.axes import likeliest_turn, metrics
 from nearer.embedding.individual.evidence import around, evidence, likeliest_spread

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import fold_of_each, units_of, with_positive_weight
+from nearer.data.groups import fold_of_each, units_of, with_positive_weight
 from nearer.embedding.mvte.search import ViewSearch
 from nearer.model import StudentT
 from nearer.optimize.problems.views import PackedAnswers, judge

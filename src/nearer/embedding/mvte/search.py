@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import in_order_of_appearance
+from nearer.data.groups import in_order_of_appearance
 from nearer.embedding.fitting import Recipe, fit_points
 from nearer.embedding.placing import place_points
 from nearer.geometry import principal

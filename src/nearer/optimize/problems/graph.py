@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer._common.arrays import FloatArray, PointArray
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph
 from nearer.data.rows import Rows
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import Source

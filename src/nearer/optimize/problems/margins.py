@@ -27,7 +27,7 @@ from scipy.special import ndtr
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import pair_codes
+from nearer.data.groups import pair_codes
 
 Ties: TypeAlias = Literal["half", "satisfied"]
 TIE_TOLERANCE = 1e-12

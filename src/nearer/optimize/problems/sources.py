@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray, PointArray
 from nearer.data.cluster import ComparisonsOnCluster, on_running_cluster
 from nearer.data.comparisons import Comparisons
-from nearer.data.file import ComparisonsFile
 from nearer.data.rows import BLOCK_ROWS, Rows, sample_places
-from nearer.data.streamed import StreamedComparisons
+from nearer.data.streamed import ComparisonsFile, StreamedComparisons
 from nearer.model import Compiled
 
 _CHUNKS_PER_BLOCK = 8  # so that the streams of eight threads hold no more than one block would

@@ -24,7 +24,7 @@ from sklearn.isotonic import isotonic_regression
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import near_and_far
+from nearer.data.groups import near_and_far
 
 Ties: TypeAlias = Literal["primary", "secondary"]
 

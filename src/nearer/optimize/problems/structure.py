@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.graph import Graph
+from nearer.data.conversions import Graph
 from nearer.geometry import centred
 from nearer.optimize.problems.margins import pair_distances
 
@@ -255,7 +255,7 @@ class StructureProblem:
 
     Examples
     --------
-    >>> from nearer.data.graph import Graph
+    >>> from nearer.data.conversions import Graph
     >>> from nearer.optimize.problems.structure import NearestNeighbours
     >>> path = Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> problem = StructureProblem(NearestNeighbours(path), margin=0.01, slack=10.0)

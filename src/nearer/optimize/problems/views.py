@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 
 from nearer._common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.units import trials_of
+from nearer.data.groups import trials_of
 from nearer.model import LogRatio, StudentT
 from nearer.optimize.problems.points import FactoredProblem, leading_pull
 from nearer.optimize.problems.sources import InMemory

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
-from nearer.data.units import fold_of_each, restricted, seen_objects, trials_of, units_of
+from nearer.data.groups import fold_of_each, restricted, seen_objects, trials_of, units_of
 from nearer.datasets import make_gaussian, sample_triplets
 
 TRIPLETS = sample_triplets(make_gaussian(12, 2, random_state=0), 60, random_state=0)

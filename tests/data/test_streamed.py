@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nearer.data import ComparisonsFile
-from nearer.data import parts as parts_module
+from nearer.data import ComparisonsFile, streamed
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
 
@@ -180,7 +179,7 @@ def test_a_npy_file_that_is_cut_short_while_it_is_read_is_an_error_and_no_crash(
     whole = (tmp_path / "rows.npy").read_bytes()
     (tmp_path / "rows.npy").write_bytes(whole[:20_000])
     state = file.parts()[0].state
-    monkeypatch.setattr("nearer.data.locations.LocalFile.state", lambda self: state)
+    monkeypatch.setattr("nearer.data.files.LocalFile.state", lambda self: state)
     with pytest.raises(ValueError, match="ends before row 2000"):
         list(file.blocks())
 
@@ -244,7 +243,7 @@ def test_blocks_are_copied_only_at_seams():
     from nearer.data.rows import Rows
 
     pieces = [Rows.of(TRIPLETS[:100]), Rows.of(TRIPLETS[100:250])]
-    blocks = list(parts_module.cut(iter(pieces), iter([60, 60, 60, 70])))
+    blocks = list(streamed.cut(iter(pieces), iter([60, 60, 60, 70])))
     assert [len(block) for block in blocks] == [60, 60, 60, 70]
     np.testing.assert_array_equal(np.concatenate([block.objects for block in blocks]), TRIPLETS[:250])
     assert [np.shares_memory(block.objects, TRIPLETS) for block in blocks] == [True, False, True, True]

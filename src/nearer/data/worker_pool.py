@@ -1,7 +1,16 @@
-"""The side of the shards that the fit is on: it places them on workers, sends them requests, and replaces lost ones.
+"""Shards: comparisons held by the workers of a dask cluster, and work done on them where they are.
 
-A worker that dies takes its shards with it. The recipes of their parts are kept here, so that another worker, or the
-one that a nanny starts in its place, loads them again; the request that failed is then sent once more, to all.
+A *shard* is what one worker holds: consecutive partitions of a collection, in order, cut into as many *lanes* as the
+worker has threads, without a copy. It is an actor: a request to it goes straight to its worker, in about a millisecond,
+where a task that passes through the scheduler takes ten.
+
+A request travels down a tree of shards, so that nobody sends the points to more than a few others, and results are
+joined on the way back. Which partitions a shard has, its lanes and the tree are settled once, and results are joined in
+that order: which worker is faster, or takes the place of another, does not change a bit of the result.
+
+`WorkerPool` is the side of the fit: it places shards on workers, sends them requests, and replaces lost ones. A worker
+that dies takes its shards with it. The recipes of their partitions are kept here, so that another worker, or the one
+that a nanny starts in its place, loads them again; the request that failed is then sent once more, to all.
 """
 
 from __future__ import annotations
@@ -9,24 +18,165 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial, reduce
 from itertools import accumulate, pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.formatting import counted
 from nearer._common.progress import warn_caller
-from nearer.data.rows import Rows
-from nearer.data.shards import Node, Report, Shard, ask, reports_of, runs, tree
+from nearer.data.rows import Extent, Rows
 
-PATIENCE = 10.0  # seconds for a nanny to start a worker anew: two shards on one may be more than its memory holds
-MOST_LOSSES = 5  # of workers in one request; whatever kills that many will kill the next
-_REACH = 5.0  # seconds to find out whether this process can reach workers
-_POLL = 0.5
+if TYPE_CHECKING:
+    from nearer.data.cluster import Partition
+
+FAN_OUT = 4  # shards that one sender passes a request on to
+
+
+class Node(NamedTuple):
+    """Where a shard is, and those that it passes requests on to."""
+
+    address: str
+    key: str
+    below: tuple[Node, ...] = ()
+
+
+class Report(NamedTuple):
+    """What is known of one part: also its columns, (width, answers or not, weights or not), if it has rows."""
+
+    extent: Extent
+    fault: str | None
+    columns: tuple[int, bool, bool] | None
+
+
+class Shard:
+    """The comparisons on one worker.
+
+    Parameters
+    ----------
+    parts : list of Part
+    n_lanes : int
+        How many threads work on them.
+    """
+
+    def __init__(self, parts: list[Partition], n_lanes: int) -> None:
+        from distributed import get_worker
+
+        self.lanes = lanes_of([block for part in parts for block in part.blocks], n_lanes)
+        self._threads = ThreadPoolExecutor(len(self.lanes), thread_name_prefix="nearer-shard")
+        self._pool = get_worker().rpc
+
+    async def reduce(
+        self,
+        each: Callable[..., Any],
+        together: Callable[[Any, Any], Any],
+        below: tuple[Node, ...],
+        *arguments: Any,
+    ) -> Any:
+        """Return ``each(blocks, *arguments)`` of all lanes and of the shards below, joined in order by ``together``."""
+        loop = asyncio.get_running_loop()
+        here = [loop.run_in_executor(self._threads, each, lane, *arguments) for lane in self.lanes]
+        there = [ask(self._pool, node, "reduce", each, together, node.below, *arguments) for node in below]
+        return reduce(together, await asyncio.gather(*here, *there))
+
+    async def at(self, places: NDArray[np.int64]) -> list[tuple[Any, ...]]:
+        """Return the columns of the comparisons at these rising places, a tuple for each block that has any."""
+        found, offset = [], 0
+        for block in (block for lane in self.lanes for block in lane):
+            here = places[np.searchsorted(places, offset) : np.searchsorted(places, offset + len(block))] - offset
+            offset += len(block)
+            if len(here):
+                found.append(tuple(column[here] if column.size else column for column in block))
+        return found
+
+
+def lanes_of(blocks: Sequence[Rows], n_lanes: int) -> list[list[Rows]]:
+    """Return blocks cut into about equal runs, in order and without a copy; at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows.of(np.arange(15).reshape(5, 3))
+    >>> [[len(block) for block in lane] for lane in lanes_of([rows, rows], 3)]
+    [[3], [2, 1], [4]]
+    """
+    total = sum(len(block) for block in blocks)
+    count = max(min(n_lanes, total), 1)
+    bounds = [total * number // count for number in range(count + 1)]
+    lanes: list[list[Rows]] = []
+    for start, stop in pairwise(bounds):
+        lane, offset = [], 0
+        for block in blocks:
+            here = slice(max(start - offset, 0), max(min(stop - offset, len(block)), 0))
+            if here.start < here.stop:
+                lane.append(block.taken(here))
+            offset += len(block)
+        lanes.append(lane)
+    return lanes
+
+
+def reports_of(parts: list[Partition]) -> list[Report]:
+    """Return what is known of parts."""
+    return [Report(part.extent, part.fault, _columns(part.blocks)) for part in parts]
+
+
+def _columns(blocks: Sequence[Rows]) -> tuple[int, bool, bool] | None:
+    if not blocks:
+        return None
+    objects, answers, weights = blocks[0]
+    return objects.shape[1], answers.size > 0, weights.size > 0
+
+
+async def ask(pool: Callable[[str], Any], node: Node, method: str, *arguments: Any) -> Any:
+    """Return what a method of the shard at a node returns; ``pool`` makes connections."""
+    from distributed.protocol import to_serialize
+
+    # This is what `distributed.Actor` sends. An Actor of a client would send it by way of the scheduler.
+    reply = await pool(node.address).actor_execute(
+        actor=node.key, function=method, args=[to_serialize(argument) for argument in arguments], kwargs={}
+    )
+    if reply["status"] != "OK":
+        raise reply["exception"]
+    return reply["result"]
+
+
+def tree(places: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
+    """Return nodes for the (address, key) of shards, of which a walk down the tree meets the shards in order.
+
+    Examples
+    --------
+    >>> [node.key + "".join(each.key for each in node.below) for node in tree([("", letter) for letter in "abcdefg"])]
+    ['a', 'bc', 'de', 'fg']
+    """
+    return tuple(Node(run[0][0], run[0][1], tree(run[1:])) for run in runs(places, FAN_OUT) if run)
+
+
+def runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:
+    """Yield ``count`` runs of consecutive items, of even lengths or in these shares; of few items some are empty.
+
+    Examples
+    --------
+    >>> list(runs("abcdefg", 3)), list(runs("ab", 3)), list(runs("ab", 2, [1, 8]))
+    (['ab', 'cd', 'efg'], ['', 'a', 'b'], ['', 'ab'])
+    """
+    weights = [1.0] * count if shares is None else shares
+    bounds = [0]
+    for number in range(count):
+        bounds.append(int(len(items) * sum(weights[: number + 1]) / sum(weights) + 1e-9))
+    yield from (items[start:stop] for start, stop in pairwise(bounds))
+
+
+RESTART_SECONDS = (
+    10.0  # seconds for a nanny to start a worker anew: two shards on one may be more than its memory holds
+)
+MAX_LOSSES = 5  # of workers in one request; whatever kills that many will kill the next
+REACH_SECONDS = 5.0  # seconds to find out whether this process can reach workers
+POLL_SECONDS = 0.5
 ResultT = TypeVar("ResultT")
 
 
@@ -34,14 +184,14 @@ class _WorkerLost(Exception):
     """A worker with shards was lost, or cannot be reached."""
 
 
-class HeldShards:
+class WorkerPool:
     """Shards on the workers of a client's cluster.
 
     Parameters
     ----------
     client : distributed.Client
     recipes : sequence of Delayed
-        One for each `Part`, in order.
+        One for each `Partition`, in order.
     title : str
         What to call the comparisons in messages.
     """
@@ -99,20 +249,20 @@ class HeldShards:
 
     def _with_all_placed(self, action: Callable[[], ResultT]) -> ResultT:
         """Return what an action returns that needs all shards, done again after every loss of a worker."""
-        for _ in range(MOST_LOSSES + 1):
+        for _ in range(MAX_LOSSES + 1):
             try:
                 self._place_lost()
                 return action()
             except _WorkerLost:
                 # The scheduler learns of a lost worker about now. A connection that merely broke is tried again.
-                deadline = time.monotonic() + _POLL
+                deadline = time.monotonic() + POLL_SECONDS
                 while not self._lost() and time.monotonic() < deadline:
-                    time.sleep(_POLL / 10)
+                    time.sleep(POLL_SECONDS / 10)
         raise self._too_many_losses()
 
     def _too_many_losses(self) -> RuntimeError:
         return RuntimeError(
-            f"{self._title}: {MOST_LOSSES + 1} times in a row workers were lost before they had answered; see their "
+            f"{self._title}: {MAX_LOSSES + 1} times in a row workers were lost before they had answered; see their "
             "logs, and give them more memory if that is what ended them"
         )
 
@@ -128,7 +278,7 @@ class HeldShards:
         try:
             waiting: set[Any] = set(tasks)
             while waiting:
-                done, waiting = await asyncio.wait(waiting, timeout=_POLL, return_when=asyncio.FIRST_EXCEPTION)
+                done, waiting = await asyncio.wait(waiting, timeout=POLL_SECONDS, return_when=asyncio.FIRST_EXCEPTION)
                 for task in done:
                     task.result()
                 if self._lost():  # a machine that is gone closes no connection: the scheduler tells
@@ -157,7 +307,7 @@ class HeldShards:
             f"{self._title}: {counted(len(lost), 'worker')} of {len(self)} lost; the comparisons there are loaded again"
         )
         with suppress(TimeoutError):
-            self._client.wait_for_workers(len(self), timeout=PATIENCE)
+            self._client.wait_for_workers(len(self), timeout=RESTART_SECONDS)
         workers = sorted(self._client.nthreads())
         if not workers:
             raise RuntimeError(f"{self._title}: no worker is left; start some, and fit again")
@@ -174,12 +324,12 @@ class HeldShards:
         losses = idle = 0
         while True:
             with suppress(TimeoutError):
-                wait([*reports.values(), *(self._futures[number] for number in numbers)], timeout=_POLL)
+                wait([*reports.values(), *(self._futures[number] for number in numbers)], timeout=POLL_SECONDS)
                 break
             # A task that prefers a worker which is gone waits for it forever, if there was a time without any worker.
             # Nor does anything come of tasks that the scheduler has lost sight of, as it may when all workers die.
             idle = 0 if any(self._client.processing().values()) else idle + 1
-            alive = () if idle * _POLL >= PATIENCE else self._client.nthreads()
+            alive = () if idle * POLL_SECONDS >= RESTART_SECONDS else self._client.nthreads()
             homeless = [
                 number
                 for number, report in reports.items()
@@ -187,7 +337,7 @@ class HeldShards:
             ]
             if homeless:
                 losses += 1
-                if losses > MOST_LOSSES:
+                if losses > MAX_LOSSES:
                     raise self._too_many_losses()
                 idle = 0
                 self._find_homes(homeless)
@@ -245,7 +395,7 @@ class HeldShards:
         from distributed.actor import ProxyRPC
 
         async def reached() -> None:
-            await asyncio.wait_for(ask(self._client.rpc, self._nodes()[0], "at", np.empty(0, np.int64)), _REACH)
+            await asyncio.wait_for(ask(self._client.rpc, self._nodes()[0], "at", np.empty(0, np.int64)), REACH_SECONDS)
 
         if self._client.direct_to_workers is not False:
             with suppress(OSError):

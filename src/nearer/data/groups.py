@@ -5,28 +5,42 @@ written or answered: rows that ask the same one are copies of each other or cont
 resamples keep whole are numbered in the order of first appearance, so that neither the names of the objects, nor a
 repeated row in place of a weight, nor the way round in which a row is written changes a fold.
 
-Units are dealt out to folds and to test parts at random.
+Units are dealt out to folds and to test parts at random, and they are what the exact test of guessing flips: if every
+answer is a guess, each of the two answers to a question is equally likely, whatever the others are. With y_q = 1 for a
+comparison as it was answered, the score of a matrix of squared distances at "no structure" is
+
+    S = sum_q y_q (L_far(q) - L_near(q)),        L_ij = (e_i - e_j)(e_i - e_j)',
+
+and T = ||S||_F^2 measures how far it is from zero. Under guessing T has the same distribution when the sign of each
+trial is flipped with probability 1/2, so that the rank of T among flipped ones is an exact p-value (Phipson and Smyth
+2010, with the observed one counted). It needs no fit. With net counts s_ij of pairs, far less near, T is
+2 sum_(i<j) s_ij^2 + sum_i (sum_j s_ij)^2 up to a constant factor.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.labels import factorize
+from nearer._common.arrays import FloatArray
+from nearer._common.formatting import counted, digits
+from nearer.data.labels import Indices, Labels, factorize
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from nearer.data.comparisons import Comparisons
+
 
 By: TypeAlias = Literal["trials", "annotators", "questions"]
 
 #: From so many people on, answers of whom count alike, a bootstrap resamples people by default.
 MIN_PEOPLE = 8
-_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
+_ROWS_PER_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
 def with_positive_weight(comparisons: Comparisons) -> Comparisons:
@@ -160,8 +174,8 @@ def near_and_far(quadruplets: NDArray[Any], n_objects: int) -> tuple[NDArray[np.
 def seen_objects(comparisons: Comparisons) -> NDArray[np.bool_]:
     """Return which objects the rows mention, (n,)."""
     seen = np.zeros(comparisons.n_objects, dtype=bool)
-    for start in range(0, len(comparisons), _BLOCK):
-        seen[comparisons.rows[start : start + _BLOCK]] = True
+    for start in range(0, len(comparisons), _ROWS_PER_BLOCK):
+        seen[comparisons.rows[start : start + _ROWS_PER_BLOCK]] = True
     return seen
 
 
@@ -227,7 +241,7 @@ def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Compari
     return first, second
 
 
-def torn(comparisons: Comparisons) -> NDArray[np.bool_]:
+def is_tied(comparisons: Comparisons) -> NDArray[np.bool_]:
     """Return which rows are of a trial that says both ways about their question, shape (m,).
 
     "Can't tell" may be split into the comparisons of all possible answers. One trial then says both ways about a
@@ -238,7 +252,7 @@ def torn(comparisons: Comparisons) -> NDArray[np.bool_]:
     --------
     >>> from nearer.data.comparisons import Comparisons
     >>> rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2]]
-    >>> torn(Comparisons.from_triplets(rows, trials=[5, 5, 6, 6])).tolist()
+    >>> is_tied(Comparisons.from_triplets(rows, trials=[5, 5, 6, 6])).tolist()
     [True, True, False, False]
     """
     if comparisons.trials is None:
@@ -332,3 +346,167 @@ def _count_of(test_size: Any, m: int) -> int:
     if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
         return min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
     raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a set of comparisons holds; ``print`` it for a few readable lines.
+
+    A *question* is an unordered pair of unordered pairs, whichever way it is written or answered.
+
+    Attributes
+    ----------
+    n_objects, n_comparisons : int
+    kind : {"triplets", "quadruplets"}
+    n_unseen : int
+        Objects in no comparison.
+    fewest, most : int
+    median : float
+        Comparisons an object is part of.
+    n_repeated : int
+        Rows whose question was asked before.
+    n_contradicted : int
+        Questions that got both answers.
+    n_annotators, n_trials : int or None
+        None where the set does not say.
+    n_triads, n_possible_triads : int or None
+        Sets of three objects that some triplet is about, and how many sets there are; None for quadruplets.
+
+    Examples
+    --------
+    >>> from nearer.data.comparisons import Comparisons
+    >>> print(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], n_objects=4).summary())
+    2 triplets over 4 objects, 1 of them never seen
+    comparisons per object: fewest 0, median 2, most 2
+    repeated questions: 1 row; answered both ways: 1 question
+    """
+
+    n_objects: int
+    n_comparisons: int
+    kind: str
+    n_unseen: int
+    fewest: int
+    median: float
+    most: int
+    n_repeated: int
+    n_contradicted: int
+    n_annotators: int | None
+    n_trials: int | None
+    n_triads: int | None = None
+    n_possible_triads: int | None = None
+
+    def __str__(self) -> str:
+        unseen = f", {digits(self.n_unseen)} of them never seen" if self.n_unseen else ""
+        comparisons = counted(self.n_comparisons, self.kind.removesuffix("s"))
+        lines = [
+            f"{comparisons} over {counted(self.n_objects, 'object')}{unseen}",
+            f"comparisons per object: fewest {self.fewest}, median {self.median:g}, most {self.most}",
+            f"repeated questions: {counted(self.n_repeated, 'row')}; "
+            f"answered both ways: {counted(self.n_contradicted, 'question')}",
+        ]
+        groups = {"annotator": self.n_annotators, "trial": self.n_trials}
+        lines += [counted(n, name) for name, n in groups.items() if n is not None]
+        return "\n".join(lines)
+
+
+def summarize(comparisons: Comparisons) -> Summary:
+    """Count what a set of comparisons holds."""
+    rows, n = comparisons.rows, comparisons.n_objects
+    per_object = _appearances(rows, n)
+    n_questions, n_contradicted = _questions(comparisons)
+    return Summary(
+        n_objects=n,
+        n_comparisons=len(rows),
+        kind="triplets" if rows.shape[1] == 3 else "quadruplets",
+        n_unseen=int((per_object == 0).sum()),
+        fewest=int(per_object.min()),
+        median=float(np.median(per_object)),
+        most=int(per_object.max()),
+        n_repeated=len(rows) - n_questions,
+        n_contradicted=n_contradicted,
+        n_annotators=_n_labels(comparisons.annotators),
+        n_trials=_n_labels(comparisons.trials),
+        n_triads=_n_triads(rows, n) if rows.shape[1] == 3 else None,
+        n_possible_triads=math.comb(n, 3) if rows.shape[1] == 3 else None,
+    )
+
+
+def _appearances(rows: Indices, n: int) -> NDArray[np.intp]:
+    """Count the rows that each object is in, shape (n,)."""
+    counts = sum((np.bincount(column, minlength=n) for column in rows.T), start=np.zeros(n, dtype=np.intp))
+    if rows.shape[1] == 4:  # an object in both pairs was counted twice
+        for column in rows[:, 2:].T:
+            counts -= np.bincount(column[(column == rows[:, 0]) | (column == rows[:, 1])], minlength=n)
+    return counts
+
+
+def _questions(comparisons: Comparisons) -> tuple[int, int]:
+    """Count the distinct questions, and those among them that got both answers."""
+    questions = questions_of(comparisons)
+    near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
+    one_way, rows = np.bincount(questions, near < far), np.bincount(questions)
+    return len(rows), int(((one_way > 0) & (one_way < rows)).sum())
+
+
+def _n_triads(rows: Indices, n: int) -> int:
+    """Count the sets of three objects."""
+    first, second, third = np.sort(rows.astype(np.int64), axis=1).T
+    return len(np.unique((first * n + second) * n + third))
+
+
+def _n_labels(labels: Labels | None) -> int | None:
+    return None if labels is None else len(factorize(labels)[0])
+
+
+#: Answers that guessing explains at this level say nothing of a map.
+GUESSING_LEVEL = 0.05
+N_FLIPS, N_FLIPS_MANY_ROWS = 399, 199
+MANY_ROWS = 20_000  # comparisons: beyond, fewer flips
+_SIGNS_PER_BLOCK = 2_000_000  # signs at a time
+
+
+def guessing_p_value(comparisons: Comparisons, rng: np.random.Generator) -> float:
+    """Return the p-value of the hypothesis that all answers are guesses.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Rows of one trial are flipped together.
+    rng : numpy Generator
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> order = np.sort(rng.integers(12, size=(200, 3)), axis=1)
+    >>> rows = Comparisons.from_triplets(order[(np.diff(order, axis=1) > 0).all(axis=1)], n_objects=12)
+    >>> guessing_p_value(rows, rng) < 0.01
+    True
+    """
+    from scipy.sparse import coo_array, csr_array
+
+    n, m = comparisons.n_objects, len(comparisons)
+    near, far = near_and_far(comparisons.oriented, n)
+    codes, pairs = np.unique(np.concatenate([near, far]), return_inverse=True)
+    units, weights = np.unique(trials_of(comparisons), return_inverse=True)[1], comparisons.sample_weight
+    rows = np.concatenate([units, units])
+    net = csr_array(
+        coo_array((np.concatenate([-weights, weights]), (rows, pairs)), shape=(int(units.max()) + 1, len(codes)))
+    )
+    ends = np.concatenate(np.divmod(codes, n))
+    of_objects = csr_array(
+        coo_array((np.ones(len(ends)), (np.tile(np.arange(len(codes)), 2), ends)), shape=(len(codes), n))
+    )
+    n_flips = N_FLIPS if m <= MANY_ROWS else N_FLIPS_MANY_ROWS
+    least = _statistic(np.ones((1, net.shape[0])), net, of_objects)[0] * (1 - 1e-12)  # equal ones count
+    n_as_large, block = 1, max(_SIGNS_PER_BLOCK // net.shape[0], 1)
+    for start in range(0, n_flips, block):
+        signs = np.where(rng.random((min(block, n_flips - start), net.shape[0])) < 0.5, -1.0, 1.0)
+        n_as_large += int((_statistic(signs, net, of_objects) >= least).sum())
+    return n_as_large / (n_flips + 1)
+
+
+def _statistic(signs: FloatArray, net: csr_array, of_objects: csr_array) -> FloatArray:
+    """Return T for each row of signs of the trials."""
+    of_pairs = signs @ net
+    found: FloatArray = 2 * np.square(of_pairs).sum(axis=1) + np.square(of_pairs @ of_objects).sum(axis=1)
+    return found

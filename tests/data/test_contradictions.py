@@ -1,7 +1,7 @@
 import numpy as np
 
 from nearer import Comparisons
-from nearer.data.units import torn
+from nearer.data.groups import is_tied
 
 
 def test_torn_rows_are_those_whose_opposite_is_in_the_same_trial_of_the_same_person():
@@ -14,8 +14,8 @@ def test_torn_rows_are_those_whose_opposite_is_in_the_same_trial_of_the_same_per
     said = set(zip(trials, people, pairs, strict=True))
     expected = [(trial, person, pair[::-1]) in said for trial, person, pair in zip(trials, people, pairs, strict=True)]
     assert 50 < sum(expected) < 350
-    assert torn(comparisons).tolist() == expected
+    assert is_tied(comparisons).tolist() == expected
 
 
 def test_without_trials_every_row_is_an_answer():
-    assert not torn(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]])).any()
+    assert not is_tied(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]])).any()
