@@ -194,8 +194,33 @@ def test_a_posterior_tells_how_probable_its_dimension_is(evidence, told):
     assert f"The posterior called for {told}" in page
 
 
-def test_a_map_of_fewer_dimensions_than_the_answers_call_for_says_why():
-    evidence = [0.0, 0.0, 0.0, 0.2, 0.8]
-    settings = color_results()["settings"] | {"chosen": {"dimension_evidence": evidence}}
-    page = assemble(checked(color_results(settings=settings, dimension=None)), {})
-    assert "The map shows 2 of them, along which the places of objects can be told apart" in page
+def of_posterior(**chosen):
+    settings = color_results()["settings"] | {"chosen": chosen}
+    return color_results(settings=settings, dimension=None)
+
+
+def test_a_map_of_fewer_dimensions_than_the_answers_call_for_says_so():
+    page = assemble(checked(of_posterior(dimension=5, dimension_evidence=[0.0, 0.0, 0.0, 0.2, 0.8])), {})
+    assert "The answers call for 5 dimensions (probability 80%). The map shows 2 of them. Predictions use all" in page
+
+
+def test_a_dimension_that_few_answers_do_not_determine_is_nowhere_told():
+    page = assemble(checked(of_posterior(dimension=2, dimension_evidence=[0.0, 0.1, 0.1, 0.1, 0.1, 0.2, 0.4])), {})
+    assert "The answers call for 2 dimensions. Along more than 2 the places of objects cannot be told apart." in page
+    assert "The posterior called for 2 dimensions." in page
+    assert "7 dimensions" not in page
+
+
+@pytest.mark.parametrize("found_by", ["test", "learning curve"])
+@pytest.mark.parametrize("given", [None, 2])
+def test_guesses_call_for_no_dimension(found_by, given):
+    results = of_posterior(dimension=None if found_by == "test" else 2, dimension_evidence=[0.0, 0.1, 0.1, 0.8])
+    results["settings"]["run"] = (results["settings"].get("run") or {}) | {"n_components": given}
+    if found_by == "learning curve":
+        results["findings"] = [
+            {"level": "warning", "code": "no-signal", "title": "No signal", "text": "None.", "examples": []}
+        ]
+    page = assemble(checked(results), {})
+    assert "call for" not in page
+    assert "called for" not in page
+    assert ("No dimension can be determined" in page) == (given is None)

@@ -12,7 +12,7 @@ from nearer._common.formatting import counted, figure, interval, level_of, perce
 from nearer.evaluation.ceiling import Best
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.plotting.curve_scale import BEST_POSSIBLE
-from nearer.report.sections import Content, Results, called_for, evidence_of, no_dimension, sentences
+from nearer.report.sections import Content, Results, called_for, determined, evidence_of, no_dimension, sentences
 from nearer.report.wording import (
     assumes_dimensions,
     basis,
@@ -110,7 +110,7 @@ def _weighed(results: Results) -> str:
 def _dimension(results: Results) -> str:
     found = results["dimension"]
     if evidence := evidence_of(results):
-        return f"The posterior called for {called_for(evidence)}."
+        return f"The posterior called for {called_for(evidence, determined(results))}."
     if no_dimension(results) or (found and found["chosen"] is None):
         return f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}."
     if not found or found.get("rule") != "one standard error":

@@ -219,41 +219,61 @@ def dimensions(results: Results) -> Content | None:
     elif no_dimension(results):
         said.append(f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show.")
     elif evidence := evidence_of(results):
-        said += _about_evidence(evidence, len(results["embedding"][0]))
+        said += _about_evidence(evidence, determined(results), len(results["embedding"][0]))
     else:
         said.append("The number of dimensions was not chosen by cross-validation in this run.")
     return {"figures": figures, "paragraphs": [sentences(*said)]}
 
 
 def evidence_of(results: Results) -> Sequence[float]:
-    """Return the posterior probability of 1, 2, ... dimensions, where the method chose among them."""
-    if no_dimension(results):
-        return ()
-    found: Sequence[float] = ((results["settings"] or {}).get("chosen") or {}).get("dimension_evidence") or ()
-    return found
+    """Return the posterior probability of 1, 2, ... dimensions, where one could be determined."""
+    found: Sequence[float] = _chosen(results).get("dimension_evidence") or ()
+    return () if _only_guesses(results) else found
+
+
+def determined(results: Results) -> int:
+    """Return the dimension that the posterior determined: it may be less than the most probable one."""
+    evidence: Sequence[float] = _chosen(results)["dimension_evidence"]
+    return int(_chosen(results).get("dimension") or _most_probable(evidence))
 
 
 def no_dimension(results: Results) -> bool:
-    """Whether the data were to choose the number of dimensions, and did not."""
-    settings = results["settings"] or {}
-    given = (settings.get("run") or {}).get("n_components")
-    return given is None and (settings.get("chosen") or {}).get("dimension", 1) is None
+    """Whether the data were to choose the number of dimensions, and could not."""
+    given = ((results["settings"] or {}).get("run") or {}).get("n_components")
+    return given is None and "dimension" in _chosen(results) and _only_guesses(results)
 
 
-def called_for(evidence: Sequence[float]) -> str:
-    """Return the most probable dimension in words."""
-    likely = max(range(len(evidence)), key=evidence.__getitem__) + 1
-    return f"{counted(likely, 'dimension')} (probability {percent(evidence[likely - 1])})"
+def _chosen(results: Results) -> Mapping[str, Any]:
+    """Return what a method found out by itself."""
+    return (results["settings"] or {}).get("chosen") or {}
 
 
-def _about_evidence(evidence: Sequence[float], shown: int) -> list[str]:
-    """Say which dimension the posterior calls for, and why the map may have fewer."""
-    likely = max(range(len(evidence)), key=evidence.__getitem__) + 1
-    words = [f"The answers call for {called_for(evidence)}."]
-    if shown < likely:
-        words.append(
-            f"The map shows {shown} of them, along which the places of objects can be told apart; predictions use all."
-        )
+def _only_guesses(results: Results) -> bool:
+    """Whether answers are predicted no better than by guessing, by the posterior's test or by the learning curve."""
+    findings = results["findings"] or []
+    return _chosen(results).get("dimension", 1) is None or any(each.get("code") == "no-signal" for each in findings)
+
+
+def _most_probable(evidence: Sequence[float]) -> int:
+    return max(range(len(evidence)), key=evidence.__getitem__) + 1
+
+
+def called_for(evidence: Sequence[float], dimension: int) -> str:
+    """Return the determined dimension in words: with its probability, if it is the most probable one."""
+    told = counted(dimension, "dimension")
+    likely = _most_probable(evidence) == dimension
+    return f"{told} (probability {percent(evidence[dimension - 1])})" if likely else told
+
+
+def _about_evidence(evidence: Sequence[float], dimension: int, shown: int) -> list[str]:
+    """Say which dimension was determined, and why it may be less than the most probable one, or more than is shown."""
+    words = [f"The answers call for {called_for(evidence, dimension)}."]
+    if dimension < _most_probable(evidence):
+        words.append(f"Along more than {dimension} the places of objects cannot be told apart.")
+    if shown < dimension:
+        words.append(f"The map shows {shown} of them.")
+    if shown < _most_probable(evidence):
+        words.append("Predictions use all dimensions of the posterior.")
     return words
 
 
