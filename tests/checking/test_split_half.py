@@ -92,6 +92,16 @@ def test_a_settled_error_is_no_good_sign_while_distances_take_more_answers():
     assert settled in alone
 
 
+@pytest.mark.parametrize(("per_person", "code"), [(120, "enough"), (12, "rather-few"), (7, "too-few")])
+def test_the_rule_of_thumb_promises_nothing_where_people_guess(per_person, code):
+    findings = check(simulate(seed=5, n_objects=15, per_person=per_person, slope=0.0).answers(), random_state=0)
+    codes = {finding.code: finding for finding in findings}
+    assert {code, "distances-differ"} <= codes.keys()
+    assert codes[code].level != "good"
+    assert "nine of ten" not in codes[code].text
+    assert not {"distances", "learned"} & codes.keys()
+
+
 def test_distances_that_differ_from_split_to_split_are_no_good_sign():
     assert distances_finding(SplitHalf(0.9, 0.95, 0.3, 0.99, 5, 30, "trials"), 2).level == "note"
 

@@ -21,7 +21,7 @@ worth, asked three times each, is then enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -59,22 +59,30 @@ def check_rule(case: Case) -> CheckResult:
         f"{counted(len(case.answers), 'answer')}{_repeats(case)} for {counted(n, 'object')} in "
         f"{counted(p, 'dimension')}: {short(worth / unit)} n p log n"
     )
-    return CheckResult((_rule(title, counts, settled=False),), counts)
+    return CheckResult((_rule(title, counts),), counts)
 
 
-def _rule(title: str, counts: Mapping[str, Any], *, settled: bool) -> Finding:
-    """Return what the rule of thumb says, which a learning curve that has settled knows better."""
+def _rule(title: str, counts: Mapping[str, Any], *, settled: bool = False, doubt: str = "") -> Finding:
+    """Return what the rule of thumb says, unless the answers themselves have shown more.
+
+    A learning curve that has settled knows better, and where there is doubt in the map, said in words, the rule promises
+    nothing: it is about answers that follow the objects.
+    """
     few_objects, missing = counts["rule_all_questions"], counted(counts["rule_missing"], "answer")
     code = "rather-few" if counts["rule_constant"] >= TOO_FEW else "too-few"
+    if counts["rule_missing"] == 0 and doubt:
+        return Finding("note", "enough", title, f"As a rule of thumb these are enough, but {doubt}.")
     if counts["rule_missing"] == 0:
         text = "As a rule of thumb, from 4 n p log n on maps of noisy answers get nine of ten comparisons right."
         text = "There are hardly more questions about so few objects." if few_objects else text
         return Finding("good", "enough", title, text)
-    more = f"about {missing} more make 4 n p log n, where nine of ten are right."
+    more = f"about {missing} more make 4 n p log n" + ("." if doubt else ", where nine of ten are right.")
     more = "ask every question about them three times." if few_objects else more
     if code == "rather-few" and settled:
         text = "As a rule of thumb one would ask for more, but they would hardly make predictions better."
         return Finding("note", code, title, text)
+    if code == "rather-few" and doubt:
+        return Finding("note", code, title, f"As a rule of thumb one would ask for more, and {doubt}; {more}")
     if code == "rather-few":
         text = f"As a rule of thumb, maps of so many noisy answers get 7 to 9 of ten comparisons right; {more}"
         return Finding("note", code, title, text)
@@ -137,6 +145,8 @@ _CURVE: dict[Kind, tuple[Level, str, str]] = {
 }
 
 _FOR_DISTANCES = " Distances take more."
+RULE_CODES = frozenset({"enough", "rather-few", "too-few"})
+DISTANCES_TAKE_MORE = frozenset({"distances-roughly", "distances-differ"})
 CURVE_CODES = frozenset(code for _, code, _ in _CURVE.values())
 
 
@@ -162,21 +172,28 @@ def agreed(findings: Findings) -> Findings:
     """Return findings of which none says that more answers help and another that they do not.
 
     The rule of thumb does not ask for more once the learning curve has settled; and that is no good sign as long as
-    distances take more.
+    distances take more. Nor does the rule promise anything where answers or distances are as if people guessed.
     """
-    settled = any(finding.code == "learned" for finding in findings)
-    distances = any(finding.code in ("distances-roughly", "distances-differ") for finding in findings)
-    items = (_agreeing(finding, findings.counts, settled=settled, distances=distances) for finding in findings)
+    codes = {finding.code for finding in findings}
+    items = (_agreeing(finding, findings.counts, codes) for finding in findings)
     return replace(findings, items=tuple(items))
 
 
-def _agreeing(finding: Finding, counts: Mapping[str, Any], *, settled: bool, distances: bool) -> Finding:
-    if finding.code == "rather-few":
-        return _rule(finding.title, counts, settled=settled)
+def _agreeing(finding: Finding, counts: Mapping[str, Any], codes: Collection[str]) -> Finding:
+    if finding.code in RULE_CODES:
+        return _rule(finding.title, counts, settled="learned" in codes, doubt=_doubt(codes))
     if finding.code == "learned":
+        distances = not DISTANCES_TAKE_MORE.isdisjoint(codes)
         text = finding.text.removesuffix(_FOR_DISTANCES) + (_FOR_DISTANCES if distances else "")
         return replace(finding, level="note" if distances else "good", text=text)
     return finding
+
+
+def _doubt(codes: Collection[str]) -> str:
+    """Say what stands against the rule of thumb."""
+    if "no-signal" in codes:
+        return "held-out answers are predicted no better than by guessing"
+    return "maps of two halves of the answers hardly agree" if "distances-differ" in codes else ""
 
 
 def check_ceiling(case: Case) -> CheckResult:
