@@ -84,7 +84,7 @@ def _error(questions: Questions) -> dict[str, Any]:
 
 
 def _ceiling(questions: Questions) -> dict[str, Any] | None:
-    """Return the least error that any map could have on random questions; None as long as too few came again."""
+    """Return the least error of a map that all share, on random questions; None as long as too few came again."""
     at_random = np.isin(questions.purposes_, AT_RANDOM)
     if not at_random.any():
         return None
