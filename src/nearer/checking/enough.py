@@ -65,7 +65,7 @@ def check_rule(case: Case) -> CheckResult:
 def _rule(title: str, counts: Mapping[str, Any], *, settled: bool = False, doubt: str = "") -> Finding:
     """Return what the rule of thumb says, unless the answers themselves have shown more.
 
-    A learning curve that has settled knows better, and where there is doubt in the map, said in words, the rule promises
+    A learning curve that has settled knows better. Where there is doubt in the map, said in words, the rule promises
     nothing: it is about answers that follow the objects.
     """
     few_objects, missing = counts["rule_all_questions"], counted(counts["rule_missing"], "answer")
