@@ -62,19 +62,13 @@ def _rates() -> list[Rate]:
     """Return all rates."""
     found = []
     for name, study in _WORLDS.items():
-        if study.moved_by == 0:
-            found += [
-                Rate("groups differ", name, "size", partial(differ, study=study), 400, 0.0, 0.07),
-                Rate(
-                    "any object is displaced",
-                    name,
-                    "size",
-                    partial(of_objects, study=study, count="displaced"),
-                    400,
-                    0.0,
-                    0.07,
-                ),
-            ]
+        is_null = study.moved_by == 0
+        kind, n_runs, most = ("size", 400, 0.07) if is_null else ("power", 60, 1.0)
+        displaced = partial(of_objects, study=study, count="displaced")
+        found += [
+            Rate("groups differ", name, kind, partial(differ, study=study), n_runs, 0.0, most),
+            Rate("any object is displaced", name, kind, displaced, n_runs, 0.0, most),
+        ]
         held = partial(of_objects, study=study, count="held")
         found.append(Rate("all intervals of displacements", name, "coverage", held, 200, 0.92))
     return found

@@ -155,7 +155,7 @@ _LAPSING = partial(one_observer, lapse=0.1)
 _SCALE, _LAPSES, _ADDS = "MLDS: intervals of the scale", "MLDS: test of lapses", "MLDS: test of additivity"
 
 RATES = [
-    Rate(_SCALE, "one observer", "coverage", partial(coverage_of_scale, world=one_observer), 100, 0.92, 0.98),
+    Rate(_SCALE, "one observer", "coverage", partial(coverage_of_scale, world=one_observer), 200, 0.92, 0.98),
     Rate(_SCALE, "one observer, lapses", "coverage", partial(coverage_of_scale, world=_LAPSING), 100, 0.92, 0.98),
     Rate(
         _SCALE, "people who differ; by annotators, the default", "coverage",
@@ -171,7 +171,7 @@ RATES = [
     ),
     Rate(
         "MLDS: interval of the noise", "one observer, lapses", "coverage",
-        partial(coverage_of_number, number="sigma", truth=SIGMA, lapse=0.1), 100, 0.92, 0.98,
+        partial(coverage_of_number, number="sigma", truth=SIGMA, lapse=0.1), 300, 0.92, 0.98,
     ),
     Rate(
         "MLDS: interval of the lapse rate", "one observer, lapses", "coverage",
