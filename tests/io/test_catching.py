@@ -276,7 +276,9 @@ def test_the_program_scores_them(tmp_path, capsys):
     path = tmp_path / "a.csv"
     path.write_text("\n".join(lines))
     assert main(["check", str(path)]) == 2
-    assert "12 rows cannot be used" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "12 rows cannot be used" in err
+    assert "name the column that marks them: --catch NAME (catch='NAME')" in err
     assert main(["check", str(path), "--catch", "catch"]) == 0
     out = capsys.readouterr().out
     assert "catch questions (column catch): 8 of 12 answers right" in out

@@ -16,6 +16,10 @@ from nearer.io.answers import BadAnswers, BadRow
 from nearer.io.table import MOST_BAD_ROWS_KEPT, Loaded
 
 _SKIP = "--skip-bad (skip_bad=True) skips them"
+_CATCH = (
+    "If those that show an object twice are catch questions, name the column that marks them: "
+    "--catch NAME (catch='NAME')"
+)
 _FLAGS = ("skip_bad", "separate_labels")  # settings that are said or not
 
 
@@ -56,6 +60,7 @@ class Faults:
 
     def __init__(self, n_rows: int) -> None:
         self.bad = np.zeros(n_rows, bool)
+        self.any_twice = False  # whether a row shows an object twice, as catch questions do
         self._found: list[tuple[NDArray[np.intp], Callable[[int], str]]] = []
 
     def add(self, mask: NDArray[np.bool_], reason: Callable[[int], str] | str) -> None:
@@ -64,6 +69,11 @@ class Faults:
         if len(new):
             self.bad[new] = True
             self._found.append((new, reason if callable(reason) else lambda _: reason))
+
+    def add_twice(self, mask: NDArray[np.bool_], reason: Callable[[int], str]) -> None:
+        """Mark rows that show an object twice."""
+        self.any_twice |= bool((mask & ~self.bad).any())
+        self.add(mask, reason)
 
     def rows(self, source: str, lines: NDArray[np.int64]) -> list[BadRow]:
         """Return the first thousand, in the order of the file."""
@@ -83,7 +93,7 @@ def gather_bad(
     ]
     n_bad = loaded.n_bad + int(faults.bad.sum())
     if n_bad and not skip_bad:
-        raise BadAnswers(bad_rows, n_bad, _SKIP)
+        raise BadAnswers(bad_rows, n_bad, f"{_SKIP}\n{_CATCH}" if faults.any_twice else _SKIP)
     if not any_left:
         if n_bad:
             raise BadAnswers(bad_rows, n_bad, f"no answer of {source} is left without them")

@@ -181,7 +181,7 @@ def mark_twice(items: Codes, labels: list[Any], faults: Faults) -> None:
     """Add rows in which an item, (n, k) with -1 for none, is there twice."""
     ordered = np.sort(items, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    faults.add(same.any(axis=1), lambda row: f"{shortened(labels[ordered[row, 1:][same[row]][0]])} is there twice")
+    faults.add_twice(same.any(axis=1), lambda row: f"{shortened(labels[ordered[row, 1:][same[row]][0]])} is there twice")
 
 
 def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) -> None:
@@ -200,4 +200,4 @@ def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) 
         a, b, c = rows[row].tolist()
         return f"{str(labels[a if a in (b, c) else b])[:60]!r} is there twice"
 
-    faults.add(whole & (compares_with_itself(rows) | compares_same_pair(rows)), twice)
+    faults.add_twice(whole & (compares_with_itself(rows) | compares_same_pair(rows)), twice)
