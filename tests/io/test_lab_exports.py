@@ -152,6 +152,40 @@ def test_an_option_that_is_never_chosen_is_the_anchor(tmp_path, capsys):
     assert proposals(err) == [["--columns", "anchor=x2,left=x1,right=x3,answer=resp_obj"]]
 
 
+@pytest.mark.parametrize(
+    ("answer", "kinds"), [("response", ["odd-one-out", "most-central"]), ("chosen_center", ["most-central"])]
+)
+def test_an_item_that_is_never_chosen_is_no_item(answer, kinds, tmp_path, capsys):
+    """Read as it is named, such a file makes a map of nonsense: the anchor is one of the items."""
+    rows = [
+        {"item1": t.shown[1], "item2": t.shown[0], "item3": t.shown[2], answer: t.chosen}
+        for t in lab_exports.trials("near")
+    ]
+    file = lab_exports.table(tmp_path / "any.csv", rows)
+    status, _, err = run(capsys, "check", file)
+    assert status == 2
+    assert f"none of 240 answers in column '{answer}' is the object in column 'item2'" in err
+    anchor = ["--columns", f"anchor=item2,left=item1,right=item3,answer={answer}"]
+    assert proposals(err) == [anchor, *(["--kind", kind] for kind in kinds)]
+    assert run(capsys, "check", file, *anchor)[0] == 0
+    assert run(capsys, "check", file, "--kind", kinds[-1])[1]
+    few = lab_exports.table(tmp_path / "few.csv", rows[:20])  # of which chance may leave one out
+    assert "none of" not in run(capsys, "check", few)[2]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_anchors_may_be_the_first_objects_in_names_of_questions(tmp_path, capsys):
+    shown = [("ant", "bee", "cow"), ("bee", "cow", "dog"), ("cow", "dog", "ant"), ("dog", "ant", "bee")]
+    rows = [{"person": f"p{k}", **{"_".join(each): each[1 + k % 2] for each in shown}} for k in range(10)]
+    file = lab_exports.table(tmp_path / "wide.csv", rows)
+    status, _, err = run(capsys, "check", file)
+    assert status == 2
+    assert proposals(err)[0] == ["--columns", "anchor=object_1,left=object_2,right=object_3,answer=response"]
+    answers = read_answers(file, columns=pairs(proposals(err)[0][1]))
+    assert (answers.kind, len(answers)) == ("triplet", 40)
+    assert len(set(answers.comparisons.annotators)) == 10
+
+
 NEAR, ODD = lab_exports.trials("near"), lab_exports.trials("odd")
 SIDES = ("anchor", "left", "right")
 BOTH = [{"items": "x1+x2+x3", role: "sel"} for role in ("odd", "central")]

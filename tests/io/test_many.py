@@ -1,6 +1,7 @@
 """Many files: one table of all of them, whoever wrote each."""
 
 import gzip
+import os
 import warnings
 
 import numpy as np
@@ -88,6 +89,15 @@ def test_what_is_passed_over_and_who_answered_are_told(folder):
     assert all(name in passed for name in ("README.txt", ".DS_Store", "~$p1.csv", "p7.csv"))
     assert "5 files" in passed
     assert not any("no column 'item1'" in note for note in notes)  # object_1 is item1 by another name
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix systems")
+@pytest.mark.parametrize("pattern", ["", "p*"])
+def test_a_pipe_and_a_link_to_nothing_are_told_and_do_not_hang(pattern, folder):
+    os.mkfifo(folder / "p8.csv")
+    (folder / "p9.csv").symlink_to(folder / "gone.csv")
+    with pytest.warns(UserWarning, match=r"passed over.*'p8\.csv', 'p9\.csv'"):
+        assert len(read_answers(folder / pattern)) == 36
 
 
 @pytest.mark.parametrize("how", ["folder", "pattern", "several"])

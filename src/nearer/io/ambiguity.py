@@ -26,6 +26,7 @@ from nearer.io.questions import Asked, Question, read_question
 from nearer.io.table import Loaded, shortened
 
 _MISTAKES = 0.05  # share of rows that may be bad in a column of answers
+_NEVER = 1e-4  # probability at most that chance keeps a column of items from being chosen, for it to be an anchor
 
 
 def answer_of(found: Found) -> str | None:
@@ -82,6 +83,38 @@ def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], lines
                 f"{len(differ)} of {len(lines)} rows, first in line {lines[differ[0]]}; say {as_column(role, mine)} or "
                 f"{as_column(role, name)}"
             )
+
+
+def refuse_anchor_among_items(question: Question, asked: Asked, kinds: Sequence[str], rows: NDArray[np.bool_]) -> None:
+    """Refuse a question about three items of which one is never chosen and the others are: it is the anchor.
+
+    Parameters
+    ----------
+    question : Question
+    asked : Asked
+    kinds : sequence of str
+        What to propose for those who mean it so.
+    rows : ndarray of bool
+        Those that count.
+    """
+    role, items = answer_of(question.found), question.found.roles.get("items", ())
+    places = asked.expansion.places
+    if role not in ("odd", "central") or len(items) != 3 or places is None:
+        return
+    counts = np.bincount(places[rows & (places >= 0)], minlength=3)
+    if np.count_nonzero(counts) != 2 or (2 / 3) ** counts.sum() > _NEVER:
+        return
+    never = items[int(counts.argmin())]
+    left, right = (name for name in items if name != never)
+    answer = question.name(role)
+    ways = [
+        Proposal({}, {"anchor": never, "left": left, "right": right, "answer": answer}),
+        *(Proposal({"kind": kind}) for kind in kinds),
+    ]
+    raise ValueError(
+        f"{question.source}: none of {counts.sum()} answers in column {answer!r} is the object in column {never!r}, "
+        f"which may be the anchor that {left!r} and {right!r} are compared with.{tries(ways)}"
+    )
 
 
 def twins(names: Sequence[str]) -> str:

@@ -158,15 +158,17 @@ def _below(path: Path) -> list[Path] | None:
     if path.is_dir():
         if (path / _RESULTS).is_file():
             raise ValueError(f"{path} holds a map, not answers; name the file, or the folder, of the answers")
-        return sorted(each for each in path.iterdir() if each.is_file())
+        return sorted(each for each in path.iterdir() if not each.is_dir())
     if not path.exists() and glob.has_magic(str(path)):
-        return sorted(each for each in map(Path, glob.glob(str(path), recursive=True)) if each.is_file())
+        return sorted(each for each in map(Path, glob.glob(str(path), recursive=True)) if not each.is_dir())
     return None
 
 
 def _is_table(path: Path) -> bool:
     name = path.name.lower().removesuffix(".gz")
     if name.startswith((".", "~$")) or not name.endswith(_ENDINGS) or name.partition(".")[0] in _BESIDE:
+        return False
+    if not path.is_file():  # a pipe, a device, or a link to a file that is gone
         return False
     with path.open("rb") as file:
         return bool(file.read(2**16).strip(b" \t\r\n\xef\xbb\xbf"))

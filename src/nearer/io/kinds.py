@@ -181,7 +181,11 @@ def mark_twice(items: Codes, labels: list[Any], faults: Faults) -> None:
     """Add rows in which an item, (n, k) with -1 for none, is there twice."""
     ordered = np.sort(items, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    faults.add_twice(same.any(axis=1), lambda row: f"{shortened(labels[ordered[row, 1:][same[row]][0]])} is there twice")
+
+    def twice(row: int) -> str:
+        return f"{shortened(labels[ordered[row, 1:][same[row]][0]])} is there twice"
+
+    faults.add_twice(same.any(axis=1), twice)
 
 
 def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) -> None:

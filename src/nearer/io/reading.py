@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.io import native
-from nearer.io.ambiguity import answer_column, empty_answer, refuse_rivals, rivals, settled, twins
+from nearer.io.ambiguity import (
+    answer_column,
+    empty_answer,
+    refuse_anchor_among_items,
+    refuse_rivals,
+    rivals,
+    settled,
+    twins,
+)
 from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut
 from nearer.io.assembling import assembled, read_extras
 from nearer.io.catching import catch_rows, labeled, twins_apart
@@ -43,6 +51,7 @@ from nearer.io.wide import with_rows_of_answers
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
+_KINDS_OF_ITEMS = ("odd-one-out", "most-central")
 _FEW = 5  # answers in which anchors and options may well differ by chance
 
 
@@ -269,9 +278,29 @@ class _Options:
     twins: bool = False  # whether an object may be in a row twice, as in catch questions
 
 
+def _fields_of_questions(table: Table, options: _Options, notes: list[str]) -> Table | None:
+    """Return the rows of a table with a row for each person if the caller names their columns, such as object_1."""
+    listed = [name for columns in (options.columns or {}).values() for name in _parts(columns)]
+    if all(name in table.names for name in listed):
+        return None
+    said: list[str] = []
+    rows = with_rows_of_answers(table, said)
+    if rows is None or not all(name in rows.names for name in listed):
+        return None
+    notes += said
+    return rows
+
+
+def _parts(columns: Any) -> list[str]:
+    """Return the columns that a role was given, those of a list each by itself."""
+    return list(map(str.strip, columns.split("+"))) if isinstance(columns, str) and columns else list(columns or ())
+
+
 def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
     """Return the answers of a table; where it can be read in several ways, all are tried."""
     table = with_combinations(table, options.columns)
+    if names is None:
+        table = _fields_of_questions(table, options, notes) or table
     try:
         return _read_once(table, names, options, notes)
     except Unclear as unclear:
@@ -349,6 +378,9 @@ def _read_once(
     asked = read_question(question)
     refuse_rivals(question, asked, others, loaded.lines)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    if in_doubt or (options.kind is None and not own and not {"items", "odd", "central"} & said):
+        kinds = _KINDS_OF_ITEMS if in_doubt else (found.layout.kind,)
+        refuse_anchor_among_items(question, asked, kinds, ~faults.bad)
     if not own and not options.separate_labels:
         refuse_two_schemes(table, found, reading, loaded.columns, ~faults.bad)
     if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
