@@ -96,3 +96,16 @@ def test_ask_shows_bars_while_it_learns_and_looks_ahead(tmp_path):
     before, after = shown.split("the error so far")
     assert "drawing" in before
     assert "drawing" in after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "bar"),
+    [
+        (("plan", "--objects", "8", "--noise", "0.2", "--studies", "2"), "simulating"),
+        (("compare", "study/answers.csv", "--by", "group", "--out", "groups"), "cross-prediction"),
+    ],
+    ids=["plan", "compare"],
+)
+def test_plans_and_comparisons_of_groups_show_bars(arguments, bar, tmp_path):
+    assert main(["example", str(tmp_path / "study")]) == 0
+    assert re.search(bar + r": +\d+%", on_a_terminal(tmp_path, *arguments))

@@ -221,6 +221,18 @@ def test_two_equal_options_alone_cannot_be_judged():
     assert len(answers) == 2
 
 
+def test_right_answers_may_all_be_in_two_places():
+    rng = np.random.default_rng(0)
+    shown = np.array([rng.permutation(list("abcdefgh"))[:3] for _ in range(160)])
+    place = np.where(np.arange(160) < 100, rng.integers(3, size=160), rng.integers(2, size=160))
+    odd = shown[np.arange(160), place]
+    table = dict(zip(["item1", "item2", "item3"], shown.T.tolist(), strict=True))
+    table |= {"odd": odd.tolist(), "catch": [""] * 100 + odd[100:].tolist()}
+    answers = quietly(table, catch="catch")
+    assert len(answers) == 100
+    assert answers.catches.n_right == (60,)
+
+
 def test_cant_tell_is_wrong_where_an_object_is_there_twice():
     rows = [
         ("x", "a", "b", "c", "left", ""),

@@ -378,7 +378,8 @@ def _read_once(
     asked = read_question(question)
     refuse_rivals(question, asked, others, loaded.lines)
     bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
-    if in_doubt or (options.kind is None and not own and not {"items", "odd", "central"} & said):
+    clear = own or options.twins or options.kind is not None or bool({"items", "odd", "central"} & said)
+    if (in_doubt and not options.twins) or not clear:  # right answers of catch questions may all be in two places
         kinds = _KINDS_OF_ITEMS if in_doubt else (found.layout.kind,)
         refuse_anchor_among_items(question, asked, kinds, ~faults.bad)
     if not own and not options.separate_labels:
