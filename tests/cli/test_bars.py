@@ -20,8 +20,8 @@ from pytest import MonkeyPatch
 from helpers.few import few_repeats
 patch = MonkeyPatch()
 few_repeats(patch)
-from nearer._common import telling
-patch.setattr(telling, "_DELAY_SECONDS", 0.0)  # few fits take no second
+from nearer._common import progress
+patch.setattr(progress, "_DELAY_SECONDS", 0.0)  # few fits take no second
 from nearer.cli.main import main
 sys.exit(main())
 """
@@ -78,7 +78,7 @@ def test_a_bar_is_redrawn_while_one_step_takes_its_time(tmp_path):
 
 ASK = """
 import sys
-from nearer._common import telling
+from nearer._common import progress
 telling._DELAY_SECONDS = 0.0
 from nearer.cli.main import main
 sys.exit(main())
