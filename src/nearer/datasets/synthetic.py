@@ -18,11 +18,11 @@ from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from nearer._common.arrays import checked_points
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.model.answers import answer_probability
 from nearer.optimize.problems.margins import clear_ties, pair_distances
 
 
@@ -197,7 +197,9 @@ def _answer(
 ) -> NDArray[np.bool_]:
     # Both draws are made whatever the noise: with one seed, more noise changes only the answers it must.
     coin, flip = rng.random((2, len(difference)))
-    chance = np.heaviside(difference, 0.5) if logistic_slope is None else expit(logistic_slope * difference)
+    chance = (
+        np.heaviside(difference, 0.5) if logistic_slope is None else answer_probability(logistic_slope * difference)
+    )
     answer: NDArray[np.bool_] = (coin < chance) ^ (flip < flipped)
     return answer
 

@@ -36,6 +36,7 @@ from nearer.embedding.scale import (
     scale_of,
     standard_errors,
 )
+from nearer.model.answers import answer_probability
 from nearer.model.links import LINKS, LinkName
 from nearer.optimize.problems.margins import clear_ties
 from nearer.optimize.problems.scaling import OrderedQuestions, ScalingProblem
@@ -166,8 +167,7 @@ class MLDS(OrdinalEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): those of the model."""
         eta = self.decision_function(X) / self.sigma_
-        attended = np.column_stack([LINKS[self.link].probability(-eta), LINKS[self.link].probability(eta)])
-        return np.asarray(self.lapse_ / 2 + (1 - self.lapse_) * attended)
+        return answer_probability(np.column_stack([-eta, eta]), self.lapse_, LINKS[self.link])
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return far interval - near interval of comparisons as written, in units of the scale, shape (m,).

@@ -20,6 +20,7 @@ from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.model.answers import answer_probability
 from nearer.optimize.problems.gram import with_specificities
 from nearer.optimize.problems.margins import MarginMap, clear_ties
 
@@ -110,8 +111,7 @@ class Calibration(NamedTuple):
 
     def probability(self, margins: FloatArray) -> FloatArray:
         """Return the chance that comparisons with these margins, in units of the spread, hold."""
-        result: FloatArray = self.lapse / 2 + (1 - self.lapse) * expit(self.slope * margins)
-        return result
+        return answer_probability(self.slope * margins, self.lapse)
 
 
 def check_calibration(calibration: object) -> None:

@@ -1,13 +1,16 @@
-"""Losses of a comparison: what a margin, or a pair of distances, costs, and which chance of an answer it stands for.
+"""How people answer, and what a comparison costs: the answer model, and losses of margins and of pairs of distances.
 
-`nearer.model.base` says what each offers; hinges and likelihoods have a file each.
+`AnswerModel` gives the probability of an answer. `nearer.model.base` says what each loss offers; hinges and likelihoods
+have a file each.
 """
 
+from nearer.model.answers import AnswerModel
 from nearer.model.base import Compiled, Evaluation, Family, Loss, MarginLoss, ProximableLoss
 from nearer.model.hinges import DistanceHinge, Hinge, MeanVariance, SoftHinge, TwoSidedHinge
 from nearer.model.likelihoods import CrowdKernel, Logistic, LogRatio, StudentT
 
 __all__ = [
+    "AnswerModel",
     "Compiled",
     "CrowdKernel",
     "DistanceHinge",

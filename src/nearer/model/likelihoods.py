@@ -10,6 +10,7 @@ from scipy.special import expit, xlog1py, xlogy
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_number
+from nearer.model.answers import answer_probability
 from nearer.model.base import Compiled, Evaluation, Loss, MarginLoss
 
 
@@ -40,7 +41,7 @@ class Logistic(MarginLoss):
 
     def probability(self, margins: FloatArray) -> FloatArray:
         """Return the model's own probability."""
-        return expit(margins)
+        return answer_probability(margins)
 
     @property
     def compiled(self) -> Compiled:
@@ -85,7 +86,7 @@ class LogRatio(Loss):
 
     def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
         """Return the model's own probability."""
-        return expit(self.log_odds(near, far))
+        return answer_probability(self.log_odds(near, far))
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ from scipy.special import expit
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trials_of, with_positive_weight
+from nearer.model.answers import AnswerModel
 from nearer.sampling.answers import Answers, answers_of, totals_and_times
 
 NUMBERS = (
@@ -145,6 +146,11 @@ class Draws(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def answers(self) -> AnswerModel:
+        """How people answer in each draw: distances of shape (k, m) give probabilities of that shape."""
+        return AnswerModel(self.slopes[:, None], self.offsets[:, None], self.lapses[:, None])
 
     def only(self, number: int) -> Draws:
         """Return one of them."""

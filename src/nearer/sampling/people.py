@@ -10,6 +10,7 @@ from scipy.special import expit
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
+from nearer.model.answers import answer_probability
 from nearer.sampling.model import NUMBERS, Draws, Model, draws_of
 
 _MOST_DRAWS = 100
@@ -45,9 +46,8 @@ def reliability_of(model: Model, unknowns: FloatArray, comparisons: Comparisons)
     for number, points in enumerate(draws.points):
         logs = np.log(draws.offsets[number] + ((points[i] - points[j]) ** 2).sum(axis=1))
         ratios = np.abs(logs[answers.rows[:, 0]] - logs[answers.rows[:, 1]])
-        sure = expit(slopes[number][answers.people] * ratios)
-        lapse = lapses[number][answers.people]
-        chances = answers.total_weights * (lapse / 2 + (1 - lapse) * sure)
+        odds = slopes[number][answers.people] * ratios
+        chances = answers.total_weights * answer_probability(odds, lapses[number][answers.people])
         found[number] = np.bincount(answers.people, chances, answers.n_people) / totals
     names = [str(label) for label in factorize(comparisons.annotators)[0].tolist()]
     lows, highs = np.percentile(found, _ENDS, axis=0)

@@ -6,7 +6,8 @@ from helpers.drawn_rows import random_quadruplets
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, logit
 
-from nearer.comparing.groups.answering import Fitted, Said, chances, fit_map, information, log_loss, scores
+from nearer.comparing.groups.answering import Fitted, Said, fit_map, information, log_loss, scores
+from nearer.model.answers import answer_probability
 
 
 @pytest.fixture(scope="module", params=["triplets", "quadruplets"])
@@ -45,7 +46,7 @@ def test_information_is_the_expected_square_of_the_score(said, fitted):
     expected = np.zeros((13, 13))
     for way in (said, turned):
         score = np.column_stack(scores(way, fitted, each))
-        expected += score.T @ (score * chances(way.margins(fitted.points), 0.1)[:, None])
+        expected += score.T @ (score * answer_probability(way.margins(fitted.points), 0.1)[:, None])
     found = information(said, fitted)
     np.testing.assert_allclose(found.of_map, expected[:12, :12], atol=1e-10)
     np.testing.assert_allclose(found.across, expected[:12, 12], atol=1e-10)

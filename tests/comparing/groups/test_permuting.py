@@ -9,10 +9,11 @@ from helpers.few import one_start
 from scipy.stats import kstest
 
 from benchmarks.groups import TwoGroups, p_value
-from nearer.comparing.groups.answering import Fitted, Said, chances, fit_map, log_loss
+from nearer.comparing.groups.answering import Fitted, Said, fit_map, log_loss
 from nearer.comparing.groups.comparison import common_map
 from nearer.comparing.groups.crossing import precision_of
 from nearer.comparing.groups.permuting import _DEPARTURE, Blocks, permutation_test, scored
+from nearer.model.answers import answer_probability
 
 
 def outcome(study, seed, n_permutations=199):
@@ -75,7 +76,7 @@ def statistic_of_expected_answers(first, second):
     rows = random_quadruplets(rng, 8, 300, "triplets")
     parts, groups = [], np.repeat([0, 1], 600)
     for group in (first, second):
-        chance = chances(Said(rows, np.ones(300), 8).margins(group.points), group.lapse)
+        chance = answer_probability(Said(rows, np.ones(300), 8).margins(group.points), group.lapse)
         parts.append(np.concatenate([chance, 1 - chance]))
     both = np.concatenate([rows, rows[:, [2, 3, 0, 1]]])
     said = Said(np.tile(both, (2, 1)), np.concatenate(parts), 8)

@@ -16,8 +16,9 @@ from nearer.design.active.forms import form_of
 from nearer.design.active.future import Future
 from nearer.design.active.honest import HonestError
 from nearer.design.active.pools import Pool
-from nearer.design.active.precision import Told, Truth, derivatives, imagine, log_odds
+from nearer.design.active.precision import DrawnModel, WeightedComparisons, derivatives, imagine, log_odds
 from nearer.embedding import STE, PosteriorEmbedding
+from nearer.model import AnswerModel
 from nearer.sampling import Microcanonical
 from nearer.sampling.maps import chances_of
 from nearer.sampling.model import Draws
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 QUICK = Microcanonical(n_chains=2, n_warmup=200, n_steps=1000, thin=10, n_starts=2, n_climb=30)
 MODULE = sys.modules[outlook.__module__]
-TRUTH = Truth(np.random.default_rng(0).normal(size=(5, 2)), 4.0, 0.2, 0.05)
+TRUTH = DrawnModel(np.random.default_rng(0).normal(size=(5, 2)), AnswerModel(slope=4.0, offset=0.2, lapse=0.05))
 
 
 def quadruplets(n, m, seed):
@@ -55,7 +56,14 @@ def test_what_is_learned_has_the_covariance_of_algebra():
     told, new, tested = (quadruplets(5, m, seed) for m, seed in ((60, 1), (40, 2), (6, 3)))
     weights = np.linspace(0.5, 2, 40)
     k = 40_000
-    found = imagine(TRUTH, Told(told, np.ones(60)), Told(new, weights), tested, k, np.random.default_rng(4))
+    found = imagine(
+        TRUTH,
+        WeightedComparisons(told, np.ones(60)),
+        WeightedComparisons(new, weights),
+        tested,
+        k,
+        np.random.default_rng(4),
+    )
 
     def information(rows, each):
         total = np.zeros((10, 10))
@@ -81,7 +89,7 @@ def _dense(rows):
 
 
 def test_a_shift_a_turn_and_a_size_are_no_error_of_a_place():
-    nothing = Told(np.empty((0, 4), int), np.empty(0))
+    nothing = WeightedComparisons(np.empty((0, 4), int), np.empty(0))
     found = imagine(TRUTH, nothing, nothing, quadruplets(5, 2, 0), 20_000, np.random.default_rng(0))
     # Only the prior is left: of 10 directions, 4 are similarities, and the rest hold their share of the variance.
     assert 0.4 < found.squares_now.sum() / (5 * TRUTH.points.var(axis=0).sum()) < 0.7

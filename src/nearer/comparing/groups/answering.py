@@ -5,16 +5,11 @@ With the margin :math:`\gamma = d^2_\text{far} - d^2_\text{near}` of a compariso
 
 .. math:: P = \frac{\lambda}{2} + (1 - \lambda)\, \mathrm{sigmoid}(\gamma),
 
-which is STE for people who sometimes press any key. A fit maximizes
+which is STE for people who sometimes press any key: `nearer.model.answers` with margins for log-odds. A fit maximizes
 
     sum of w log P  -  precision / 2 * |X - centre|^2  -  (logit(lambda) + 4)^2 / (2 * 1.5^2),
 
-so that a map of few answers stays near a centre, which is 0 or the map of everybody. Scores are derivatives of log P,
-and the information is their expected covariance:
-
-    score of X        s dgamma/dX,          s = (1 - lambda) sigma (1 - sigma) / P
-    score of lambda   (1/2 - sigma) / P
-    information       sum of w (dP)(dP)^T / (P (1 - P)).
+so that a map of few answers stays near a centre, which is 0 or the map of everybody.
 """
 
 from __future__ import annotations
@@ -30,6 +25,7 @@ from scipy.special import expit, logit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.model.answers import answer_derivatives, answer_probability
 
 _LAPSE_CENTRE, _LAPSE_SCALE = -4.0, 1.5  # of the logit, as in the posterior
 _MOST_STEPS = 500
@@ -126,21 +122,9 @@ class Said:
         )
 
 
-def chances(margins: FloatArray, lapse: float | FloatArray) -> FloatArray:
-    """Return how probable answers are that have these margins."""
-    return lapse / 2 + (1 - lapse) * np.asarray(expit(margins))
-
-
-def slopes_of(margins: FloatArray, lapse: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the derivatives of log P by the margin and by the lapse rate."""
-    sigma = np.asarray(expit(margins))
-    chance = lapse / 2 + (1 - lapse) * sigma
-    return (1 - lapse) * sigma * expit(-margins) / chance, (0.5 - sigma) / chance
-
-
 def log_loss(said: Said, fitted: Fitted) -> FloatArray:
     """Return minus log P of each comparison, (m,)."""
-    return -np.log(chances(said.margins(fitted.points), fitted.lapse))
+    return -np.log(answer_probability(said.margins(fitted.points), fitted.lapse))
 
 
 def fit_map(said: Said, start: Fitted, centre: FloatArray | float, precision: float) -> Fitted:
@@ -160,10 +144,10 @@ def fit_map(said: Said, start: Fitted, centre: FloatArray | float, precision: fl
     def price(unknowns: FloatArray) -> tuple[float, FloatArray]:
         points = unknowns[:-1].reshape(shape)
         lapse = known if isinstance(known, np.ndarray) else float(expit(unknowns[-1]))
-        gaps = said.margins(points)
-        by_margin, by_lapse = slopes_of(gaps, lapse)
+        answers = answer_derivatives(said.margins(points), lapse)
+        by_margin, by_lapse = answers.scores
         away, beyond = points - centre, unknowns[-1] - _LAPSE_CENTRE
-        value = -float(said.weights @ np.log(chances(gaps, lapse)))
+        value = -float(said.weights @ np.log(answers.probability))
         value += precision / 2 * float(np.vdot(away, away)) + beyond**2 / (2 * _LAPSE_SCALE**2)
         gradient = precision * away - said.gradient(points, said.weights * by_margin)
         if isinstance(lapse, np.ndarray):
@@ -192,7 +176,9 @@ def own_lapses(said: Said, points: FloatArray, people: NDArray[np.intp]) -> Floa
     (True, True)
     """
     gaps = said.margins(points)
-    chance = np.stack([np.bincount(people, said.weights * np.log(chances(gaps, rate))) for rate in _RATES], axis=1)
+    chance = np.stack(
+        [np.bincount(people, said.weights * np.log(answer_probability(gaps, rate))) for rate in _RATES], axis=1
+    )
     likelihood = np.exp(chance - chance.max(axis=1, keepdims=True))
     shares = np.full(len(_RATES), 1 / len(_RATES))
     for _ in range(_ROUNDS):
@@ -222,23 +208,19 @@ class Information:
 
 def information(said: Said, fitted: Fitted) -> Information:
     """Return the expected information."""
-    gaps = said.margins(fitted.points)
-    sigma = np.asarray(expit(gaps))
-    chance = chances(gaps, fitted.lapse)
-    share = said.weights / np.maximum(chance * (1 - chance), 1e-12)
-    by_margin, by_lapse = (1 - fitted.lapse) * sigma * expit(-gaps), 0.5 - sigma
+    each = answer_derivatives(said.margins(fitted.points), fitted.lapse).information
     jacobian = said.jacobian(fitted.points)
-    scaled = diags_array(np.sqrt(share) * by_margin) @ jacobian
+    scaled = diags_array(np.sqrt(said.weights * each.odds)) @ jacobian
     return Information(
         (scaled.T @ scaled).toarray(),
-        np.asarray(jacobian.T @ (share * by_margin * by_lapse)),
-        float(share @ by_lapse**2),
+        np.asarray(jacobian.T @ (said.weights * each.cross)),
+        float(said.weights @ each.lapse),
     )
 
 
 def scores(said: Said, fitted: Fitted, units: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
     """Return the scores of the map, (u, n p), and of the lapse rate, (u,), summed over the rows of each unit."""
-    by_margin, by_lapse = slopes_of(said.margins(fitted.points), fitted.lapse)
+    by_margin, by_lapse = answer_derivatives(said.margins(fitted.points), fitted.lapse).scores
     m, n_units = len(said.rows), int(units.max()) + 1
     sums = csr_array((said.weights * by_margin, (units, np.arange(m))), shape=(n_units, m))
     of_map = (sums @ said.jacobian(fitted.points)).toarray()

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
+from nearer.model.answers import answer_probability
 
 
 class Errors(NamedTuple):
@@ -61,16 +61,10 @@ def errors_of(said: NDArray[np.bool_], odds: FloatArray, lapses: FloatArray) -> 
     >>> errors.truth.tolist(), errors.excess.round(3).tolist()
     ([0.0, 0.5], [0.0, 0.231])
     """
-    chances = chances_of_odds(odds, lapses)
+    chances = answer_probability(odds, lapses[:, None])
     wrong = (odds > 0) != said
     floor = np.minimum(chances, 1 - chances).mean(axis=1)
     return Errors(wrong.mean(axis=1), floor, (wrong * np.abs(2 * chances - 1)).mean(axis=1))
-
-
-def chances_of_odds(odds: FloatArray, lapses: FloatArray) -> FloatArray:
-    """Return the chance of each answer, (k, t)."""
-    chances: FloatArray = lapses[:, None] / 2 + (1 - lapses[:, None]) * expit(odds)
-    return chances
 
 
 class Fall(NamedTuple):

@@ -93,8 +93,7 @@ class Form:
         Where there are more than two, comparisons that follow from one answer weigh what they weigh when the posterior
         learns from them.
         """
-        from scipy.special import expit
-
+        from nearer.model.answers import answer_probability
         from nearer.sampling.answers import DEPENDENCE
 
         places, which = np.unique(np.sort(self.said.reshape(-1, 2), axis=1), axis=0, return_inverse=True)
@@ -110,10 +109,10 @@ class Form:
         for number, (points, slope, offset, lapse) in enumerate(zip(*draws, strict=True)):
             logs = np.log(np.square(points[some] - points[others]).sum(axis=1) + offset)[at]
             if self.n_answers == 2:
-                held = lapse / 2 + (1 - lapse) * expit(slope * (logs[:, far[0, 0]] - logs[:, near[0, 0]]))
+                held = answer_probability(slope * (logs[:, far[0, 0]] - logs[:, near[0, 0]]), lapse)
                 result[number, :, 0], result[number, :, 1] = held, 1 - held
                 continue
-            held = lapse / 2 + (1 - lapse) * expit(slope * (logs[:, far] - logs[:, near]))
+            held = answer_probability(slope * (logs[:, far] - logs[:, near]), lapse)
             likely = np.exp(weight * np.log(held).sum(axis=2))
             result[number] = likely / likely.sum(axis=1, keepdims=True)
         return result

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer.design.active.information import Batch
 from nearer.design.active.pools import Pool
-from nearer.design.active.precision import Told, Truth, log_odds
+from nearer.design.active.precision import DrawnModel, WeightedComparisons, log_odds
+from nearer.model.answers import AnswerModel
 from nearer.sampling.answers import DEPENDENCE
 from nearer.sampling.model import Draws
 
@@ -49,10 +50,12 @@ class Future:
     def __init__(self, draws: Draws, pool: Pool, rng: np.random.Generator) -> None:
         self.draws, self.pool, self.rng = draws, pool, rng
 
-    def truth(self, number: int) -> Truth:
+    def truth(self, number: int) -> DrawnModel:
         """Return one of the draws."""
         points, slopes, offsets, lapses = self.draws
-        return Truth(points[number], float(slopes[number]), float(offsets[number]), float(lapses[number]))
+        return DrawnModel(
+            points[number], AnswerModel(float(slopes[number]), float(offsets[number]), float(lapses[number]))
+        )
 
     def to_come(self, n_answers: int, choose: Choose) -> ToCome:
         """Return the questions of the next answers.
@@ -71,11 +74,11 @@ class Future:
         times = np.repeat([n_chosen / len(chosen), (n_answers - n_chosen) / len(drawn)], [len(chosen), len(drawn)])
         return ToCome(np.concatenate([chosen, drawn]), times)
 
-    def told(self, to_come: ToCome, number: int) -> Told:
+    def told(self, to_come: ToCome, number: int) -> WeightedComparisons:
         """Return what people would say if a draw were the truth, with the weights that the posterior gives it."""
         said = self._said(to_come.questions, self.pool.form.chances(self.draws.only(number), to_come.questions)[0])
         per = said.shape[1]
-        return Told(said.reshape(-1, 4), np.repeat(to_come.times * per**-DEPENDENCE, per))
+        return WeightedComparisons(said.reshape(-1, 4), np.repeat(to_come.times * per**-DEPENDENCE, per))
 
     def odds(self, rows: NDArray[np.integer]) -> FloatArray:
         """Return the log-odds of comparisons, (m, 4), by each draw, (k, m)."""

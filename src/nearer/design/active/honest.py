@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted
@@ -99,8 +99,6 @@ def _held(draws: Draws, said: np.ndarray[Any, Any]) -> tuple[FloatArray, FloatAr
     """Return the chance that each comparison of an answer holds in each draw, (k, r), and the log of all, (k,)."""
     i, j, l, k = said.T  # noqa: E741
     points = draws.points
-    near = np.square(points[:, i] - points[:, j]).sum(axis=2) + draws.offsets[:, None]
-    far = np.square(points[:, l] - points[:, k]).sum(axis=2) + draws.offsets[:, None]
-    lapses = draws.lapses[:, None]
-    held: FloatArray = lapses / 2 + (1 - lapses) * expit(draws.slopes[:, None] * (np.log(far) - np.log(near)))
+    near, far = (np.square(points[:, a] - points[:, b]).sum(axis=2) for a, b in ((i, j), (l, k)))
+    held = draws.answers.probability(near, far)
     return held, len(said) ** -DEPENDENCE * np.log(held).sum(axis=1)

@@ -27,24 +27,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.sparse import csr_array
-from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
+from nearer.model.answers import AnswerModel, answer_derivatives
 
 _LEAST_VARIANCE = 1e-6  # of an axis, relative to the map
 _DEPENDENT = 1e-12  # squared length, relative to the longest: a combination of other movements
 
 
-class Truth(NamedTuple):
-    """A map, and how people answer who see it: one of the draws."""
+class DrawnModel(NamedTuple):
+    """A map and its answer model: one of the draws."""
 
     points: FloatArray
-    slope: float
-    offset: float
-    lapse: float
+    answers: AnswerModel
 
 
-class Told(NamedTuple):
+class WeightedComparisons(NamedTuple):
     """Comparisons as rows of near and far pairs, (m, 4), and their weights, (m,). Which way they go plays no part."""
 
     rows: NDArray[np.integer]
@@ -69,9 +67,9 @@ class Imagined(NamedTuple):
 
 
 def imagine(
-    truth: Truth,
-    told: Told,
-    to_come: Told,
+    truth: DrawnModel,
+    told: WeightedComparisons,
+    to_come: WeightedComparisons,
     tested: NDArray[np.integer],
     k: int,
     rng: np.random.Generator,
@@ -81,8 +79,8 @@ def imagine(
 
     Parameters
     ----------
-    truth : Truth
-    told, to_come : Told
+    truth : DrawnModel
+    told, to_come : WeightedComparisons
         The answers that are there, and those that would follow.
     tested : ndarray of int, shape (t, 4)
         Comparisons whose log-odds are looked at.
@@ -95,8 +93,8 @@ def imagine(
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = np.array([rng.permutation(6)[:3] for _ in range(400)])[:, [0, 1, 0, 2]]
-    >>> told = Told(rows, np.ones(400))
-    >>> truth = Truth(rng.normal(size=(6, 2)), 5.0, 0.1, 0.0)
+    >>> told = WeightedComparisons(rows, np.ones(400))
+    >>> truth = DrawnModel(rng.normal(size=(6, 2)), AnswerModel(slope=5.0, offset=0.1))
     >>> twice = imagine(truth, told, told, rows[:50], 2000, rng)
     >>> left = (twice.away - twice.learned).var() / twice.away.var()
     >>> bool(0.45 < left < 0.55)
@@ -115,39 +113,34 @@ def imagine(
     return Imagined((slopes @ away).T, (slopes @ learned).T, now, then)
 
 
-def log_odds(truth: Truth, rows: NDArray[np.integer]) -> FloatArray:
+def log_odds(truth: DrawnModel, rows: NDArray[np.integer]) -> FloatArray:
     """Return the log-odds that comparisons hold, lapses aside, (m,)."""
-    _, _, near, far = _sides(truth, rows)
-    odds: FloatArray = truth.slope * np.log(far / near)
-    return odds
+    near, far = (np.square(away).sum(axis=1) for away in _differences(truth, rows))
+    return truth.answers.log_odds(near, far)
 
 
-def derivatives(truth: Truth, rows: NDArray[np.integer]) -> csr_array:
+def derivatives(truth: DrawnModel, rows: NDArray[np.integer]) -> csr_array:
     """Return the derivatives of log-odds by all coordinates, (m, n p)."""
     m, p = len(rows), truth.points.shape[1]
-    near, far, near_square, far_square = _sides(truth, rows)
-    by_near, by_far = -near / near_square[:, None], far / far_square[:, None]
-    values = 2 * truth.slope * np.stack([by_near, -by_near, by_far, -by_far], axis=1)
+    near, far = _differences(truth, rows)
+    by_distances = truth.answers.log_odds_gradient((near**2).sum(axis=1), (far**2).sum(axis=1))
+    by_near, by_far = (2 * by[:, None] * away for by, away in zip(by_distances, (near, far), strict=True))
+    values = np.stack([by_near, -by_near, by_far, -by_far], axis=1)
     columns = rows[:, :, None] * p + np.arange(p)
     places = np.repeat(np.arange(m), 4 * p), columns.ravel()
     return csr_array((values.ravel(), places), shape=(m, truth.points.size))  # an anchor comes twice: entries add up
 
 
-def _sides(truth: Truth, rows: NDArray[np.integer]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the differences of the near and of the far pairs, (m, p), and alpha + d2 of both, (m,)."""
+def _differences(truth: DrawnModel, rows: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+    """Return the differences between the objects of the near and of the far pairs, (m, p)."""
     points = truth.points
-    near, far = points[rows[:, 0]] - points[rows[:, 1]], points[rows[:, 2]] - points[rows[:, 3]]
-    near_square, far_square = (truth.offset + (away**2).sum(axis=1) for away in (near, far))
-    return near, far, near_square, far_square
+    return points[rows[:, 0]] - points[rows[:, 1]], points[rows[:, 2]] - points[rows[:, 3]]
 
 
-def _telling(truth: Truth, told: Told) -> csr_array:
+def _telling(truth: DrawnModel, told: WeightedComparisons) -> csr_array:
     """Return U of answers, (m, n p): what they tell up to standard normal noise."""
-    right = expit(log_odds(truth, told.rows))
-    chance = truth.lapse / 2 + (1 - truth.lapse) * right
-    rate = (1 - truth.lapse) * right * (1 - right)
-    known = rate / np.sqrt(np.maximum(chance * (1 - chance), np.finfo(np.float64).tiny))
-    return csr_array(derivatives(truth, told.rows).multiply((np.sqrt(told.weights) * known)[:, None]))
+    information = answer_derivatives(log_odds(truth, told.rows), truth.answers.lapse).information.odds
+    return csr_array(derivatives(truth, told.rows).multiply(np.sqrt(told.weights * information)[:, None]))
 
 
 def _product(telling: csr_array) -> FloatArray:

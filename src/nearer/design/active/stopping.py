@@ -24,15 +24,16 @@ from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trials_of, with_positive_weight
-from nearer.design.active.expected_error import Errors, Fall, chances_of_odds, errors_of, fall
+from nearer.design.active.expected_error import Errors, Fall, errors_of, fall
 from nearer.design.active.forms import form_of
 from nearer.design.active.future import Choose, Future
 from nearer.design.active.honest import HonestError
 from nearer.design.active.pools import Pool
-from nearer.design.active.precision import Told, imagine
+from nearer.design.active.precision import WeightedComparisons, imagine
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.evaluation.reproducibility import ellipse_size
 from nearer.geometry import align
+from nearer.model.answers import answer_probability
 from nearer.sampling.answers import Answers, answers_of
 from nearer.sampling.model import Draws
 
@@ -280,7 +281,7 @@ def _view(
         _draws(model), pool or Pool(form_of("triplet"), model.n_objects_), stream(random_state, "questions")
     )
     tested, to_come = future.tested(_TESTED), future.to_come(n_answers, choose)
-    told, n_axes = Told(answers.quadruplets, answers.total_weights), model.embedding_.shape[1]
+    told, n_axes = WeightedComparisons(answers.quadruplets, answers.total_weights), model.embedding_.shape[1]
     n_looked_at = max(n_axes, min(future.draws.points.shape[2], _MANY_COORDINATES // model.n_objects_))
     n_truths = _n_truths(model.n_objects_ * n_looked_at)
     numbers = np.linspace(0, len(future.draws) - 1, n_truths).round().astype(int).tolist()
@@ -293,7 +294,7 @@ def _view(
     away, learned, now, then = zip(*imagined, strict=True)
     lapses = future.draws.lapses
     odds = future.odds(tested)
-    errors = errors_of(chances_of_odds(odds, lapses).mean(axis=0) > 0.5, odds, lapses)
+    errors = errors_of(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
     falls = fall(odds, float(lapses.mean()), np.concatenate(away), np.concatenate(learned))
     return _View(errors, falls, float(np.median(np.sqrt(np.mean(then, axis=0) / np.mean(now, axis=0)))))
 

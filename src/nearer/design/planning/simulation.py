@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import near_and_far, trials_of
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design.planning.design import Design
+from nearer.model.answers import answer_probability
 from nearer.optimize.problems.margins import pair_distances
 
 Bools = NDArray[np.bool_]
@@ -149,8 +149,8 @@ class World:
         """Return the share of wrong comparisons in answers about true distances, shape (answers, pairs)."""
         if distances.shape[1] == 2:
             person = rng.integers(len(self.slopes), size=len(distances))
-            close = expit(-self.slopes[person] * np.abs(distances[:, 0] - distances[:, 1]))
-            return float(np.mean(self.lapses[person] / 2 + (1 - self.lapses[person]) * close))
+            odds = -self.slopes[person] * np.abs(distances[:, 0] - distances[:, 1])
+            return float(np.mean(answer_probability(odds, self.lapses[person])))
         order = np.argsort(self.felt(distances, np.arange(len(distances)), rng), axis=1)
         near, far = (np.take_along_axis(distances, order[:, ranks], 1) for ranks in self.design.ranks.T)
         return float(np.mean(near > far))

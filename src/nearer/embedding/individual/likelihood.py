@@ -29,6 +29,7 @@ from scipy.linalg import helmert
 from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
+from nearer.model.answers import AnswerModel, answer_derivatives
 from nearer.sampling.answers import Answers
 
 NUMBER_CENTRES, NUMBER_SCALES = np.array([2.0, 0.0, -4.0]), np.array([1.0, 1.0, 1.5])  # of b, log kappa and lambda
@@ -106,15 +107,16 @@ def chances(
     [0.5]
     """
     width = np.exp(kernel)
-    alpha, beta, lapse = 2 * width, np.exp(steepness) * (1 + width), expit(lapse_logit)
-    ratio = np.log((alpha + far) / (alpha + near))
-    odds = beta * ratio
-    sure = expit(odds)
-    by_distance = np.stack([-beta / (alpha + near), beta / (alpha + far)])
+    alpha, lapse = 2 * width, expit(lapse_logit)
+    model = AnswerModel(np.exp(steepness) * (1 + width), alpha, lapse)
+    ratio = model.log_ratio(near, far)
+    odds = model.slope * ratio
+    answers = answer_derivatives(odds, lapse)
+    by_distance = np.stack(model.log_odds_gradient(near, far))
     return Chances(
-        lapse / 2 + (1 - lapse) * sure,
-        (1 - lapse) * sure * (1 - sure),
-        lapse * (1 - lapse) * (0.5 - sure),
+        answers.probability,
+        answers.by_odds,
+        lapse * (1 - lapse) * answers.by_lapse,
         odds,
         by_distance,
         width * np.exp(steepness) * ratio + alpha * by_distance.sum(axis=0),

@@ -27,6 +27,7 @@ from nearer.embedding.mvte.number import Choice, choose_number
 from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
 from nearer.geometry import align
 from nearer.model import StudentT
+from nearer.model.answers import answer_probability
 from nearer.optimize.problems.margins import clear_ties, pair_distances
 from nearer.optimize.problems.penalty import Penalty
 from nearer.optimize.problems.views import Mixture, PackedAnswers, judge
@@ -254,6 +255,6 @@ class MVTE(OrdinalEmbedding):
             near, far = pair_distances(points, i, j), pair_distances(points, l, k)
             odds.append(np.where(clear_ties(near, far) == 0, 0.0, StudentT(self.alpha_).log_odds(near, far)))
         weights = self.weights_[:, None]
-        holds, fails = ((1 - self.lapse_) * expit(sign * np.stack(odds)) + self.lapse_ / 2 for sign in (1, -1))
+        holds, fails = (answer_probability(sign * np.stack(odds), self.lapse_) for sign in (1, -1))
         margins: FloatArray = np.log((weights * holds).sum(axis=0)) - np.log((weights * fails).sum(axis=0))
         return margins

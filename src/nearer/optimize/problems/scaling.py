@@ -30,6 +30,7 @@ from scipy.optimize import linprog
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
+from nearer.model.answers import LogProbability, answer_probability, log_answer_probability
 from nearer.model.links import Link
 
 _FLAT = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
@@ -116,7 +117,8 @@ class ScalingProblem:
 
     Examples
     --------
-    >>> from nearer.model.links import Probit
+    >>> from nearer.model.answers import LogProbability, answer_probability, log_answer_probability
+    from nearer.model.links import Probit
     >>> problem = ScalingProblem(np.eye(1), np.array([3.0]), np.array([4.0]), Probit())
     >>> round(problem.value(np.zeros(1)), 4)
     2.7726
@@ -171,8 +173,7 @@ class ScalingProblem:
 
     def chances(self, theta: FloatArray) -> FloatArray:
         """Return the probability that the upper pair is called the farther apart, (q,)."""
-        lapse = self.lapse_of(theta)
-        return lapse / 2 + (1 - lapse) * self.link.probability(self.eta(theta))
+        return answer_probability(self.eta(theta), self.lapse_of(theta), self.link)
 
     def value(self, theta: FloatArray) -> float:
         """Return minus the log-likelihood, and the ridge; infinite where the lapse rate is none, or steps have no end.
@@ -262,23 +263,19 @@ class ScalingProblem:
 
     def _log_chances(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the logarithms of the probabilities of both answers, (q,) each."""
-        eta, lapse = self.eta(theta), self.lapse_of(theta)
-        logs = self.link.log_probability(eta), self.link.log_probability(-eta)
-        if lapse == 0:
-            return logs
-        far, near = (np.logaddexp(np.log(lapse / 2), np.log1p(-lapse) + log) for log in logs)
-        return far, near
+        far, near = self._answers(theta)
+        return far.answer, near.answer
 
     def _slopes(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much these logarithms rise as eta moves towards each answer, (q,) each."""
+        eta = self.eta(theta)
+        far, near = self._answers(theta)
+        return np.exp(far.attentive) * self.link.slope(eta), np.exp(near.attentive) * self.link.slope(-eta)
+
+    def _answers(self, theta: FloatArray) -> tuple[LogProbability, LogProbability]:
         eta, lapse = self.eta(theta), self.lapse_of(theta)
-        slopes = self.link.slope(eta), self.link.slope(-eta)
-        if lapse == 0:
-            return slopes
         logs = self.link.log_probability(eta), self.link.log_probability(-eta)
-        attended = (np.exp(np.log1p(-lapse) + log - of) for log, of in zip(logs, self._log_chances(theta), strict=True))
-        far, near = (share * slope for share, slope in zip(attended, slopes, strict=True))
-        return far, near
+        return log_answer_probability(logs[0], lapse), log_answer_probability(logs[1], lapse)
 
     def _precision(self, theta: FloatArray) -> FloatArray:
         """Return one over the standard deviation of the share of answers to each question, (q,)."""

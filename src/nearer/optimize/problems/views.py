@@ -28,6 +28,7 @@ from nearer._common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trials_of
 from nearer.model import LogRatio, StudentT
+from nearer.model.answers import log_answer_probability
 from nearer.optimize.problems.points import FactoredProblem, leading_pull
 from nearer.optimize.problems.sources import InMemory
 
@@ -152,11 +153,10 @@ def _log_chances(points: PointArray, source: PackedAnswers, loss: LogRatio) -> F
 
 
 def _judged(similar: FloatArray, mixture: Mixture, acts: Acts, softness: float = 1.0) -> Judged:
-    meant = similar + np.log1p(-mixture.lapse)
-    chances = np.logaddexp(meant, np.log(mixture.lapse / 2))
+    chances, attentive = log_answer_probability(similar, mixture.lapse)
     joint = softness * (acts.joined(chances) + np.log(mixture.weights)[:, None])
     total = logsumexp(joint, axis=0)
-    return Judged(np.exp(joint - total), total / softness, np.exp(meant - chances))
+    return Judged(np.exp(joint - total), total / softness, np.exp(attentive))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
