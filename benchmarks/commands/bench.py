@@ -12,8 +12,8 @@ from benchmarks.commands.bench_scale import add_scale
 from benchmarks.commands.bench_survey import add_survey
 from benchmarks.commands.report import Report, add_benchmark
 from nearer._common.formatting import name
-from nearer.cli.parsing import Commands
-from nearer.cli.values import dimensions, jobs, names, positive, positives, seconds, words
+from nearer.cli.argtypes import dimensions, jobs, names, positive, positives, seconds, words
+from nearer.cli.arguments import Commands
 
 if TYPE_CHECKING:
     from benchmarks.triplets import Size

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.commands.report import Report, add_benchmark
-from nearer.cli.parsing import Commands
-from nearer.cli.values import jobs, positive, words
+from nearer.cli.argtypes import jobs, positive, words
+from nearer.cli.arguments import Commands
 
 if TYPE_CHECKING:
     from benchmarks.active.run import ActiveRun

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from benchmarks.commands.report import Report, add_benchmark
-from nearer.cli.parsing import Commands
-from nearer.cli.values import dimensions, positive, words
+from nearer.cli.argtypes import dimensions, positive, words
+from nearer.cli.arguments import Commands
 
 _ABOUT = """\
 Fit the same comparisons in several ways, each in a process of its own: on one and two threads, from files that are read

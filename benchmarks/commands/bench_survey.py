@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from benchmarks.commands.report import Report, add_benchmark
-from nearer.cli.parsing import Commands
-from nearer.cli.values import natural, positive, seconds, words
+from nearer.cli.argtypes import natural, positive, seconds, words
+from nearer.cli.arguments import Commands
 
 _ABOUT = """\
 Serve a study on this machine, let simulated people answer, and look for every confirmed answer in the database.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_seed, fail, say
+from nearer.cli.arguments import Commands, add_command, add_seed, fail, say
+from nearer.cli.process import INTERRUPTED
 
 
 class Report(NamedTuple):

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_seed, fail, say
-from nearer.cli.values import jobs, names, positive, positives
+from nearer.cli.argtypes import jobs, names, positive, positives
+from nearer.cli.arguments import Commands, add_command, add_seed, fail, say
+from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
     from benchmarks.paper import Experiment

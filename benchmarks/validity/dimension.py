@@ -13,7 +13,7 @@ from nearer import Comparisons
 from nearer.data.groups import GUESSING_LEVEL, guessing_p_value
 from nearer.embedding import PosteriorEmbedding
 from nearer.evaluation.dimension import choose_dimension
-from nearer.study.parts import DIMENSIONS_BY
+from nearer.study.study import DIMENSION_METHOD
 
 TITLE = "The number of dimensions"
 ABOUT = """
@@ -52,7 +52,7 @@ def by_cross_validation(rng: np.random.Generator, *, n_objects: int, n_answers: 
     answers = _answers(rng, n_objects, n_answers, p)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = choose_dimension(DIMENSIONS_BY, answers, (1, 2, 3, 4), random_state=int(rng.integers(2**31))).chosen
+        found = choose_dimension(DIMENSION_METHOD, answers, (1, 2, 3, 4), random_state=int(rng.integers(2**31))).chosen
     return Outcome(int(found is not None if p is None else found == p))
 
 

@@ -236,13 +236,13 @@ def test_a_folder_without_a_map_ends_with_a_sentence(command, fitted, tmp_path, 
 
 
 def test_ctrl_c_keeps_the_map(tmp_path, monkeypatch, capsys):
-    from nearer.study import pipeline
+    from nearer.study import study as study_module
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    parts = [replace(part, find=interrupt) if part.name == "findings" else part for part in pipeline.PARTS]
-    monkeypatch.setattr(pipeline, "PARTS", parts)
+    parts = [replace(part, compute=interrupt) if part.name == "findings" else part for part in study_module.ANALYSES]
+    monkeypatch.setattr(study_module, "ANALYSES", parts)
     file = write_answers(tmp_path / "answers.csv")
     status, out, _ = run(["fit", file, "-o", tmp_path / "map", "--method", "STE", "--dimensions", "2"], capsys)
     assert status == 130
@@ -404,12 +404,19 @@ def test_numbers_in_one_file_are_the_same_objects_as_text_in_another(tmp_path, c
 
 
 def test_options_offer_what_the_library_has():
-    """The lists stand in the commands too, so that help comes without loading the library."""
+    """The kinds stand in the command line too, so that help comes without loading the library."""
     from typing import get_args
 
-    from nearer.cli import fit, parsing
+    from nearer.cli import argtypes
     from nearer.io import Kind
-    from nearer.study import METHODS
 
-    assert tuple(METHODS) == fit._METHODS
-    assert get_args(Kind) == parsing.KINDS
+    assert get_args(Kind) == argtypes.KINDS
+
+
+def test_every_method_is_an_estimator():
+    from nearer import embedding
+    from nearer.study import METHOD_CLASSES
+    from nearer.study.methods import METHODS
+
+    assert set(METHOD_CLASSES.values()) == set(METHODS)
+    assert set(METHODS) == set(embedding.__all__) - {"IndividualDifferences"}

@@ -42,9 +42,15 @@ def test_only_the_command_that_is_asked_for_is_loaded():
         "except SystemExit: print('modules', *(name for name in sys.modules if name.startswith('nearer.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    commands = {"fit", "interrupts", "main", "parsing", "streams", "values", "warned"}
-    common = {"nearer._common", "nearer._common.files", "nearer._common.formatting"}
-    expected = {"nearer.cli", *common, *(f"nearer.cli.{name}" for name in commands)}
+    commands = {"arguments", "argtypes", "fit", "main", "process"}
+    light = {
+        "nearer._common",
+        "nearer._common.files",
+        "nearer._common.formatting",
+        "nearer.study",
+        "nearer.study.methods",
+    }
+    expected = {"nearer.cli", *light, *(f"nearer.cli.{name}" for name in commands)}
     assert set(done.stdout.splitlines()[-1].split()[1:]) == expected
 
 

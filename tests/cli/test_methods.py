@@ -7,10 +7,9 @@ import pytest
 
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.report.wording import method_name
+from nearer.report.verdict import method_name
 from nearer.study import read_results
-from nearer.study.citing import citations
-from nearer.study.settings import METHODS
+from nearer.study.methods import METHOD_CLASSES, citations
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 LABELS = np.array(["oak", "elm", "ash", "yew", "fir", "box", "bay", "fig", "larch"])
@@ -136,7 +135,7 @@ def test_settings_that_cannot_be_had_are_refused(method, settings, words, files,
     assert words in err
 
 
-@pytest.mark.parametrize("kind", [kind for method, kind in METHODS.items() if method != "auto"])
+@pytest.mark.parametrize("kind", [kind for method, kind in METHOD_CLASSES.items() if method != "auto"])
 def test_every_method_has_a_name_for_papers(kind):
     assert method_name({"name": kind, "parameters": {}}) != kind
     if kind != "BestOf":  # which stands for one of the others

@@ -9,9 +9,9 @@ import warnings
 import pytest
 from helpers import lab_exports, layouts
 
+from nearer.cli.argtypes import pairs
+from nearer.cli.arguments import add_reading
 from nearer.cli.main import main
-from nearer.cli.parsing import add_reading
-from nearer.cli.values import pairs
 from nearer.io import read_answers
 
 pytestmark = pytest.mark.usefixtures("few_repeats")

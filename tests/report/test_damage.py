@@ -24,13 +24,6 @@ def results():
     return made | {"notes": ["n"], "missing": ["curve"], "placed": later}
 
 
-def of_format_1():
-    made = results()
-    made["dimension"]["method"] = made["settings"]["chosen"]["method"] = "SOE(trace=0.01)"
-    later = ("missing", "interrupted", "regions", "trend")
-    return {key: value for key, value in made.items() if key not in later} | {"format": 1}
-
-
 def places(value, path=()):
     """Every place in the results, with the first two items of each list for all of them."""
     if path:
@@ -81,19 +74,9 @@ def test_every_place_may_hold_junk(key):
     assert "sentence" in outcomes
 
 
-@pytest.mark.parametrize("key", ["notes", "dimension", "settings"])
-def test_what_is_read_from_an_older_format_may_hold_junk(key):
-    made = of_format_1()
-    outcomes = [
-        outcome(changed(path, junk, of_format_1()), key) for path in places(made) if path[0] == key for junk in JUNK
-    ]
-    assert {"page", "sentence"} <= set(outcomes)
-
-
-@pytest.mark.parametrize("made", [results, of_format_1])
-def test_every_place_may_be_missing(made):
-    for path in places(made()):
-        outcome(without(path, made()), path[0])
+def test_every_place_may_be_missing():
+    for path in places(results()):
+        outcome(without(path, results()), path[0])
 
 
 @pytest.mark.parametrize(
@@ -137,7 +120,7 @@ def test_nesting_beyond_reason_is_refused():
 
 
 def test_a_person_of_whom_little_is_known_has_nulls_in_the_page():
-    from nearer.report.payload import payload
+    from nearer.report.page import payload
 
     (person,) = payload(checked(results() | {"annotators": [{"name": "A"}]}), {})["annotators"]
     assert person.pop("name") == "A"

@@ -3,8 +3,8 @@
 import pytest
 from helpers.report_sample import color_results, empty_results
 
-from nearer.report.methods import methods
 from nearer.report.page import assemble
+from nearer.report.sections import methods
 from nearer.study.schema import checked
 
 
@@ -42,9 +42,8 @@ def test_data_method_dimension_error_and_regions_are_told():
 CHOSEN = {"name": "TSTE", "parameters": {"trace": 0.03}}
 
 
-@pytest.mark.parametrize(("version", "chosen"), [(2, CHOSEN), (1, "TSTE(trace=0.03)")])
-def test_a_method_that_was_chosen_among_several_is_named(version, chosen):
-    told = said(format=version, regions=None, settings={"method": "BestOf", "chosen": {"method": chosen}})
+def test_a_method_that_was_chosen_among_several_is_named():
+    told = said(regions=None, settings={"method": "BestOf", "chosen": {"method": CHOSEN}})
     assert (
         "by t-distributed stochastic triplet embedding (TSTE) with trace 0.03, which predicted held-out answers best "
         "among several methods." in told
@@ -52,12 +51,8 @@ def test_a_method_that_was_chosen_among_several_is_named(version, chosen):
     assert "bootstrap" not in told
 
 
-POSTERIOR = {"method": "PosteriorEmbedding", "run": {"n_resamples": 100, "by": "trials"}}
-
-
-@pytest.mark.parametrize("changes", [{"regions": {"kind": "credible"}}, {"format": 1, "settings": POSTERIOR}])
-def test_a_posterior_has_credible_regions(changes):
-    assert said(**changes).endswith("95% credible regions of the positions.")
+def test_a_posterior_has_credible_regions():
+    assert said(regions={"kind": "credible"}).endswith("95% credible regions of the positions.")
 
 
 @pytest.mark.parametrize(
@@ -97,11 +92,8 @@ def test_the_method_that_dimensions_were_chosen_by_is_named():
     )
 
 
-@pytest.mark.parametrize(("n_trials", "by", "of"), [(None, "trials", "comparisons"), (900, "trials", "trials")])
-def test_without_trials_rows_were_resampled(n_trials, by, of):
-    summary = color_results()["summary"] | {"n_trials": n_trials}
-    told = said(format=1, summary=summary, settings={"method": "CKL", "run": {"n_resamples": 1000, "by": by}})
-    assert f"from 1000 bootstrap resamples of {of};" in told
+@pytest.mark.parametrize("of", ["comparisons", "trials"])
+def test_what_was_resampled_is_named(of):
     regions = {"kind": "confidence", "n_resamples": 1000, "unit": of}
     assert f"from 1000 bootstrap resamples of {of};" in said(regions=regions)
 
@@ -113,10 +105,9 @@ def test_weights_of_people_are_told(weighed):
 
 
 def test_where_all_people_count_alike_nobody_is_said_to_count_less():
-    run, alike = {"weigh_annotators": True}, "nobody answers better than chance against a map of the others, so that"
+    run = {"weigh_annotators": True}
     assert "counted less" not in said(settings={"method": "CKL", "run": run, "weighed": False})
     assert "counted less" in said(settings={"method": "CKL", "run": run, "weighed": True})
-    assert "counted less" not in said(format=1, notes=[alike], settings={"method": "CKL", "run": run})
 
 
 def test_after_placing_the_figures_are_told_to_be_of_the_map_before():

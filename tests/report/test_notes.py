@@ -65,17 +65,8 @@ def test_where_the_notes_say_why_no_option_is_blamed(stopped, name, key, part, _
     assert "--quick" not in words
 
 
-@pytest.mark.parametrize("note", [STOPPED, "no {part}: there are too few answers"])
-@pytest.mark.parametrize(("name", "key", "_", "part"), LEFT_OUT)
-def test_the_notes_of_older_results_are_understood(note, name, key, _, part):
-    words = section(page_of(color_results(format=1, notes=[note.format(part=part)], **{key: None})), name)
-    assert "The notes on this run say why." in words
-    assert "--quick" not in words
-
-
-@pytest.mark.parametrize("told", [{"missing": ["places"]}, {"format": 1, "notes": ["no ellipses: too few answers"]}])
-def test_a_note_on_another_part_explains_nothing(told):
-    words = section(page_of(color_results(**told, learning_curve=None)), "learning")
+def test_a_note_on_another_part_explains_nothing():
+    words = section(page_of(color_results(missing=["places"], learning_curve=None)), "learning")
     assert "leave out --quick" in words
 
 
@@ -127,8 +118,6 @@ def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
     best = Best(0.074, 0.074, 0.074)
     finding = curve_finding(curve_trend(curve, few=False, best=best, level=0.95, unit="answers"))
     assert finding.code == "learned"
-    older = color_results(format=1, learning_curve=step)
-    assert finding.text in unescape(section(page_of(older), "learning"))
     told = {"kind": "settled", "sentence": finding.text}
     assert finding.text in unescape(section(page_of(color_results(learning_curve=step, trend=told)), "learning"))
 
@@ -142,8 +131,6 @@ def test_a_ceiling_that_failed_is_not_blamed_on_the_questions():
     results["error"]["ceiling"] = None
     assert "is not known. The notes on this run say why." in section(page_of(results), "trust")
     assert "Too few questions were asked twice" in section(page_of(results | {"missing": []}), "trust")
-    older = results | {"format": 1, "notes": ["no noise ceiling: something is wrong"]}
-    assert "is not known. The notes on this run say why." in section(page_of(older), "trust")
 
 
 def test_a_dimension_that_nobody_chose_is_not_called_given():

@@ -10,7 +10,7 @@ from nearer.plotting.curve_scale import CurveScale
 from nearer.report import write_report
 from nearer.report.charts import error_chart, ticks
 from nearer.report.page import SCRIPTS, asset
-from nearer.study.citing import citations
+from nearer.study.methods import citations
 
 SECTIONS = [
     "map",

@@ -3,7 +3,7 @@ import pytest
 from helpers.report_sample import random_results
 from scipy.spatial.distance import cdist
 
-from nearer.report.payload import nearest_neighbours, payload
+from nearer.report.page import nearest_neighbours, payload
 
 
 def test_neighbours_are_those_of_all_distances():

@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from nearer.report import thumbnails as _thumbnails
-from nearer.report.thumbnails import read_thumbnails
+from nearer.report import page as _thumbnails
+from nearer.report.page import read_thumbnails
 
 # The smallest picture there is: one transparent pixel.
 GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")

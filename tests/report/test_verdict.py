@@ -3,8 +3,7 @@
 import pytest
 from helpers.report_sample import color_results, empty_results
 
-from nearer.report.verdict import more_to_ask, verdict
-from nearer.report.wording import share_of_way
+from nearer.report.verdict import more_to_ask, share_of_way, verdict
 from nearer.study.schema import checked
 
 GOOD, FAIR, POOR = 0.08, 0.2, 0.3  # errors of maps, where chance is 0.5 and the ceiling 0.074
@@ -82,10 +81,9 @@ def test_the_lines_have_the_figures_of_both_parts():
     assert distances == "Distances are reproducible: other answers would give much the same ones (reliability 0.95)."
 
 
-def test_results_of_an_older_version_say_nothing_of_distances():
-    results = color_results(findings=[], annotators=None, format=1)
+def test_nothing_is_said_of_distances_that_were_not_measured():
+    results = color_results(findings=[], annotators=None, reproducibility=None, ellipse_size=None)
     results["error"]["map"] = results["error"]["map_high"] = GOOD
-    del results["reproducibility"], results["ellipse_size"]
     assert verdict(checked(results)).lines[1] == "Whether distances are reproducible is not known."
 
 

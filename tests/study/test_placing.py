@@ -10,8 +10,8 @@ from nearer.embedding.storage import load_model
 from nearer.io import read_answers
 from nearer.report.page import assemble
 from nearer.study import RunSettings, begin_study, end_study, fit_study
-from nearer.study.placing import place_objects, results_for, write_placed
 from nearer.study.schema import checked
+from nearer.study.update import place_objects, results_for, write_placed
 
 N = 14
 POINTS = make_gaussian(N + 3, 2, random_state=0)

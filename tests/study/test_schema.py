@@ -1,4 +1,4 @@
-"""One schema: what a study writes is what a report reads, and results of older versions are read as well."""
+"""One schema: what a study writes is what a report reads."""
 
 import json
 
@@ -22,7 +22,7 @@ def test_the_sample_has_every_key():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 3}, "format 3, and this version of nearer reads formats 1 and 2"),
+        ({"format": 1}, "format 1, and this version of nearer reads format 2"),
         ({"objects": []}, r"objects must be a list of 1 or more; got \[\]"),
         ({"embedding": [[0.0, 1.0]]}, r"shape \(3, p\); got \(1, 2\)"),
         ({"embedding": [[0.0], [1.0, 2.0], [3.0]]}, "rows of numbers of one length"),
@@ -87,47 +87,6 @@ def test_a_chosen_method_is_a_record():
     assert method_record(BestOf()) == {"name": "BestOf", "parameters": {}}
 
 
-def of_format_1(**changes):
-    made = color_results(format=1, **changes)
-    for key in ("missing", "interrupted", "placed", "reproducibility", "ellipse_size", "regions", "trend"):
-        del made[key]
-    return made
-
-
-def test_format_1_is_read_as_format_2():
-    known = checked(of_format_1(notes=None))
-    assert set(known) == set(KEYS)
-    assert (known["format"], known["missing"], known["interrupted"]) == (2, [], False)
-    assert known["reproducibility"] is None
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        ("held-out error", "error"),
-        ("noise ceiling", "ceiling"),
-        ("findings", "findings"),
-        ("reproducibility of distances", "distances"),
-        ("ellipses", "places"),
-        ("reliability of annotators", "annotators"),
-        ("learning curve", "curve"),
-    ],
-)
-def test_the_notes_of_format_1_told_what_is_missing(words, part):
-    assert checked(of_format_1(notes=["a note", f"no {words}: too few answers"]))["missing"] == [part]
-    stopped = checked(of_format_1(notes=["the run was stopped before its end"]))
-    assert (stopped["missing"], stopped["interrupted"]) == ([], True)
-
-
-def test_format_1_told_methods_by_their_repr():
-    settings = {"method": "CKL(n_components=3)", "chosen": {"method": "TSTE(n_components=3, trace=0.03)", "power": 2}}
-    known = checked(of_format_1(settings=settings))
-    assert known["settings"]["method"] == "CKL"
-    assert known["settings"]["chosen"] == {"method": {"name": "TSTE", "parameters": {"trace": "0.03"}}, "power": 2}
-    choice = color_results()["dimension"] | {"method": "SOE(trace=0.01)"}
-    assert checked(of_format_1(dimension=choice))["dimension"]["method"]["name"] == "SOE"
-
-
-def test_format_2_takes_no_repr():
+def test_methods_are_records():
     with pytest.raises(ValueError, match=r"settings\.chosen\.method must be an object; got 'CKL\(\)'"):
         checked(color_results(settings={"method": "BestOf", "chosen": {"method": "CKL()"}}))

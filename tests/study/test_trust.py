@@ -16,9 +16,9 @@ from nearer.evaluation import LearningCurve, SplitHalf
 from nearer.io import read_answers
 from nearer.report.charts import learning_chart
 from nearer.report.sections import learning
-from nearer.study import RunSettings, fit_study, pipeline
+from nearer.study import RunSettings, fit_study
+from nearer.study import study as study_module
 from nearer.study.figures import draw_curve
-from nearer.study.parts import PARTS
 from nearer.study.results import results_of
 from nearer.study.schema import checked
 
@@ -72,7 +72,11 @@ def test_the_map_s_own_curve_and_halves_replace_those_of_the_quick_map(tmp_path,
     curve = LearningCurve(np.array([200, 400]), np.array(errors), np.array(errors) - 0.01, np.array(errors) + 0.01)
     halves = SplitHalf(0.5, 0.67, 0.6, 0.7, 5, 14, "trials")
     made = {"curve": lambda study, seed: curve, "distances": lambda study, seed: halves}
-    monkeypatch.setattr(pipeline, "PARTS", [replace(part, find=made.get(part.name, part.find)) for part in PARTS])
+    monkeypatch.setattr(
+        study_module,
+        "ANALYSES",
+        [replace(part, compute=made.get(part.name, part.compute)) for part in study_module.ANALYSES],
+    )
     answers = read_answers(file_of(tmp_path / "a.csv", 14, 500, 0.1))
     settings = RunSettings(method="STE", n_components=2, n_resamples=0, parameters={"trace": 0.03})
     study = fit_study(answers, settings)
@@ -96,8 +100,12 @@ def test_page_and_findings_answer_alike_whatever_the_level_of_intervals(monkeypa
     rows[flip] = rows[flip][:, [0, 2, 1]]
     curve = LearningCurve(*np.array([[150, 300], [0.2, 0.155], [0.19, 0.145], [0.21, 0.165]]))
     made = {"curve": lambda study, seed: curve}
-    kept = [replace(part, find=made.get(part.name, part.find)) for part in PARTS if part.name != "distances"]
-    monkeypatch.setattr(pipeline, "PARTS", kept)
+    kept = [
+        replace(part, compute=made.get(part.name, part.compute))
+        for part in study_module.ANALYSES
+        if part.name != "distances"
+    ]
+    monkeypatch.setattr(study_module, "ANALYSES", kept)
     answers = read_answers({"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2]})
     study = fit_study(answers, RunSettings("CKL", 2, n_resamples=0, level=0.5))
     (told,) = [finding.text for finding in study.findings if finding.code in CURVE_CODES]

@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import Commands, add_command, add_file, add_folder, fail, is_study, read_file, say, tell
+from nearer.cli.arguments import Commands, add_command, add_file, add_folder, fail, is_study, read_file, say, tell
+from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nearer.io import Answers
     from nearer.io.file_lists import FileList
     from nearer.study import Study
-    from nearer.study.adding import Earlier
+    from nearer.study.update import Earlier
 
 _ABOUT = """\
 Bring a map up to date with answers that came later. The answers that it was made from are stored with it; the map is
@@ -56,9 +56,8 @@ def run(options: argparse.Namespace) -> int:
     from nearer.cli.fit import stop
     from nearer.embedding.storage import load_model
     from nearer.io.file_lists import file_list
-    from nearer.study.adding import Earlier, joined
     from nearer.study.folder import refuse_input
-    from nearer.study.placing import results_for
+    from nearer.study.update import Earlier, joined, results_for
 
     if any(map(is_study, options.file)):
         raise ValueError("a study keeps all its answers, those of before and those that came later: nearer fit STUDY")
@@ -94,8 +93,8 @@ def _learn(
     from nearer.cli.fit import left, summary, told
     from nearer.report.verdict import verdict
     from nearer.study import begin_study, end_study, fit_study, keep_study, read_results
-    from nearer.study.adding import turned_onto
     from nearer.study.folder import replace_run
+    from nearer.study.update import turned_onto
 
     start, aside = time.perf_counter(), folder != options.out
     kept: list[Study] = []
@@ -146,7 +145,7 @@ def _folder(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _about(options: argparse.Namespace, earlier: Earlier, new: Answers, files: FileList) -> dict[str, Any]:
-    from nearer.study.adding import about_lots
+    from nearer.study.update import about_lots
 
     command = shlex.join(["nearer", *options.arguments])
     lot = {"file": files.source, "sha256": files.digest(), "n_answers": len(new), "command": command}
@@ -160,7 +159,7 @@ def _about(options: argparse.Namespace, earlier: Earlier, new: Answers, files: F
 
 def _changes(earlier: Earlier, new: Answers, study: Study) -> dict[str, Any]:
     """Return what is different from the map before."""
-    from nearer.study.adding import error_on_new, moved
+    from nearer.study.update import error_on_new, moved
 
     before, known = earlier.results["error"] or {}, set(earlier.model.objects_.tolist())
     return {

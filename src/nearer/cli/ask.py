@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.parsing import Commands, add_command, add_reading, add_seed, read_file, say, tell
-from nearer.cli.values import (  # fmt: skip
+from nearer.cli.argtypes import (  # fmt: skip
     dimensions,
     names_or_file,
     number_or_file,
@@ -17,6 +16,7 @@ from nearer.cli.values import (  # fmt: skip
     question_kind,
     share_or_none,
 )
+from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, read_file, say, tell
 
 if TYPE_CHECKING:
     from nearer.design.lists.making import Asking, Known

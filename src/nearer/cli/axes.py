@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.parsing import Commands, add_command, add_folder, add_seed, say
-from nearer.cli.values import share, word, word_or_file, words
+from nearer.cli.argtypes import share, word, word_or_file, words
+from nearer.cli.arguments import Commands, add_command, add_folder, add_seed, say
 
 if TYPE_CHECKING:
     from nearer._common.arrays import FloatArray
@@ -68,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
     from nearer.embedding.storage import load_model
     from nearer.evaluation.distances import compared_objects
     from nearer.study.attributes import read_attributes
-    from nearer.study.placing import results_for
-    from nearer.study.turning import turned_results, write_turned
+    from nearer.study.rotate import turned_results, write_turned
+    from nearer.study.update import results_for
 
     turning = options.rotate_to is not None or options.varimax or options.align_to is not None
     if options.attributes is None and (options.rotate_to is not None or not turning):
@@ -151,7 +151,7 @@ def _rotation(
 
     from nearer._common.formatting import counted, listed, name
     from nearer.geometry import axes_along, axes_onto, varimax_axes
-    from nearer.study.turning import read_places, shared
+    from nearer.study.rotate import read_places, shared
 
     points = np.array(results["embedding"])
     if options.varimax:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from nearer.cli.parsing import Commands, add_command, add_file, add_seed, dimension_of, read_file, say
-from nearer.cli.values import dimensions
+from nearer.cli.argtypes import dimensions
+from nearer.cli.arguments import Commands, add_command, add_file, add_seed, dimension_of, read_file, say
 
 _ABOUT = """\
 Look for everything that can be wrong with a file of answers before a map is made of it: contradictions and cycles,

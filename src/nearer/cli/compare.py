@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from nearer.cli import compare_groups, compare_maps, compare_matrices, compare_methods, compare_people
-from nearer.cli.parsing import Commands, add_command, add_reading, add_seed
-from nearer.cli.values import dimensions, natural, share
+from nearer.cli.argtypes import dimensions, natural, share
+from nearer.cli.arguments import Commands, add_command, add_reading, add_seed
 
 _ABOUT = """\
 Compare what people, maps or methods make of the same objects:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nearer.cli.values import word
+from nearer.cli.argtypes import word
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.cli.parsing import read_file, say, tell
+    from nearer.cli.arguments import read_file, say, tell
     from nearer.comparing import compare_groups
     from nearer.comparing.groups.comparison import N_PERMUTATIONS
     from nearer.comparing.groups.files import figures_of, write_comparison

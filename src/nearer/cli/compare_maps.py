@@ -12,7 +12,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.cli.parsing import say
+    from nearer.cli.arguments import say
     from nearer.comparing import compare_maps
     from nearer.comparing.map_files import figures_of_maps, write_maps
 

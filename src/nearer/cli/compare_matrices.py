@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.parsing import say, tell
-from nearer.cli.values import resamples
+from nearer.cli.argtypes import resamples
+from nearer.cli.arguments import say, tell
 
 if TYPE_CHECKING:
     from nearer._common.arrays import FloatArray
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.comparing import compare_matrices, plot_matrices, read_matrix
     from nearer.comparing.results_files import write_results
     from nearer.embedding.storage import load_model
-    from nearer.study.placing import results_for
+    from nearer.study.update import results_for
 
     if len(options.file) != 1:
         raise ValueError("--with compares one map with matrices; name one folder that `nearer fit` wrote")

@@ -6,9 +6,9 @@ import argparse
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import read_file, say, tell
-from nearer.cli.values import words
+from nearer.cli.argtypes import words
+from nearer.cli.arguments import read_file, say, tell
+from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
     from nearer.comparing import MethodComparison
@@ -61,20 +61,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _method(name: str) -> str:
     """Return the method of this name, in whatever letters."""
-    from nearer.study import METHODS
+    from nearer.study import METHOD_CLASSES
 
-    known = {method.lower(): method for method in METHODS}
+    known = {method.lower(): method for method in METHOD_CLASSES}
     if name.lower() not in known:
         alike = difflib.get_close_matches(name.lower(), known, n=1)
         perhaps = f"; perhaps {known[alike[0]]} is meant" if alike else ""
-        raise ValueError(f"method {name!r} is not known{perhaps}; choose among {', '.join(METHODS)}")
+        raise ValueError(f"method {name!r} is not known{perhaps}; choose among {', '.join(METHOD_CLASSES)}")
     return known[name.lower()]
 
 
 def _dimension(train: Comparisons, seed: int) -> int:
     """Return the number of dimensions that a quick method predicts best in, on a training part."""
     from nearer.study import RunSettings
-    from nearer.study.parts import choose_dimensions
+    from nearer.study.study import choose_dimensions
 
     choice, _ = choose_dimensions(train, RunSettings(seed=seed))
     return 2 if choice is None else choice.shown

@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.cli.parsing import read_file, say, tell
+    from nearer.cli.arguments import read_file, say, tell
     from nearer.comparing import compare_people
     from nearer.comparing.people_files import people_figures, write_people
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nearer.cli.parsing import Commands, add_command, add_seed, say
+from nearer.cli.arguments import Commands, add_command, add_seed, say
 
 _ABOUT = """\
 Simulate people who compare named colours, wrongly one time in nine, learn a map of the colours from their answers

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from nearer.cli.parsing import Commands, add_command, say
+from nearer.cli.arguments import Commands, add_command, say
 
 _ABOUT = """\
 Write the files of a small study to try the other commands on: 24 people name the odd one of three musical instruments.

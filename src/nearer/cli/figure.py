@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer._common.formatting import counted, listed, percent
-from nearer.cli.parsing import Commands, add_command, add_folder, say
-from nearer.cli.values import axes_pair, dots, millimetres, pairs, points, word, words
+from nearer.cli.argtypes import axes_pair, dots, millimetres, pairs, points, word, words
+from nearer.cli.arguments import Commands, add_command, add_folder, say
 
 if TYPE_CHECKING:
     from nearer.plotting.directions import Arrow
     from nearer.plotting.papers import Paper
-    from nearer.study.paper_figures import Drawn
+    from nearer.study.figures import Drawn
 
 _ABOUT = """\
 Draw a figure for a paper of what `nearer fit` found: the map, a heat map of its distances with a tree of clusters, or
@@ -120,7 +120,7 @@ def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
     from nearer.plotting import plot_shepard
     from nearer.study import read_results
     from nearer.study.attributes import read_attributes
-    from nearer.study.paper_figures import Drawn, MapLook, draw_heatmap_for_paper, draw_map_for_paper
+    from nearer.study.figures import Drawn, MapLook, draw_heatmap_for_paper, draw_map_for_paper
 
     results = read_results(options.folder)
     if options.kind == "shepard":
@@ -148,7 +148,7 @@ def _arrows(results: dict[str, Any], names: Sequence[str], axes: tuple[int, int]
 
     from nearer.comparing import fit_properties
     from nearer.plotting.directions import arrows_of
-    from nearer.study.paper_figures import attribute_of
+    from nearer.study.figures import attribute_of
 
     columns = {name: attribute_of(results, name) for name in names}
     fits = fit_properties(np.array(results["embedding"], dtype=np.float64), columns, n_permutations=999, random_state=0)

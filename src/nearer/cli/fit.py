@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.interrupts import INTERRUPTED
-from nearer.cli.parsing import (
+from nearer.cli.argtypes import dimensions, pairs, resamples, share
+from nearer.cli.arguments import (
     Commands,
     add_command,
     add_file,
@@ -26,17 +26,14 @@ from nearer.cli.parsing import (
     say,
     tell,
 )
-from nearer.cli.values import dimensions, pairs, resamples, share
+from nearer.cli.process import INTERRUPTED
+from nearer.study.methods import METHOD_CLASSES
 
 if TYPE_CHECKING:
     from nearer.checking import Finding, Findings
     from nearer.report.verdict import Verdict
     from nearer.study import Study
 
-_METHODS = (
-    "auto", "posterior", "best", "DMOE", "GNMDS", "SOE", "STE", "TSTE", "CKL", "MVTE", "NonmetricMDS", "LOE", "SPE",
-    "LORE", "FORTE", "MLDS",
-)  # fmt: skip
 _ABOUT = """\
 Learn a map from a file of answers, and find out how far to trust it.
 
@@ -59,7 +56,9 @@ def add(commands: Commands) -> None:
     add_file(parser)
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
     group = parser.add_argument_group("what to fit")
-    group.add_argument("--method", choices=_METHODS, default="auto", help="(auto: posterior, best for large files)")
+    group.add_argument(
+        "--method", choices=tuple(METHOD_CLASSES), default="auto", help="(auto: posterior, best for large files)"
+    )
     group.add_argument(
         "--dimensions", type=dimensions, default=None, metavar="P", help="of the map (chosen, or what study.toml says)"
     )

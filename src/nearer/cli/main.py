@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
-from nearer.cli.interrupts import Interrupts
-from nearer.cli.streams import CLOSED, open_streams, silence
+from nearer.cli.process import BROKEN_PIPE, Interrupts, open_streams, silence
 
 # In the order of a study.
 _COMMANDS = {
@@ -76,8 +75,8 @@ def main(arguments: Sequence[str] | None = None, program: Program = NEARER) -> i
 def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
     """Run the program and say, in a sentence, what goes wrong."""
     from nearer._common.files import printable
-    from nearer.cli.parsing import FAILED, fail, sentence
-    from nearer.cli.warned import warnings_told
+    from nearer.cli.arguments import FAILED, fail, sentence
+    from nearer.cli.process import show_warnings
 
     parser = _parser(program, arguments[0] if arguments else "")
     if not arguments:
@@ -89,12 +88,12 @@ def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
     if wrong:
         return fail(wrong)
     try:
-        with warnings_told(lambda: interrupts.seen):
+        with show_warnings(lambda: interrupts.seen):
             status: int = options.command(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         silence()
-        return CLOSED
+        return BROKEN_PIPE
     except (ValueError, OSError, MemoryError) as error:
         return fail(sentence(error, getattr(options, "out", None)))
     except Exception as error:
@@ -127,7 +126,7 @@ def _check_environment() -> str:
 def _parser(program: Program = NEARER, command: str = "") -> argparse.ArgumentParser:
     """Return the parser of a command, or of all of them if there is none of that name."""
     from nearer import __version__
-    from nearer.cli.parsing import Parser
+    from nearer.cli.arguments import Parser
 
     parser = Parser(prog=program.name, description=program.description)
     parser.add_argument("--version", action="version", version=f"nearer {__version__}")

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
+from nearer.cli.arguments import Commands, add_command, add_file, add_folder, read_file, say
 
 _ABOUT = """\
 Put new objects into a map by answers that compare them with those on it. The old objects stay where they are. OUT gets
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.embedding.storage import load_model
     from nearer.io.answers import matched
     from nearer.study.folder import refuse_input
-    from nearer.study.placing import place_objects, results_for, write_placed
+    from nearer.study.update import place_objects, results_for, write_placed
 
     refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options, known_labels=True)

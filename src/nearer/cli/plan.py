@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.parsing import Commands, add_command, add_reading, add_seed, read_file, say, tell
-from nearer.cli.values import dimensions, error, noise, positive, price
+from nearer.cli.argtypes import dimensions, error, noise, positive, price
+from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, read_file, say, tell
 
 if TYPE_CHECKING:
     from nearer.design.planning import Design, NoiseEstimate

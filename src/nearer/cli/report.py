@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.parsing import Commands, add_command, is_study, say
+from nearer.cli.arguments import Commands, add_command, is_study, say
 
 if TYPE_CHECKING:
     from nearer.survey.stimuli import Stimuli
@@ -107,8 +107,8 @@ def _attributes(stimuli: Stimuli, objects: list[str]) -> dict[str, Any]:
 
 def _pictures(study: Path, stimuli: Stimuli) -> Path | None:
     """Return the folder of pictures, if objects are pictures that a report can hold."""
-    from nearer.report.thumbnails import LARGEST_TOTAL
-    from nearer.study.pictures import ENDINGS
+    from nearer.report.page import LARGEST_TOTAL
+    from nearer.study.figures import ENDINGS
     from nearer.survey.stimuli import STIMULI_FOLDER
 
     files = [stimuli[label].file for label in stimuli.objects]

@@ -7,8 +7,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from nearer._common.formatting import counted, figure, interval, level_of, listed, percent
-from nearer.cli.parsing import Commands, add_command, add_file, add_folder, read_file, say
-from nearer.cli.values import share
+from nearer.cli.argtypes import share
+from nearer.cli.arguments import Commands, add_command, add_file, add_folder, read_file, say
 
 if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearer._common.formatting import counted
-from nearer.cli.parsing import Commands, add_command, is_study, say
-from nearer.cli.values import port, positive, word
+from nearer.cli.argtypes import port, positive, word
+from nearer.cli.arguments import Commands, add_command, is_study, say
 
 if TYPE_CHECKING:
     from nearer.survey.server import Serving

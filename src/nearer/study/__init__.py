@@ -4,9 +4,7 @@ Answers -> `fit_study` (map, held-out error, ellipses, annotators, ...) -> `Stud
 model, figures, and one JSON file from which `nearer report` makes its page.
 """
 
-from nearer.study.folder import begin_study, end_study, keep_study, read_results
-from nearer.study.pipeline import fit_study
-from nearer.study.settings import METHODS, RunSettings
-from nearer.study.study import Study
+import lazy_loader
 
-__all__ = ["METHODS", "RunSettings", "Study", "begin_study", "end_study", "fit_study", "keep_study", "read_results"]
+# Loaded on first use: the command line asks for the names of methods alone.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,20 +1,26 @@
-"""The figures of a run: the map, the margins and, where they are known, the learning curve and the dimensions."""
+"""The figures of a run: those that every run draws, and those that a paper needs, with pictures of the objects."""
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import digits, level_of, percent
+from nearer._common.formatting import counted, digits, level_of, listed, percent
 from nearer.evaluation.curves import CHANCE
 from nearer.geometry import ellipses_of
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
+from nearer.plotting.directions import Arrow
+from nearer.plotting.maps import EllipseStyle
+from nearer.plotting.papers import Paper
 from nearer.study.study import Study, margins_histogram
 
 if TYPE_CHECKING:
@@ -146,3 +152,197 @@ FIGURES: dict[str, Callable[[Study], Axes]] = {
     "learning-curve.png": draw_curve,
     "dimensions.png": draw_dimensions,
 }
+
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
+
+
+def find_pictures(folder: str | PathLike[str], objects: Sequence[object]) -> dict[int, Path]:
+    """Return the files of the objects that have a picture.
+
+    Parameters
+    ----------
+    folder : path
+        The picture of an object is called like its label, with or without the ending: ``cat.png`` belongs to the
+        object ``cat``, to ``cat.png`` and to ``stimuli/cat.png``.
+    objects : sequence of labels
+
+    Returns
+    -------
+    dict from int to Path
+        Files by the number of the object. Pictures and objects without each other are warned of.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise ValueError(f"{place} is not a folder; thumbnails come from a folder of pictures named after the objects")
+    # Files are looked up by name in this listing, and no path is ever made from a label.
+    files = sorted(file for file in place.iterdir() if file.suffix.lower() in ENDINGS and file.is_file())
+    by_name = {_key(name): file for file in reversed(files) for name in (file.stem, file.name)}
+    found = {
+        number: by_name[name]
+        for number, label in enumerate(objects)
+        if (name := _name_of(label, by_name)) is not None
+    }  # fmt: skip
+    if not found:
+        raise ValueError(
+            f"no picture in {place} is named after an object: the first object is {objects[0]!r}, "
+            + (f"the first picture {files[0].name!r}" if files else f"and no file ends in {', '.join(ENDINGS)}")
+        )
+    _warn_of_others(place.name, files, found, objects)
+    return found
+
+
+def _warn_of_others(folder: str, files: list[Path], found: dict[int, Path], objects: Sequence[object]) -> None:
+    """Warn of pictures that belong to no object, and of objects without a picture."""
+    taken = {_key(file.stem) for file in found.values()}  # cat.png is passed over beside cat.jpg
+    strange = [file.name for file in files if _key(file.stem) not in taken]
+    bare = [label for number, label in enumerate(objects) if number not in found]
+    said = []
+    if strange:
+        said.append(f"{counted(len(strange), 'picture is', 'pictures are')} of no object: {listed(strange, 10)}")
+    if bare:
+        said.append(f"{counted(len(bare), 'object has', 'objects have')} no picture: {listed(bare, 10)}")
+    if said:
+        warnings.warn(f"{folder}: {'; '.join(said)}", UserWarning, stacklevel=3)
+
+
+def _name_of(label: object, by_name: dict[str, Path]) -> str | None:
+    """Return the first name that a picture of the label goes by."""
+    names = (_key(str(label)), _key(PurePosixPath(str(label)).name))
+    return next((name for name in names if name in by_name), None)
+
+
+def _key(name: str) -> str:
+    # Some file systems write é as one character and some as two.
+    return unicodedata.normalize("NFC", name)
+
+
+@dataclass(frozen=True)
+class MapLook:
+    """What is drawn of a map, and how.
+
+    Attributes
+    ----------
+    axes : (int, int)
+        Counted from 0.
+    color_by, shape_by : str, optional
+        Attributes.
+    palette : mapping from word to colour
+    labels : sequence of str, optional
+        The objects whose names are written; all if left out.
+    images : path, optional
+        Folder of pictures.
+    ellipses : {"filled", "outline", "none", "auto"}
+    arrows : sequence of Arrow
+        The directions in which attributes grow along the axes that are drawn.
+    """
+
+    axes: tuple[int, int] = (0, 1)
+    color_by: str | None = None
+    shape_by: str | None = None
+    palette: Mapping[str, str] = field(default_factory=dict)
+    labels: Sequence[str] | None = None
+    images: str | PathLike[str] | None = None
+    ellipses: EllipseStyle = "auto"
+    arrows: Sequence[Arrow] = ()
+
+
+class Drawn(NamedTuple):
+    """A figure.
+
+    Attributes
+    ----------
+    ax : Axes
+    left_out : list of str
+        Labels that found no place.
+    spread_elsewhere : float
+        The share of the variance that lies along axes which are not drawn.
+    """
+
+    ax: Axes
+    left_out: list[str]
+    spread_elsewhere: float
+
+
+def draw_map_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) -> Drawn:
+    """Draw a map, or the line that it is if it has one axis.
+
+    Parameters
+    ----------
+    results : mapping
+        As `read_results` returns them, with attributes where they are asked for.
+    look : MapLook
+    paper : Paper
+    """
+    from nearer.plotting import plot_line, plot_map
+
+    points, objects = np.array(results["embedding"], dtype=np.float64), list(results["objects"])
+    names = _names(objects, look.labels)
+    coded: dict[str, Any] = {
+        "color_by": look.color_by and (look.color_by, attribute_of(results, look.color_by)),
+        "shape_by": look.shape_by and (look.shape_by, attribute_of(results, look.shape_by)),
+        "palette": look.palette or None,
+        "paper": paper,
+    }
+    if points.shape[1] == 1:
+        ax = plot_line(points, names, reaches=_reaches(results, look), **coded)
+        return Drawn(ax, _missing(names, [text.get_text() for text in ax.get_yticklabels()]), 0.0)
+    if max(look.axes) >= points.shape[1]:
+        raise ValueError(
+            f"the map has {points.shape[1]} axes, and axis {max(look.axes) + 1} is not among them; choose --axes from "
+            f"1 to {points.shape[1]}"
+        )
+    ax = plot_map(
+        points, names, ellipses=_regions(results, points, look), axes=look.axes, ellipse_style=look.ellipses,
+        arrows=look.arrows,
+        images=None if look.images is None else find_pictures(Path(look.images), objects), **coded,
+    )  # fmt: skip
+    variances = points.var(axis=0)
+    elsewhere = 1 - variances[list(look.axes)].sum() / variances.sum() if variances.any() else 0.0
+    return Drawn(ax, _missing(names, [text.get_text() for text in ax.texts]), max(float(elsewhere), 0.0))
+
+
+def draw_heatmap_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) -> Drawn:
+    """Draw the distances on a map, over all its axes."""
+    from nearer.plotting import plot_heatmap
+
+    names = _names(list(results["objects"]), look.labels)
+    ax = plot_heatmap(np.array(results["embedding"], dtype=np.float64), names, paper=paper)
+    return Drawn(ax, _missing(names, [text.get_text() for text in ax.get_yticklabels()]), 0.0)
+
+
+def _names(objects: list[str], shown: Sequence[str] | None) -> list[str]:
+    """Return what is written of each object: its label, or nothing."""
+    if shown is None:
+        return objects
+    strange = [label for label in shown if label not in objects]
+    if strange:
+        raise ValueError(f"labels of no object: {listed(strange, 5)}; the map has {listed(objects, 5)}")
+    return [label if label in shown else "" for label in objects]
+
+
+def _missing(names: Sequence[str], written: Sequence[str]) -> list[str]:
+    there = set(written)
+    return [name for name in names if name and " ".join(name.split()) not in there]
+
+
+def attribute_of(results: Mapping[str, Any], name: str) -> list[Any]:
+    """Return an attribute of the objects, one value for each."""
+    known = results["attributes"] or {}
+    if name not in known:
+        where = f"there are {listed(list(known), 10)}" if known else "give a file of them with --attributes FILE.csv"
+        raise ValueError(f"there is no attribute {name!r}; {where}")
+    return list(known[name])
+
+
+def _regions(results: Mapping[str, Any], points: FloatArray, look: MapLook) -> FloatArray | None:
+    if results["covariances"] is None or look.ellipses == "none":
+        return None
+    return ellipses_of(points, np.array(results["covariances"]), results["scales"][1], look.axes)
+
+
+def _reaches(results: Mapping[str, Any], look: MapLook) -> FloatArray | None:
+    if results["covariances"] is None or look.ellipses == "none":
+        return None
+    reaches: FloatArray = results["scales"][0] * np.sqrt(np.array(results["covariances"])[:, 0, 0])
+    return reaches

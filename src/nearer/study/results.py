@@ -18,11 +18,9 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.reproducibility import ellipse_size
 from nearer.evaluation.uncertainty import LEVEL
-from nearer.study.citing import citations
-from nearer.study.parts import DIMENSIONS_BY
+from nearer.study.methods import METHOD_CLASSES, citations
 from nearer.study.schema import FORMAT, SUMMARY_COUNTS
-from nearer.study.settings import METHODS
-from nearer.study.study import Study, margins_histogram
+from nearer.study.study import DIMENSION_METHOD, Study, margins_histogram
 
 _VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
@@ -170,7 +168,7 @@ def _dimension(study: Study) -> dict[str, Any] | None:
     return {
         **{name: getattr(found, name) for name in names},
         "rule": "one standard error",
-        "method": method_record(DIMENSIONS_BY),
+        "method": method_record(DIMENSION_METHOD),
     }
 
 
@@ -219,7 +217,7 @@ def _settings(study: Study) -> dict[str, Any]:
     }
     if study.settings.n_components is None and hasattr(chosen, "dimension_evidence_"):
         decided["dimension_evidence"] = chosen.dimension_evidence_
-    method = METHODS[study.settings.method]
+    method = METHOD_CLASSES[study.settings.method]
     if chosen is not model:
         if getattr(model, "cv_results_", None) is None:  # too few answers to choose by
             method = type(chosen).__name__
@@ -239,7 +237,7 @@ def method_record(model: OrdinalEmbedding) -> dict[str, Any]:
 
     Examples
     --------
-    >>> method_record(DIMENSIONS_BY)
+    >>> method_record(DIMENSION_METHOD)
     {'name': 'SOE', 'parameters': {'trace': 0.01}}
     """
     usual = {name: parameter.default for name, parameter in signature(type(model)).parameters.items()}

@@ -1,10 +1,6 @@
 """The results of a study, which `nearer.study` writes and `nearer.report` reads: what each key holds.
 
-`FORMAT` grows with each change that a reader has to know of. Older formats are read too, see `checked`.
-
-    format 2    methods are records of name and parameters; ``missing`` and ``interrupted`` say what is not there,
-                ``regions`` what the ellipses are, and ``trend`` where the learning curve leads
-    format 1    methods were told by their repr, what is not there by the notes alone, and the rest left to the report
+`FORMAT` grows with each change that a reader has to know of.
 
 Results are files, and files get damaged and edited. All that a report is made of is looked at once, here, and trusted
 from then on.
@@ -21,7 +17,6 @@ import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted
-from nearer.study.older_results import from_format_1, with_what_follows
 from nearer.study.schema_checks import (
     HINT,
     LARGEST,
@@ -169,31 +164,22 @@ KEYS = ("format", "embedding", "covariances", *SCHEMA)
 
 
 def checked(results: Any) -> Mapping[str, Any]:
-    """Return the results in the present format, or say what is wrong with them.
-
-    Examples
-    --------
-    >>> checked({"format": 3})
-    Traceback (most recent call last):
-    ValueError: the results have the format 3, and this version of nearer reads formats 1 and 2; write the results again with: nearer fit
-    """  # noqa: E501
+    """Return results as they are, or say what is wrong with them."""
     if not isinstance(results, Mapping):
         raise ValueError(f"the results must be a JSON object; got {type(results).__name__}{HINT}")
-    older = results.get("format") == 1
-    known = from_format_1(results) if older else results
-    if known.get("format") != FORMAT:
+    if results.get("format") != FORMAT:
         raise ValueError(
             f"the results have the format {reprlib.repr(results.get('format'))}, and this version of nearer reads "
-            f"formats 1 and {FORMAT}{HINT}"
+            f"format {FORMAT}{HINT}"
         )
-    missing = [key for key in KEYS if key not in known]
+    missing = [key for key in KEYS if key not in results]
     if missing:
         raise ValueError(f"the results lack {', '.join(missing)}{HINT}")
     for key, check in SCHEMA.items():
-        check(known[key], key)
-    _check_map(known)
-    _check_charts(known)
-    return with_what_follows(known) if older else known
+        check(results[key], key)
+    _check_map(results)
+    _check_charts(results)
+    return results
 
 
 def _check_map(results: Mapping[str, Any]) -> None:

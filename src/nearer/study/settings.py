@@ -12,41 +12,24 @@ from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.optimize.problems.penalty import Penalty
 from nearer.sampling.answers import answers_of
+from nearer.study.methods import METHOD_CLASSES
 
-#: Names of methods on the command line -> classes of `nearer.embedding`.
-METHODS = {
-    "auto": "PosteriorEmbedding",
-    "posterior": "PosteriorEmbedding",
-    "best": "BestOf",
-    "DMOE": "DMOE",
-    "GNMDS": "GNMDS",
-    "SOE": "SOE",
-    "STE": "STE",
-    "TSTE": "TSTE",
-    "CKL": "CKL",
-    "MVTE": "MVTE",
-    "NonmetricMDS": "NonmetricMDS",
-    "LOE": "LOE",
-    "SPE": "SPE",
-    "LORE": "LORE",
-    "FORTE": "FORTE",
-    "MLDS": "MLDS",
-}
 #: The work of a gradient, as `Answers.work` counts it, beyond which a posterior and its folds take minutes: "auto" is
 #: "best" then. Rows of one person that answer one question alike are one, so that it is not the rows that count.
 MAX_SAMPLED_WORK = 250_000.0
-_NAMED = ("solver", "rank", "ties", "connectivity", "link", "order", "device")  # settings that may be words
-_LARGEST = 10**9
+_TEXT_PARAMETERS = ("solver", "rank", "ties", "connectivity", "link", "order", "device")  # parameters that may be text
+MAX_PARAMETER = 10**9
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What a run does beside reading its answers.
+    """What a run does with its answers.
 
     Parameters
     ----------
     method : str
-        A key of `METHODS`; "auto" is the posterior, and where that would take minutes what held-out answers choose.
+        A key of `METHOD_CLASSES`. "auto" is the posterior, and where that would take minutes the method that held-out
+        answers choose.
     n_components : int, optional
         Dimension of the map; chosen if left out, by a posterior itself and by cross-validation for other methods.
     parameters : mapping
@@ -82,8 +65,9 @@ class RunSettings:
     weigh_annotators: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"method {self.method!r} is not known; choose one of {', '.join(METHODS)}")
+        if self.method not in METHOD_CLASSES:
+            known = ", ".join(METHOD_CLASSES)
+            raise ValueError(f"method {self.method!r} is not known; choose one of {known}")
         if self.n_components is not None and self.n_components < 1:
             raise ValueError(f"a map needs at least 1 dimension, got {self.n_components}")
         check_level(self.level)
@@ -98,11 +82,11 @@ class RunSettings:
     def _check_setting(self, setting: str, value: Any) -> None:
         """Refuse a value of a method's setting that is of no use to any: most are numbers."""
         number = isinstance(value, int | float)
-        text = isinstance(value, str) and setting not in _NAMED
-        if text or isinstance(value, list | dict) or (number and not abs(value) <= _LARGEST):
+        text = isinstance(value, str) and setting not in _TEXT_PARAMETERS
+        if text or isinstance(value, list | dict) or (number and not abs(value) <= MAX_PARAMETER):
+            limit = digits(MAX_PARAMETER)
             raise ValueError(
-                f"the setting {name(setting)} must be a number between -{digits(_LARGEST)} and {digits(_LARGEST)}, got "
-                f"{name(value)}"
+                f"the setting {name(setting)} must be a number between -{limit} and {limit}, got {name(value)}"
             )
 
     def for_answers(self, comparisons: Comparisons) -> RunSettings:
@@ -113,13 +97,13 @@ class RunSettings:
     @property
     def chooses_dimension(self) -> bool:
         """Whether the method itself finds, or fixes, the dimension of its map."""
-        return METHODS[self.method] in ("PosteriorEmbedding", "LORE", "MLDS")
+        return METHOD_CLASSES[self.method] in ("PosteriorEmbedding", "LORE", "MLDS")
 
     def estimator(self, n_components: int | None) -> OrdinalEmbedding:
         """Return the estimator for maps of so many dimensions, not yet fitted."""
         from nearer import embedding
 
-        kind = getattr(embedding, METHODS[self.method])
+        kind = getattr(embedding, METHOD_CLASSES[self.method])
         parameters = dict(self.parameters)
         if kind is embedding.MLDS:
             n_components = n_components or 1
@@ -134,6 +118,6 @@ class RunSettings:
         known = sorted(set(kind().get_params()) - {"n_components", "random_state", "n_objects"})
         unknown = [key for key in parameters if key not in known]
         if unknown:
-            raise ValueError(f"{METHODS[self.method]} has no setting {unknown[0]!r}; it has {', '.join(known)}")
+            raise ValueError(f"{METHOD_CLASSES[self.method]} has no setting {unknown[0]!r}; it has {', '.join(known)}")
         model: OrdinalEmbedding = kind(n_components, random_state=self.seed, **parameters)
         return model

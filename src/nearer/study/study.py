@@ -1,34 +1,58 @@
-"""A study: a map of answers, and how far to trust it."""
+"""A study: a map fitted to answers, and the analyses that show how far to trust it.
+
+Every analysis has a seed of its own, so that leaving one out changes none of the others, and so that the folds by which
+the number of dimensions was chosen are not those on which its error is measured. All analyses use the answers as they
+are, also where the map was fitted to weighted ones.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
-from nearer.checking import Findings
-from nearer.checking.enough import curve_trend
+from nearer._common.formatting import counted
+from nearer.checking import Findings, check
+from nearer.checking.case import part_seed
+from nearer.checking.doctor import OF_MAPS
+from nearer.checking.enough import CURVE_SEED, agreed, curve_trend, with_curve
+from nearer.checking.split_half import check_distances, halves_of, with_distances
+from nearer.data.comparisons import Comparisons
+from nearer.data.labels import factorize
+from nearer.data.groups import seen_objects
+from nearer.embedding import SOE, STE
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.posterior_embedding import two_maps
 from nearer.evaluation.annotators import AnnotatorReliability
-from nearer.evaluation.ceiling import NoiseCeiling
-from nearer.evaluation.curves import LearningCurve, Trend
-from nearer.evaluation.dimension import DimensionChoice
-from nearer.evaluation.held_out import HeldOutError
+from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
+from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
+from nearer.evaluation.dimension import NO_DIMENSION, DimensionChoice, choose_dimension
+from nearer.evaluation.held_out import HeldOutError, Judgeable, held_out_error
 from nearer.evaluation.metrics import margins
 from nearer.evaluation.reproducibility import SplitHalf
-from nearer.evaluation.uncertainty import Bootstrap
+from nearer.evaluation.uncertainty import Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.optimize.problems.margins import error_from_margins
+from nearer.study.annotator_weights import AnnotatorWeighted
 from nearer.study.settings import RunSettings
 
-_BINS = 40
+N_MARGIN_BINS = 40
+CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
+#: The method that chooses the number of dimensions. CKL finds planted dimensions less often: its error hardly rises
+#: beyond the true one.
+DIMENSION_METHOD = SOE(trace=0.01)
+DIMENSION_SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A map, and how far to trust it. What was not asked for, or could not be found out, is None.
+    """A map, and how far to trust it. What was not asked for, or could not be computed, is None.
 
     Attributes
     ----------
@@ -47,9 +71,9 @@ class Study:
         How reproducible the distances of the map are.
     findings : Findings or None
     notes : tuple of str
-        What the run says of itself, a sentence each: what it did to the answers, and why something is missing.
+        Remarks on the run, a sentence each: what it did to the answers, and why something is missing.
     missing : tuple of str
-        Parts that were asked for and could not be found out; the notes say why.
+        Analyses that were asked for and failed; the notes give the reasons.
     interrupted : bool
         Whether Ctrl-C ended the run before its time.
     weighed : bool
@@ -79,7 +103,7 @@ class Study:
 
     @property
     def is_distribution(self) -> bool:
-        """Whether the map stands for a distribution of maps, whose draws are there already."""
+        """Whether the map summarizes a distribution of maps, whose draws are at hand."""
         return self.chosen.map_draws(1, 0) is not None
 
     @property
@@ -113,16 +137,247 @@ class Study:
 
 def scaled_margins(study: Study) -> FloatArray:
     """Return the margins of all answers on the map, in units of the mean squared distance between two objects, (m,)."""
-    found = margins(study.answers.comparisons.over(study.model.objects_), study.model.embedding_)
+    gamma = margins(study.answers.comparisons.over(study.model.objects_), study.model.embedding_)
     spread = 2 * study.model.embedding_.var(axis=0).sum()
-    scaled: FloatArray = found / spread if spread > 0 else found
+    scaled: FloatArray = gamma / spread if spread > 0 else gamma
     return scaled
 
 
 def margins_histogram(study: Study) -> dict[str, Any]:
-    """Return how many margins of all answers lie where, those far out in the outermost bins, and the share of wrong."""
+    """Return the histogram of the margins of all answers, outliers in the outermost bins, and the share below zero."""
     gamma, weights = scaled_margins(study), study.answers.comparisons.sample_weight
     limit = float(np.quantile(np.abs(gamma), 0.995)) or 1.0
     # One value far out must not leave all others in one bin.
-    counts, edges = np.histogram(gamma.clip(-limit, limit), bins=_BINS, range=(-limit, limit))
+    counts, edges = np.histogram(gamma.clip(-limit, limit), bins=N_MARGIN_BINS, range=(-limit, limit))
     return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, weights)}
+
+
+def fit_study(
+    answers: Answers,
+    settings: RunSettings,
+    checkpoint: Callable[[Study], None] = lambda study: None,
+    log_step: Callable[[str], None] = lambda step: None,
+    notes: tuple[str, ...] = (),
+    transform: Callable[[OrdinalEmbedding], OrdinalEmbedding] = lambda model: model,
+) -> Study:
+    """Fit a map to answers and find out how far to trust it.
+
+    Parameters
+    ----------
+    answers : Answers
+    settings : RunSettings
+    checkpoint : callable, optional
+        Called with the study as soon as there is a map, and again after each analysis.
+    log_step : callable, optional
+        Called with the name of each step before it begins.
+    notes : tuple of str, optional
+        Remarks that precede those of the run itself.
+    transform : callable, optional
+        Called with the fitted model before any analysis; returns it with its map rotated.
+
+    Returns
+    -------
+    Study
+        After Ctrl-C, with the analyses that were complete; before there is a map, KeyboardInterrupt is raised.
+    """
+    _check_people(answers.comparisons, settings)
+    settings = settings.for_answers(answers.comparisons)
+    dimension, notes = None, (*notes, *answers.notes)
+    n_components = settings.n_components
+    if n_components is None and not settings.chooses_dimension:
+        log_step("number of dimensions")
+        dimension, why = choose_dimensions(answers.comparisons, settings)
+        n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.shown, notes)
+        notes = notes if dimension is None or dimension.chosen else (*notes, _no_dimension_note(dimension.shown))
+    log_step("map")
+    study = replace(_fitted(answers, settings, n_components, notes), dimension=dimension)
+    study = replace(study, model=transform(study.model))
+    try:
+        checkpoint(study)
+        for analysis in ANALYSES:
+            if analysis.applies(study):
+                log_step(analysis.title)
+                study = _with_analysis(study, analysis)
+                checkpoint(study)
+    except KeyboardInterrupt:
+        study = replace(study, interrupted=True, notes=(*study.notes, "the run was stopped before its end"))
+        checkpoint(study)
+    return study
+
+
+def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, notes: tuple[str, ...]) -> Study:
+    """Return a study that has a map and nothing else."""
+    model, weighed = settings.estimator(n_components), False
+    if settings.weigh_annotators:
+        wrapper = AnnotatorWeighted(model, random_state=settings.seed).fit(answers.comparisons)
+        model, weighed = wrapper.method_, wrapper.is_weighted_
+        less = "people whose answers disagree with everybody else's count less"
+        alike = "nobody answers better than chance against a map of the others, so that all people count alike"
+        notes = (*notes, less if weighed else alike)
+    else:
+        model.fit(answers.comparisons)
+    study = Study(answers, settings, model, notes=notes, weighed=weighed)
+    if study.is_distribution:
+        others = "" if settings.quick else " and learning curve"
+        are = "is that" if settings.quick else "are those"
+        study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
+    if n_components is None and getattr(study.chosen, "dimension_", 1) is None:
+        study = replace(study, notes=(*study.notes, _no_dimension_note(study.n_components)))
+    if twice := getattr(study.chosen, "two_places_", []):
+        study = replace(study, notes=(*study.notes, f"{two_maps(twice)}, and their ellipses hold both"))
+    return study
+
+
+def _no_dimension_note(n_components: int) -> str:
+    return f"{NO_DIMENSION}; the map of {counted(n_components, 'dimension')} is for show"
+
+
+def _with_analysis(study: Study, analysis: Analysis) -> Study:
+    """Return a study with one more analysis, or the reason that it failed, which must not cost the map."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of maps that nobody sees
+        try:
+            seed = part_seed(study.settings.seed, analysis.seed_number)
+            found: dict[str, Any] = {analysis.name: analysis.compute(study, seed)}
+        except ValueError as error:
+            notes = (*study.notes, f"no {analysis.title}: {error}")
+            return replace(study, notes=notes, missing=(*study.missing, analysis.name))
+    return _with_consistent_findings(replace(study, **found))
+
+
+def _with_consistent_findings(study: Study) -> Study:
+    """Return a study whose findings state what the map itself has shown, where a quick map had to do before."""
+    findings, trend = study.findings, study.trend
+    if findings is None:
+        return study
+    if study.curve is not None and trend is not None:
+        findings = with_curve(findings, trend)
+    if study.distances is not None:
+        findings = with_distances(findings, study.distances, study.n_components, study.compared_with)
+    return replace(study, findings=agreed(findings))
+
+
+def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
+    """Refuse settings that need to know who answered, where that is not known."""
+    needs = {"by annotators": settings.by == "annotators", "weighing": settings.weigh_annotators}
+    asked = [name for name, on in needs.items() if on]
+    if asked and (comparisons.annotators is None or len(factorize(comparisons.annotators)[0]) < 2):
+        raise ValueError(
+            f"{asked[0]} needs answers of at least two people, and the file does not say who answered, or names one; "
+            "name the column with --columns annotator=NAME"
+        )
+
+
+def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[DimensionChoice | None, str]:
+    """Return the dimension in which maps of a quick method predict best, or why there is no choice."""
+    seen = int(seen_objects(comparisons).sum())
+    candidates = [dimension for dimension in CANDIDATE_DIMENSIONS if dimension <= seen - 2]
+    if len(candidates) < 2:
+        return None, f"two dimensions, as {seen} objects leave no choice"
+    seed = part_seed(settings.seed, DIMENSION_SEED)
+    try:
+        quick = clone(DIMENSION_METHOD).set_params(random_state=seed)
+        return choose_dimension(quick, comparisons, candidates, by=settings.by, random_state=seed), ""
+    except ValueError as error:
+        return None, f"two dimensions, as no choice could be made: {error}"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Something to find out about a map.
+
+    Attributes
+    ----------
+    name : str
+        The field of `Study` that it fills.
+    title : str
+        In words.
+    seed_number : int
+        Keeps its random numbers apart from those of the others. Never changed, or results would.
+    compute : callable
+        Returns it, from the study so far and a seed; ValueError if that is impossible.
+    applies : callable
+        Whether it was asked for, and is possible with these answers.
+    """
+
+    name: str
+    title: str
+    seed_number: int
+    compute: Callable[[Study, int], Any]
+    applies: Callable[[Study], bool] = lambda study: True
+
+
+def _error(study: Study, seed: int) -> HeldOutError:
+    settings = study.settings
+    return held_out_error(
+        _weighted_like_map(settings, settings.estimator(study.n_components).for_judging()),
+        study.answers.comparisons,
+        by=settings.by,
+        level=settings.level,
+        random_state=seed,
+    )
+
+
+def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
+    return noise_ceiling(study.answers.comparisons, level=study.settings.level)
+
+
+def _findings(study: Study, seed: int) -> Findings:
+    """Run the checks of `nearer check` with the same seed, without those of maps, which this one replaces."""
+    settings = study.settings
+    without = [check_distances] if settings.quick else OF_MAPS
+    return check(
+        study.answers, n_components=study.n_components, level=settings.level, random_state=settings.seed,
+        without=without,
+    )  # fmt: skip
+
+
+def _distances(study: Study, seed: int) -> SplitHalf:
+    # With the settings chosen once, as for the ellipses: what their choice adds is in neither.
+    method = study.chosen.quick_stand_in() if study.is_distribution else study.chosen.with_chosen_settings()
+    more = study.more_dimensions
+    enough = None if more is None else STE(more, random_state=seed)
+    settings = study.settings
+    return halves_of(method, study.model.comparisons_, settings.seed, settings.by, unrestricted=enough)
+
+
+def _places(study: Study, seed: int) -> Bootstrap:
+    settings, comparisons = study.settings, study.model.comparisons_
+    by = None if settings.by == "trials" else settings.by  # annotators where enough of them are known
+    return bootstrap(study.chosen, comparisons, n_resamples=settings.n_resamples, by=by, random_state=seed)
+
+
+def _places_apply(study: Study) -> bool:
+    return study.settings.n_resamples > 0 and (not study.settings.quick or study.is_distribution)
+
+
+def _annotators(study: Study, seed: int) -> AnnotatorReliability | None:
+    # As in the findings: an error of a person that is stated twice must be the same.
+    return None if study.findings is None else study.findings.annotators
+
+
+def _annotators_apply(study: Study) -> bool:
+    people = study.answers.comparisons.annotators
+    return not study.settings.quick and people is not None and len(factorize(people)[0]) > 1
+
+
+def _curve(study: Study, seed: int) -> LearningCurve:
+    settings, method = study.settings, _weighted_like_map(study.settings, study.chosen.quick_stand_in())
+    return learning_curve(method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed)
+
+
+def _weighted_like_map(settings: RunSettings, method: OrdinalEmbedding) -> Judgeable:
+    """Return the method, with people weighted if the map was fitted so."""
+    return AnnotatorWeighted(method, random_state=settings.seed) if settings.weigh_annotators else method
+
+
+#: Ordered by what a reader would miss most if the run were stopped.
+ANALYSES = (
+    Analysis("error", "held-out error", 2, _error),
+    Analysis("ceiling", "noise ceiling", 3, _ceiling),
+    Analysis("findings", "findings", 4, _findings),
+    Analysis("distances", "reproducibility of distances", 8, _distances),
+    Analysis("places", "ellipses", 5, _places, _places_apply),
+    Analysis("annotators", "reliability of annotators", 6, _annotators, _annotators_apply),
+    Analysis("curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick),
+)

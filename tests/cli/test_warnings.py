@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
+from nearer.cli.arguments import sentence
 from nearer.cli.main import main
-from nearer.cli.parsing import sentence
-from nearer.cli.warned import warnings_told
+from nearer.cli.process import show_warnings
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.io import read_answers
 
@@ -81,7 +81,7 @@ def test_narrow_numbers_are_read_as_far_as_they_are_exact(tmp_path):
 
 
 def test_a_warning_is_told_once_and_without_its_place(capsys):
-    with warnings_told():
+    with show_warnings():
         for _ in range(3):
             np.log(np.zeros(1))
             warnings.warn("few\n  answers", UserWarning, stacklevel=1)

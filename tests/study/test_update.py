@@ -16,7 +16,7 @@ from nearer.embedding.storage import load_model
 from nearer.evaluation import procrustes_error
 from nearer.io import read_answers
 from nearer.io.answers import LeftOut
-from nearer.study.adding import Earlier, joined, moved, turned_onto
+from nearer.study.update import Earlier, joined, moved, turned_onto
 
 QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]
 POINTS = make_gaussian(12, 2, random_state=5)

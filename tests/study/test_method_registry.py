@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from nearer.study.citing import WORKS, Work, citations
+from nearer.study.methods import METHODS, Work, citations
+
+WORKS = {name: method.source for name, method in METHODS.items() if method.source is not None}
 
 NEEDED = {
     "article": {"author", "title", "journal", "year"},

@@ -20,7 +20,7 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import annotator_reliability, reliability_weights
 
 
-class Weighed(BaseEstimator):
+class AnnotatorWeighted(BaseEstimator):
     """A method for which people whose answers disagree with everybody else's count less.
 
     Parameters
@@ -36,7 +36,7 @@ class Weighed(BaseEstimator):
         The copy, fitted to weighted answers.
     embedding_ : ndarray, shape (n, p)
         Its map.
-    weighs_ : bool
+    is_weighted_ : bool
         Whether some people count more than others.
 
     Examples
@@ -47,13 +47,13 @@ class Weighed(BaseEstimator):
     >>> for person, flipped in enumerate([0.1, 0.1, 0.1, 0.5]):
     ...     rows = sample_triplets(points, 200, flipped=flipped, random_state=person).rows
     ...     judgments.append(Comparisons.from_triplets(rows, annotators=[f"p{person}"] * 200, n_objects=15))
-    >>> model = Weighed(CKL(2), random_state=0).fit(Comparisons.concatenate(judgments)).method_
+    >>> model = AnnotatorWeighted(CKL(2), random_state=0).fit(Comparisons.concatenate(judgments)).method_
     >>> bool(model.comparisons_.weights[-200:].max() < 0.5 * model.comparisons_.weights[:600].min())
     True
     """
 
     method_: OrdinalEmbedding
-    weighs_: bool
+    is_weighted_: bool
 
     def __init__(self, method: OrdinalEmbedding, *, random_state: RandomState = None) -> None:
         self.method = method
@@ -67,9 +67,9 @@ class Weighed(BaseEstimator):
         found = annotator_reliability(quick, comparisons, random_state=rng)
         try:
             comparisons = replace(comparisons, weights=reliability_weights(found, comparisons))
-            self.weighs_ = True
+            self.is_weighted_ = True
         except ValueError:  # nobody is better than chance
-            self.weighs_ = False
+            self.is_weighted_ = False
         self.method_ = clone(self.method).fit(comparisons)
         return self
 

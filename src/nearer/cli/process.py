@@ -1,13 +1,15 @@
-"""Ctrl-C ends the program with one sentence and status 130, whatever the program is doing.
+"""What surrounds every command: standard streams, Ctrl-C and Python's warnings.
 
-Python raises KeyboardInterrupt between any two steps of the main thread. A command that has something to keep catches
+Streams that somebody has closed, or that cannot show every letter, end nothing. Warnings are shown as a sentence each,
+once, without file names and code. Ctrl-C ends the program with one sentence and status 130, whatever it is doing.
+Python raises KeyboardInterrupt between any two steps of the main thread; a command that has something to keep catches
 it, and `nearer.cli.main` what is left. Four more places are watched here, as Python shows a traceback there:
 
-- library code that cannot raise, such as the end of an object's life: the interrupt would be shown and forgotten; it is
-  sent again, a moment later;
+- library code that cannot raise, such as a finalizer: the interrupt would be shown and forgotten, so that it is sent
+  again a moment later;
 - other threads, which may fail because the work was taken from under them;
 - a second Ctrl-C while the first is being dealt with;
-- the end of the process, where threads are waited for and libraries clean up: it then ends at once.
+- the end of the process, where threads are joined and libraries clean up: it then ends at once.
 """
 
 from __future__ import annotations
@@ -17,14 +19,58 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TextIO
 
-from nearer.cli.streams import complain
+BROKEN_PIPE = 141  # the status that shells give a program that ends by SIGPIPE: 128 + 13
+
+
+def open_streams() -> None:
+    """Make sure that stdin, stdout and stderr are open, and that a letter they cannot show ends nothing.
+
+    Where a stream is closed, as by `>&-`, the first file that is opened would take its number, and what is printed.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # which gets the lowest number that is free: this one
+    if sys.stdout is None:
+        sys.stdout = _writer(1)
+    if sys.stderr is None:
+        sys.stderr = _writer(2)
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None and getattr(sys.stdout, "errors", None) == "strict":
+        reconfigure(errors="backslashreplace")
+
+
+def _writer(number: int) -> TextIO:
+    return open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def silence() -> None:
+    """Send what is still to be written nowhere: whoever was reading is gone."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+            continue
+        with suppress(OSError, ValueError):
+            os.dup2(nowhere, stream.fileno())
+
+
+def complain(text: str) -> None:
+    """Write to stderr, if anybody can read it."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
 
 INTERRUPTED = 130
-_AGAIN = 0.05  # seconds
+RESEND_SECONDS = 0.05
 
 
 class Interrupts:
@@ -100,8 +146,29 @@ class Interrupts:
             self._show_unraisable(what)
         elif self.status is None and isinstance(what.exc_value, KeyboardInterrupt):
             # To the process, and so to the main thread: sent to its own, it would not wake that one up.
-            threading.Timer(_AGAIN, os.kill, [os.getpid(), signal.SIGINT]).start()
+            threading.Timer(RESEND_SECONDS, os.kill, [os.getpid(), signal.SIGINT]).start()
 
     def _of_thread(self, what: threading.ExceptHookArgs) -> None:
         if not self.seen:
             self._show_of_thread(what)
+
+
+_FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning, ResourceWarning)
+
+
+@contextmanager
+def show_warnings(silent: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Show warnings as sentences on stderr, without those for developers of libraries and while ``silent()``."""
+    shown: set[str] = set()
+
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        sentence = " ".join(str(message).split())
+        if issubclass(category, RuntimeWarning):  # of NumPy, in a few words that name no subject
+            sentence = f"while computing: {sentence}; look at what was found with care"
+        if not (sentence in shown or issubclass(category, _FOR_DEVELOPERS) or silent()):
+            sys.stderr.write(f"nearer: {sentence}\n")
+        shown.add(sentence)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

@@ -1,4 +1,4 @@
-"""What a paper that shows a map should cite, as a sentence and as an entry for BibTeX: both from the same fields."""
+"""The methods that make a map: their names, and what a paper that shows such a map should cite."""
 
 from __future__ import annotations
 
@@ -104,6 +104,14 @@ def _title(text: str) -> str:
     return " ".join([first, *(re.sub(r"^\w*[A-Z]\w*", r"{\g<0>}", word) for word in others)])
 
 
+@dataclass(frozen=True)
+class Method:
+    """A method: what a paper calls it, and the work that introduced it."""
+
+    title: str
+    source: Work | None = None
+
+
 _ICML = "Proceedings of ICML"
 _STE = Work(
     "vandermaaten2012stochastic", ("van der Maaten, L.", "Weinberger, K."), "Stochastic triplet embedding", 2012,
@@ -112,57 +120,109 @@ _STE = Work(
 _SOE = Work(
     "terada2014local", ("Terada, Y.", "von Luxburg, U."), "Local ordinal embedding", 2014, book=_ICML, pages="847-855"
 )
-#: The source of each method.
-WORKS = {
-    "DMOE": Work(
-        "ma2019less", ("Ma, K.", "Xu, Q.", "Yang, Z.", "Cao, X."),
-        "Less but better: generalization enhancement of ordinal embedding via distributional margin", 2019,
-        book="Proceedings of the AAAI Conference on Artificial Intelligence", volume="33",
-        doi="10.48550/arXiv.1812.01939",
+#: By the names of their classes, in the order in which the command line lists them.
+METHODS = {
+    "DMOE": Method(
+        "distributional margin based ordinal embedding",
+        Work(
+            "ma2019less", ("Ma, K.", "Xu, Q.", "Yang, Z.", "Cao, X."),
+            "Less but better: generalization enhancement of ordinal embedding via distributional margin", 2019,
+            book="Proceedings of the AAAI Conference on Artificial Intelligence", volume="33",
+            doi="10.48550/arXiv.1812.01939",
+        ),
     ),
-    "GNMDS": Work(
-        "agarwal2007generalized",
-        ("Agarwal, S.", "Wills, J.", "Cayton, L.", "Lanckriet, G.", "Kriegman, D.", "Belongie, S."),
-        "Generalized non-metric multidimensional scaling", 2007, book="Proceedings of AISTATS", pages="11-18",
+    "GNMDS": Method(
+        "generalized non-metric multidimensional scaling",
+        Work(
+            "agarwal2007generalized",
+            ("Agarwal, S.", "Wills, J.", "Cayton, L.", "Lanckriet, G.", "Kriegman, D.", "Belongie, S."),
+            "Generalized non-metric multidimensional scaling", 2007, book="Proceedings of AISTATS", pages="11-18",
+        ),
     ),
-    "STE": _STE,
-    "TSTE": _STE,
-    "CKL": Work(
-        "tamuz2011adaptively", ("Tamuz, O.", "Liu, C.", "Belongie, S.", "Shamir, O.", "Kalai, A. T."),
-        "Adaptively learning the crowd kernel", 2011, book=_ICML, pages="673-680",
+    "SOE": Method(
+        "soft ordinal embedding",
+        _SOE,
     ),
-    "SOE": _SOE,
-    "LOE": _SOE,
-    "MVTE": Work(
-        "amid2015multiview", ("Amid, E.", "Ukkonen, A."),
-        "Multiview triplet embedding: learning attributes in multiple maps", 2015, book=_ICML,
+    "STE": Method(
+        "stochastic triplet embedding",
+        _STE,
     ),
-    "FORTE": Work(
-        "jain2016finite", ("Jain, L.", "Jamieson, K.", "Nowak, R."),
-        "Finite sample prediction and recovery bounds for ordinal embedding", 2016,
-        book="Advances in Neural Information Processing Systems", volume="29",
+    "TSTE": Method(
+        "t-distributed stochastic triplet embedding",
+        _STE,
     ),
-    "LORE": Work(
-        "anand2026lore", ("Anand, V.", "others"),
-        "LORE: jointly learning the intrinsic dimensionality and relative similarity structure from ordinal data", 2026,
-        book="International Conference on Learning Representations", doi="10.48550/arXiv.2602.04192",
+    "CKL": Method(
+        "crowd kernel learning",
+        Work(
+            "tamuz2011adaptively", ("Tamuz, O.", "Liu, C.", "Belongie, S.", "Shamir, O.", "Kalai, A. T."),
+            "Adaptively learning the crowd kernel", 2011, book=_ICML, pages="673-680",
+        ),
     ),
-    "NonmetricMDS": Work(
-        "kruskal1964nonmetric", ("Kruskal, J. B.",), "Nonmetric multidimensional scaling: a numerical method", 1964,
-        journal="Psychometrika", volume="29", doi="10.1007/BF02289694",
+    "MVTE": Method(
+        "multi-view triplet embedding",
+        Work(
+            "amid2015multiview", ("Amid, E.", "Ukkonen, A."),
+            "Multiview triplet embedding: learning attributes in multiple maps", 2015, book=_ICML,
+        ),
     ),
-    "MLDS": Work(
-        "maloney2003maximum", ("Maloney, L. T.", "Yang, J. N."), "Maximum likelihood difference scaling", 2003,
-        journal="Journal of Vision", volume="3", pages="573-585", doi="10.1167/3.8.5",
+    "NonmetricMDS": Method(
+        "nonmetric multidimensional scaling",
+        Work(
+            "kruskal1964nonmetric", ("Kruskal, J. B.",), "Nonmetric multidimensional scaling: a numerical method", 1964,
+            journal="Psychometrika", volume="29", doi="10.1007/BF02289694",
+        ),
     ),
-    "PosteriorEmbedding": Work(
-        "robnik2023microcanonical", ("Robnik, J.", "De Luca, G. B.", "Silverstein, E.", "Seljak, U."),
-        "Microcanonical Hamiltonian Monte Carlo", 2023, journal="Journal of Machine Learning Research", volume="24",
+    "LOE": Method(
+        "local ordinal embedding",
+        _SOE,
     ),
-    "SPE": Work(
-        "shaw2009structure", ("Shaw, B.", "Jebara, T."), "Structure preserving embedding", 2009, book=_ICML
+    "SPE": Method(
+        "structure preserving embedding",
+        Work(
+            "shaw2009structure", ("Shaw, B.", "Jebara, T."), "Structure preserving embedding", 2009, book=_ICML
+        ),
     ),
+    "LORE": Method(
+        "low-rank ordinal embedding",
+        Work(
+            "anand2026lore", ("Anand, V.", "others"),
+            "LORE: jointly learning the intrinsic dimensionality and relative similarity structure from ordinal data",
+            2026,
+            book="International Conference on Learning Representations", doi="10.48550/arXiv.2602.04192",
+        ),
+    ),
+    "FORTE": Method(
+        "ordinal embedding by projected descent over Gram matrices",
+        Work(
+            "jain2016finite", ("Jain, L.", "Jamieson, K.", "Nowak, R."),
+            "Finite sample prediction and recovery bounds for ordinal embedding", 2016,
+            book="Advances in Neural Information Processing Systems", volume="29",
+        ),
+    ),
+    "MLDS": Method(
+        "maximum-likelihood difference scaling",
+        Work(
+            "maloney2003maximum", ("Maloney, L. T.", "Yang, J. N."), "Maximum likelihood difference scaling", 2003,
+            journal="Journal of Vision", volume="3", pages="573-585", doi="10.1167/3.8.5",
+        ),
+    ),
+    "PosteriorEmbedding": Method(
+        "draws from the posterior distribution of maps",
+        Work(
+            "robnik2023microcanonical", ("Robnik, J.", "De Luca, G. B.", "Silverstein, E.", "Seljak, U."),
+            "Microcanonical Hamiltonian Monte Carlo", 2023, journal="Journal of Machine Learning Research", volume="24",
+        ),
+    ),
+    "BestOf": Method("the best of several methods"),
 }  # fmt: skip
+_OTHER_NAMES = {"auto": "PosteriorEmbedding", "posterior": "PosteriorEmbedding", "best": "BestOf"}
+#: Names on the command line -> classes of `nearer.embedding`.
+METHOD_CLASSES = _OTHER_NAMES | {name: name for name in METHODS if name not in _OTHER_NAMES.values()}
+
+
+def method_title(class_name: str) -> str:
+    """Return a method as a paper names it: in words, and by its class."""
+    return f"{METHODS[class_name].title} ({class_name})" if class_name in METHODS else class_name
 
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:
@@ -173,8 +233,9 @@ def citations(method: str, version: str) -> list[dict[str, Any]]:
     >>> [work["text"][:20] for work in citations("CKL", "0.1.0")]
     ['The nearer developer', 'Tamuz, O., Liu, C., ']
     """
+    source = METHODS[method].source if method in METHODS else None
     program = Work(
         "nearer", ("The nearer developers",), "nearer: ordinal embedding from similarity judgments",
         note=f"Version {version}",
     )  # fmt: skip
-    return [work.record() for work in (program, *([WORKS[method]] if method in WORKS else []))]
+    return [work.record() for work in (program, *([source] if source is not None else []))]

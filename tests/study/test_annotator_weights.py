@@ -9,7 +9,7 @@ from nearer.embedding import CKL
 from nearer.evaluation import comparison_error, held_out_error
 from nearer.io import read_answers
 from nearer.study import RunSettings, fit_study
-from nearer.study.weighing import Weighed
+from nearer.study.annotator_weights import AnnotatorWeighted
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 N = 15
@@ -39,7 +39,7 @@ def test_weighing_makes_a_better_map():
     rows, people = answers_of([0.05] * 6 + [0.5] * 6)
     comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
     truth = sample_triplets(POINTS)
-    plain, weighed = CKL(2).fit(comparisons), Weighed(CKL(2), random_state=0).fit(comparisons)
+    plain, weighed = CKL(2).fit(comparisons), AnnotatorWeighted(CKL(2), random_state=0).fit(comparisons)
     assert comparison_error(truth, weighed.embedding_) < comparison_error(truth, plain.embedding_) - 0.02
 
 
@@ -47,7 +47,7 @@ def test_no_error_is_below_the_noise_of_the_answers():
     """One answer in four is wrong; weights from all answers would make it look like one in six."""
     rows, people = answers_of([0.05] * 8 + [0.45] * 8, each=40)
     comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
-    found = held_out_error(Weighed(CKL(2), random_state=0), comparisons, random_state=0)
+    found = held_out_error(AnnotatorWeighted(CKL(2), random_state=0), comparisons, random_state=0)
     assert found.error > 0.23
 
 
@@ -56,8 +56,8 @@ def test_where_nobody_can_be_told_apart_all_count_alike():
     rows, people = answers_of([0.0, 0.0])
     rows[60:] = rows[60:, [0, 2, 1]]
     comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
-    model = Weighed(CKL(2), random_state=0).fit(comparisons)
-    assert not model.weighs_
+    model = AnnotatorWeighted(CKL(2), random_state=0).fit(comparisons)
+    assert not model.is_weighted_
     np.testing.assert_array_equal(model.embedding_, CKL(2).fit(comparisons).embedding_)
     table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
     study = fit_study(read_answers(table), RunSettings("CKL", 2, quick=True, weigh_annotators=True))
@@ -69,7 +69,7 @@ def test_where_nobody_can_be_told_apart_all_count_alike():
 def test_weights_follow_the_seed():
     rows, people = answers_of([0.1] * 10 + [0.4] * 10, each=20)  # more people than groups: the seed deals them out
     comparisons = Comparisons.from_triplets(rows, annotators=people, n_objects=N)
-    first, again, other = (Weighed(CKL(2), random_state=seed).fit(comparisons).method_ for seed in (0, 0, 1))
+    first, again, other = (AnnotatorWeighted(CKL(2), random_state=seed).fit(comparisons).method_ for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.comparisons_.weights, again.comparisons_.weights)
     assert not np.allclose(first.comparisons_.weights, other.comparisons_.weights)
 

@@ -6,8 +6,8 @@ import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.io import read_answers
-from nearer.study import RunSettings, fit_study, pipeline
-from nearer.study.parts import PARTS
+from nearer.study import RunSettings, fit_study
+from nearer.study import study as study_module
 
 
 @pytest.fixture
@@ -25,9 +25,12 @@ def answers(tmp_path):
 @pytest.mark.parametrize("settings", [{"quick": True}, {"n_resamples": 0}, {"n_resamples": 10}])
 def test_only_what_is_done_is_announced(answers, settings, people, monkeypatch):
     done, told = [], []
-    parts = [replace(part, find=lambda study, seed, words=part.words: done.append(words)) for part in PARTS]
-    monkeypatch.setattr(pipeline, "PARTS", parts)
-    fit_study(answers(people), RunSettings("STE", 2, **settings), tell=told.append)
+    parts = [
+        replace(part, compute=lambda study, seed, words=part.title: done.append(words))
+        for part in study_module.ANALYSES
+    ]
+    monkeypatch.setattr(study_module, "ANALYSES", parts)
+    fit_study(answers(people), RunSettings("STE", 2, **settings), log_step=told.append)
     assert told == ["map", *done]
     assert done[:3] == ["held-out error", "noise ceiling", "findings"]
     assert ("ellipses" in done) == (settings.get("n_resamples", 100) > 0 and not settings.get("quick"))
@@ -36,7 +39,7 @@ def test_only_what_is_done_is_announced(answers, settings, people, monkeypatch):
 
 
 def test_every_part_has_a_seed_of_its_own_that_never_changes():
-    numbers = {part.name: part.seed_number for part in PARTS}
+    numbers = {part.name: part.seed_number for part in study_module.ANALYSES}
     assert numbers == {
         "error": 2, "ceiling": 3, "findings": 4, "places": 5, "annotators": 6, "curve": 7, "distances": 8,
     }  # fmt: skip

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.streams import complain
-from nearer.cli.values import KINDS, column_values, pairs, rule, seed, word
+from nearer.cli.argtypes import KINDS, column_values, pairs, rule, seed, word
+from nearer.cli.process import complain
 
 if TYPE_CHECKING:
     from nearer.io import Answers
