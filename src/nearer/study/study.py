@@ -24,8 +24,8 @@ from nearer.checking.doctor import OF_MAPS
 from nearer.checking.enough import CURVE_SEED, agreed, curve_trend, with_curve
 from nearer.checking.split_half import check_distances, halves_of, with_distances
 from nearer.data.comparisons import Comparisons
-from nearer.data.labels import factorize
 from nearer.data.groups import seen_objects
+from nearer.data.labels import factorize
 from nearer.embedding import SOE, STE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import two_maps
