@@ -6,6 +6,7 @@ case here or a reason why it needs none.
 
 import importlib
 import inspect
+import re
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -91,47 +92,47 @@ def written(comparisons, folder):
 
 
 CASES = {
-    "active.outlook": lambda c, _: outlook(posterior(), c, 50, random_state=0),
-    "annotators.annotator_reliability": lambda c, _: annotator_reliability(quick(), c, random_state=0),
-    "annotators.reliability_weights": lambda c, _: reliability_weights(
+    "design.outlook": lambda c, _: outlook(posterior(), c, 50, random_state=0),
+    "evaluation.annotator_reliability": lambda c, _: annotator_reliability(quick(), c, random_state=0),
+    "evaluation.reliability_weights": lambda c, _: reliability_weights(
         annotator_reliability(quick(), judgments()[0], random_state=0), c
     ),
-    "ceiling.noise_ceiling": lambda c, _: noise_ceiling(c),
+    "evaluation.noise_ceiling": lambda c, _: noise_ceiling(c),
     "checking.check": lambda c, _: check(answers_of(c), random_state=0),
     "checking.check_errors": lambda c, _: check_errors(answers_of(c)),
-    "clustering.ComparisonHC": lambda c, _: ComparisonHC(3, random_state=0).fit(c).labels_,
+    "embedding.clustering.ComparisonHC": lambda c, _: ComparisonHC(3, random_state=0).fit(c).labels_,
     "comparing.compare_groups": lambda c, _: compare_groups(
         c, np.where(c.annotators < 3, "a", "b"), n_components=2, n_permutations=19, random_state=0
     ),
     "comparing.compare_methods": lambda c, _: compare_methods(c, {"STE": quick(), "TSTE": TSTE(2)}, random_state=0),
     "comparing.compare_people": lambda c, _: compare_people(c, random_state=0),
-    "formats.write_answers": written,
-    "metrics.accuracy_scorer": lambda c, _: accuracy_scorer(fitted(), c),
-    "metrics.comparison_error": lambda c, _: comparison_error(c, POINTS),
-    "metrics.margin_statistics": lambda c, _: margin_statistics(c, POINTS),
-    "metrics.margins": lambda c, _: margins(c, POINTS),
-    "metrics.neg_log_loss_scorer": lambda c, _: neg_log_loss_scorer(fitted(), c),
-    "model_selection.WholeKFold": lambda c, _: [test for _, test in WholeKFold(3, random_state=0).split(c)],
-    "model_selection.choose_dimension": lambda c, _: choose_dimension(quick(), c, (1, 2), random_state=0),
-    "model_selection.held_out_error": lambda c, _: held_out_error(quick(), c, random_state=0),
-    "model_selection.learning_curve": lambda c, _: learning_curve(quick(), c, n_repeats=1, random_state=0),
-    "planning.estimate_noise": lambda c, _: estimate_noise(c, 2, random_state=0),
-    "planning.predict_error": lambda c, _: predict_error(
+    "io.write_answers": written,
+    "evaluation.accuracy_scorer": lambda c, _: accuracy_scorer(fitted(), c),
+    "evaluation.comparison_error": lambda c, _: comparison_error(c, POINTS),
+    "evaluation.margin_statistics": lambda c, _: margin_statistics(c, POINTS),
+    "evaluation.margins": lambda c, _: margins(c, POINTS),
+    "evaluation.neg_log_loss_scorer": lambda c, _: neg_log_loss_scorer(fitted(), c),
+    "evaluation.WholeKFold": lambda c, _: [test for _, test in WholeKFold(3, random_state=0).split(c)],
+    "evaluation.choose_dimension": lambda c, _: choose_dimension(quick(), c, (1, 2), random_state=0),
+    "evaluation.held_out_error": lambda c, _: held_out_error(quick(), c, random_state=0),
+    "evaluation.learning_curve": lambda c, _: learning_curve(quick(), c, n_repeats=1, random_state=0),
+    "design.estimate_noise": lambda c, _: estimate_noise(c, 2, random_state=0),
+    "design.predict_error": lambda c, _: predict_error(
         Design(10, 2), 150, questions=c, estimator=quick(), n_replications=2, random_state=0
     ),
     "plotting.agreement": lambda c, _: agreement(fitted(), c),
     "plotting.plot_shepard": lambda c, _: [
         collection.get_offsets() for collection in plot_shepard(fitted(), c).collections
     ],
-    "reproducibility.split_half": lambda c, _: split_half(quick(), c, n_splits=2, random_state=0),
-    "runs.RunSettings": lambda c, _: RunSettings().for_answers(c),
-    "runs.fit_study": lambda c, _: (
+    "evaluation.split_half": lambda c, _: split_half(quick(), c, n_splits=2, random_state=0),
+    "study.RunSettings": lambda c, _: RunSettings().for_answers(c),
+    "study.fit_study": lambda c, _: (
         fit_study(answers_of(c), RunSettings("STE", 2, {"trace": 0.02}, n_resamples=0)).model.embedding_
     ),
-    "uncertainty.bootstrap": lambda c, _: bootstrap(quick(), c, n_resamples=10, n_simulations=4, random_state=0),
+    "evaluation.bootstrap": lambda c, _: bootstrap(quick(), c, n_resamples=10, n_simulations=4, random_state=0),
 }
 NEED_NONE = {
-    "active.Questions": "is told which object was chosen",
+    "design.Questions": "is told which object was chosen",
     "datasets.simulate_answers": "asks questions, whose answers it draws",
 }
 
@@ -139,9 +140,9 @@ NEED_NONE = {
 def public():
     """Yield names and objects of the public modules."""
     for page in API.glob("*.md"):
-        if page.stem not in ("index", "nearer"):
-            module = importlib.import_module(f"nearer.{page.stem}")
-            yield from ((f"{page.stem}.{name}", getattr(module, name)) for name in module.__all__)
+        for module in re.findall(r"automodule:: nearer\.([\w.]+)", page.read_text(encoding="utf-8")):
+            found = importlib.import_module(f"nearer.{module}")
+            yield from ((f"{module}.{name}", getattr(found, name)) for name in found.__all__)
 
 
 def takes_comparisons(thing):
@@ -154,7 +155,7 @@ def takes_comparisons(thing):
 ESTIMATORS = {
     name: thing
     for name, thing in public()
-    if name.startswith("embedding.") and inspect.isclass(thing) and hasattr(thing, "fit")
+    if name.startswith("embedding.") and name.count(".") == 1 and inspect.isclass(thing) and hasattr(thing, "fit")
 }
 
 

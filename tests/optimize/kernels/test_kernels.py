@@ -400,7 +400,7 @@ def test_without_a_folder_for_the_cache_the_loops_are_compiled_each_time(tmp_pat
     """Where the package, the home and NUMBA_CACHE_DIR cannot be written to; permission bits would not stop root."""
     package = tmp_path / "nearer"
     shutil.copytree(Path(nearer.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in (package, package / "kernels"):
+    for folder in (package, package / "optimize" / "kernels"):
         (folder / "__pycache__").write_text("no folder")
     nowhere = str(package / "__pycache__" / "below a file")
     places = dict.fromkeys(("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"), nowhere)
@@ -415,7 +415,7 @@ def test_without_a_folder_for_the_cache_the_loops_are_compiled_each_time(tmp_pat
     value, cache, where = done.stdout.split(maxsplit=2)
     assert float(value) == 1.0
     assert cache == "NullCache"
-    assert where.strip() == str(package / "kernels" / "__init__.py")
+    assert where.strip() == str(package / "optimize" / "kernels" / "__init__.py")
 
 
 def test_nothing_of_size_n_squared_is_made():

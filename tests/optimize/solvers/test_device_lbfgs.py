@@ -231,7 +231,7 @@ def test_random_starts_are_those_of_factored():
 def test_refuses_what_a_device_cannot_do():
     host, there = problems(easy(), Logistic())
     solver = FactoredOnDevice(device="cpu")
-    with pytest.raises(ValueError, match=r"take nearer\.solvers\.Factored"):
+    with pytest.raises(ValueError, match=r"take nearer\.optimize\.Factored"):
         solve(host, solver)
     with pytest.raises(ValueError, match="validation"):
         solve(there, replace(solver, validation=0.1))
