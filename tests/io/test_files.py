@@ -311,7 +311,7 @@ def test_answers_are_printed_in_a_line(tmp_path):
 def test_the_fast_reader_agrees_with_the_exact_one_on_random_text(seed, monkeypatch):
     """Cut into pieces of a few lines; where the fast reader is sure of itself, both say the same."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(delimited, "_PIECE", 30)
+    monkeypatch.setattr(delimited, "_PIECE_BYTES", 30)
     rng = np.random.default_rng(seed)
     odd = ['"j\nk"', 'l"m', "\n"] if seed % 4 == 0 else []
     words = ["a", "bc", "ä", "", " d ", '"e,f"', '""', '"g"', "h;i", *odd]

@@ -23,7 +23,7 @@ from nearer.io.paths import same_objects
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
-_LISTED = 10
+_LISTED_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class BadAnswers(ValueError):
         self.n_bad = n_bad
         self.remedy = remedy
         lines = [f"{n_bad} row{'s' if n_bad != 1 else ''} cannot be used:"]
-        lines += [f"  {row}" for row in self.bad_rows[:_LISTED]]
-        if n_bad > _LISTED:
-            lines.append(f"  and {n_bad - _LISTED} more")
+        lines += [f"  {row}" for row in self.bad_rows[:_LISTED_ROWS]]
+        if n_bad > _LISTED_ROWS:
+            lines.append(f"  and {n_bad - _LISTED_ROWS} more")
         super().__init__("\n".join([*lines, remedy]))
 
 

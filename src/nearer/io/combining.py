@@ -15,7 +15,7 @@ import numpy as np
 from nearer.io.layouts import listing
 from nearer.io.table import Column, Loaded, Table
 
-_SIGN, _BETWEEN = "*", "/"
+_SIGN, _JOINER = "*", "/"
 
 
 def with_combinations(table: Table, columns: Mapping[str, Any] | None) -> Table:
@@ -29,7 +29,7 @@ def with_combinations(table: Table, columns: Mapping[str, Any] | None) -> Table:
     >>> column.values, column.codes.tolist()
     (['blue/2', 'red/1'], [1, 0, -1])
     """
-    wanted = {name: _parts(name, table) for name in _named(columns or {}) if name not in table.names}
+    wanted = {name: _columns_of(name, table) for name in _named(columns or {}) if name not in table.names}
     parts_of = {name: parts for name, parts in wanted.items() if len(parts) > 1}
     if not parts_of:
         return table
@@ -58,7 +58,7 @@ def _named(columns: Mapping[str, Any]) -> list[str]:
     return [name for name in dict.fromkeys(split) if _SIGN in name]
 
 
-def _parts(name: str, table: Table) -> tuple[str, ...]:
+def _columns_of(name: str, table: Table) -> tuple[str, ...]:
     parts = tuple(part.strip() for part in name.split(_SIGN))
     for part in parts:
         if part not in table.names:
@@ -72,13 +72,12 @@ def _combined(name: str, parts: Sequence[Column]) -> Column:
     whole = (codes >= 0).all(axis=1)
     distinct, of_rows = np.unique(codes[whole], axis=0, return_inverse=True)
     values = [
-        _BETWEEN.join(str(part.values[code]) for part, code in zip(parts, row, strict=True))
-        for row in distinct.tolist()
+        _JOINER.join(str(part.values[code]) for part, code in zip(parts, row, strict=True)) for row in distinct.tolist()
     ]
     order = {value: at for at, value in enumerate(sorted(values))}
     if len(order) < len(values):
         double = next(value for value in values if values.count(value) > 1)
-        raise ValueError(f"two combinations of {name!r} are called {double!r}; take {_BETWEEN!r} out of their values")
+        raise ValueError(f"two combinations of {name!r} are called {double!r}; take {_JOINER!r} out of their values")
     combined = np.full(len(codes), -1, np.int32)
     combined[whole] = np.array([order[value] for value in values], np.int32)[of_rows.reshape(-1)] if values else -1
     return Column(combined, list(order))

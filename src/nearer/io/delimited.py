@@ -32,7 +32,7 @@ from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table
 
 Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[BadRow], int]
 
-_PIECE = 2**24
+_PIECE_BYTES = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 _DELIMITERS = (",", ";", "\t", "|")
 _END, _LONGEST_END = re.compile(rb'(?<=\n)"?END OF FILE"?[,;\t\s"]*\Z'), 2000
@@ -100,7 +100,7 @@ def _pieces(data: bytes) -> Iterator[NDArray[np.uint8]]:
     """Return the lines below the first, many at a time."""
     start = data.index(b"\n") + 1
     while start < len(data):
-        end = data.find(b"\n", start + _PIECE) + 1 or len(data)
+        end = data.find(b"\n", start + _PIECE_BYTES) + 1 or len(data)
         yield np.frombuffer(data, np.uint8, end - start, start)
         start = end
 
@@ -152,8 +152,8 @@ def _plainly_quoted(data: bytes, delimiter: str) -> bool:
     after = before.copy()
     after[13] = True
     opening = True
-    for start in range(0, len(whole), _PIECE):
-        quotes = np.flatnonzero(whole[start : start + _PIECE] == 34) + start
+    for start in range(0, len(whole), _PIECE_BYTES):
+        quotes = np.flatnonzero(whole[start : start + _PIECE_BYTES] == 34) + start
         if len(quotes) == 0:
             continue
         opens = np.zeros(len(quotes), bool)

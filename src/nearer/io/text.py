@@ -24,7 +24,7 @@ from nearer.io.table import Column, merged
 
 _ALWAYS, _MOST_TIMES = 2**24, 200
 _MOST_BYTES = 2**32
-_PIECE = 2**22
+_UNPACKED_BYTES = 2**22
 _GZIP = b"\x1f\x8b"
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _READABLE = "save the answers as CSV, TSV, Parquet, JSON lines or npz"
@@ -42,7 +42,7 @@ def unzipped(data: bytes, source: str) -> bytes:
     try:
         packed = io.BytesIO(data)
         with gzip.open(packed) as file:
-            while piece := file.read(_PIECE):
+            while piece := file.read(_UNPACKED_BYTES):
                 unpacked.write(piece)
                 refuse_growth(unpacked.tell(), packed.tell(), source)
     except (EOFError, OSError, zlib.error) as error:

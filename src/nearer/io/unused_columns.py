@@ -28,7 +28,7 @@ from nearer.io.lists import readings
 from nearer.io.table import Column, Loaded, Table, present, shortened
 
 HOLDS_HTML = "holds HTML beside"
-_MOSTLY = 0.5
+MAJORITY = 0.5
 _ANCHORS = tuple(name for name in SYNONYMS["anchor"] if len(name) > 1)
 _RIGHT_WORDS = (
     "correct iscorrect corr label labels agree agrees agreed agreement accuracy accurate acc isnear nearer iscloser "
@@ -36,7 +36,7 @@ _RIGHT_WORDS = (
 )
 _RIGHT = frozenset(_RIGHT_WORDS.split())
 _ENOUGH = 1000  # rows that show what a column holds
-_LISTED, _LONG = 10, 40  # columns in a message, and characters of each
+_LISTED, MAX_NAME_LENGTH = 10, 40  # columns in a message, and characters of each
 _MEMBER = re.compile(rf"({'|'.join(STEMS)})(\d{{1,4}}|[a-z])")
 _FEW_ROWS = 5  # in fewer rows than these, plain names may well be the same by chance
 _TAG = re.compile(r"<\s*/?\s*[a-zA-Z][^>]*>")
@@ -120,7 +120,10 @@ def told_columns(answers: Answers) -> str | None:
     said = f"read: {described(answers.columns)}"
     if not answers.unused:
         return said
-    short = [name if len(name) <= _LONG else name[: _LONG - 3] + "..." for name in answers.unused[:_LISTED]]
+    short = [
+        name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 3] + "..."
+        for name in answers.unused[:_LISTED]
+    ]
     more = f" and {len(answers.unused) - _LISTED} more" if len(answers.unused) > _LISTED else ""
     return f"{said}; not used: {', '.join(short)}{more}"
 
@@ -140,7 +143,7 @@ def _holds(column: Column, labels: set[str], named_so: bool) -> bool:
     if named_so:
         return bool(values)
     words = [value for value in values if not value.replace(".", "").isdigit()]
-    return bool(words) and sum(_names(value, labels) for value in words) > _MOSTLY * len(values)
+    return bool(words) and sum(_names(value, labels) for value in words) > MAJORITY * len(values)
 
 
 def _names(text: str, labels: set[str]) -> bool:
