@@ -29,7 +29,7 @@ from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.downloading import data_folders
-from nearer.io.numpy_files import read_arrays
+from nearer.io.formats import read_arrays
 
 N_TEST = 50_000
 VARIANCE = 1 / 20

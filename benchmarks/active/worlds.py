@@ -23,7 +23,7 @@ from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import draw_questions, load_colors, make_gaussian, simulate_answers
 from nearer.datasets.synthetic import count_questions
-from nearer.io.numpy_files import read_arrays
+from nearer.io.formats import read_arrays
 from nearer.optimize.problems.margins import pair_distances
 
 TARGETS = (0.20, 0.10, 0.05, 0.03, 0.02)

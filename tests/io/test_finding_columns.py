@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nearer.io import read_answers, write_answers
-from nearer.io.finding_columns import find_columns
-from nearer.io.unused_columns import told_columns
+from nearer.io.column_checks import told_columns
+from nearer.io.columns import find_columns
 
 TRIPLET = {"anchor": ["a", "b", "c", "a"], "near": ["b", "c", "a", "c"], "far": ["c", "a", "b", "b"]}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearer.io import BadAnswers, read_answers, write_answers
-from nearer.io.file_lists import file_list
+from nearer.io.multi_file import file_list
 
 HEADER = ["item1", "item2", "item3", "odd", "rt", "trial"]
 WORDS = ["cat", "dog", "cow", "car", "bus", "van"]

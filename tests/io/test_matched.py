@@ -5,7 +5,7 @@ import pytest
 
 from nearer.data.comparisons import Comparisons
 from nearer.io import read_answers
-from nearer.io.answers import matched
+from nearer.io.labels import matched
 
 ROWS = [(1, 2, 10), (2, 10, 1), (10, 3, 2)]
 

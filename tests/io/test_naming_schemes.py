@@ -9,7 +9,7 @@ import pytest
 from nearer.checking import check
 from nearer.cli.main import main
 from nearer.io import read_answers
-from nearer.io.naming_schemes import chance_of
+from nearer.io.column_checks import chance_of
 
 N = 12
 FILES = np.array([f"face_{each:02d}.png" for each in range(N)])

@@ -8,7 +8,7 @@ import pytest
 from nearer.cli.main import main
 from nearer.comparing.matrices.files import NamedMatrix
 from nearer.io import read_answers
-from nearer.io.paths import same_objects, short_names
+from nearer.io.labels import same_objects, short_names
 
 ROWS = [("a", "b", "c"), ("b", "a", "c"), ("c", "b", "a"), ("d", "c", "a"), ("a", "d", "b")]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nearer.io import read_answers
-from nearer.io.pictures import address
+from nearer.io.labels import address
 
 ROWS = [("cat", "dog", "car"), ("car", "bus", "cat"), ("dog", "cat", "bus")]
 

@@ -11,7 +11,7 @@ from scipy.stats import poisson
 from nearer._common.formatting import counted, percent
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
-from nearer.io.faults import as_column, without
+from nearer.io.messages import as_column, without
 
 _LEVEL = 0.001
 _BLOCK = 20  # answers in a row that are the same again: nobody repeats so many without a change

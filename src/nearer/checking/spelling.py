@@ -14,7 +14,7 @@ from nearer._common.formatting import counted, listed, name
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.groups import distinct
-from nearer.io.naming_schemes import ALIKE, chance_of
+from nearer.io.column_checks import ALIKE, chance_of
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
 _RARE = 0.1  # of the usual number of answers

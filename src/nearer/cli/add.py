@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nearer.io import Answers
-    from nearer.io.file_lists import FileList
+    from nearer.io.multi_file import FileList
     from nearer.study import Study
     from nearer.study.update import Earlier
 
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.checking import check_errors
     from nearer.cli.fit import stop
     from nearer.embedding.storage import load_model
-    from nearer.io.file_lists import file_list
+    from nearer.io.multi_file import file_list
     from nearer.study.folder import refuse_input
     from nearer.study.update import Earlier, joined, results_for
 

@@ -17,7 +17,7 @@ from nearer.cli.process import complain
 
 if TYPE_CHECKING:
     from nearer.io import Answers
-    from nearer.io.file_lists import FileList
+    from nearer.io.multi_file import FileList
     from nearer.survey.exporting import StudyTable
 
 FAILED = 2
@@ -154,7 +154,7 @@ def read_file(
     ``told``: say what was noticed; ``known_labels``: a map tells which labels there are.
     """
     from nearer.io import read_answers
-    from nearer.io.unused_columns import told_columns
+    from nearer.io.column_checks import told_columns
 
     study = _study_in(options)
     with warnings.catch_warnings():
@@ -200,7 +200,7 @@ def dimension_of(options: argparse.Namespace) -> int | None:
 
 def files_of(options: argparse.Namespace) -> FileList:
     """Return the files that the answers come from; of a study, what was in it when it was read."""
-    from nearer.io.file_lists import file_list
+    from nearer.io.multi_file import file_list
 
     study: StudyTable | None = getattr(options, "study_table", None)
     return file_list(options.file) if study is None else study
@@ -233,7 +233,7 @@ def _together(said: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
 
 def _people_in(path: Path) -> tuple[str, list[str]]:
     """Return who is listed in a file; what follows a # is a remark."""
-    from nearer.io.text import as_utf8, read_bytes
+    from nearer.io.delimited import as_utf8, read_bytes
 
     text = as_utf8(read_bytes(path), path.name, []).decode("utf-8")
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]

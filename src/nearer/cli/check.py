@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.checking import check
-    from nearer.io.unused_columns import told_columns
+    from nearer.io.column_checks import told_columns
 
     answers = read_file(options, told=False)  # the notes are among the findings
     findings = check(answers, n_components=dimension_of(options) or 2, random_state=options.seed)

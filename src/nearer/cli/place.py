@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
 
     from nearer._common.formatting import counted, name
     from nearer.embedding.storage import load_model
-    from nearer.io.answers import matched
+    from nearer.io.labels import matched
     from nearer.study.folder import refuse_input
     from nearer.study.update import place_objects, results_for, write_placed
 

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from nearer.embedding.storage import load_model
     from nearer.evaluation.held_out import judge, read_judged
     from nearer.evaluation.intervals import error_interval
-    from nearer.io.answers import matched
+    from nearer.io.labels import matched
     from nearer.study.results import share_known
 
     model, answers = load_model(options.folder), read_file(options, known_labels=True)

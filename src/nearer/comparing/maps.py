@@ -34,7 +34,7 @@ from nearer.evaluation.held_out import judge, read_judged
 from nearer.evaluation.intervals import Interval, error_interval
 from nearer.evaluation.uncertainty import squared_distances
 from nearer.geometry import procrustes_error, rotation
-from nearer.io.answers import matched
+from nearer.io.labels import matched
 
 _FEWEST = 3  # objects on both maps, of which a shape can be compared
 

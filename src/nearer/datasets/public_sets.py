@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.datasets.downloading import Remote, find_or_download
-from nearer.io.numpy_files import read_arrays
+from nearer.io.formats import read_arrays
 
 CARS = Remote(
     "The judgments about cars",

@@ -27,7 +27,7 @@ from nearer._common.formatting import name
 from nearer._common.json_files import read_json
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.io.numpy_files import read_arrays
+from nearer.io.formats import read_arrays
 
 __all__ = ["load_model", "save_model"]
 

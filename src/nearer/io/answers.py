@@ -7,7 +7,7 @@ as a trial.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -18,7 +18,6 @@ from nearer._common.formatting import counted, digits
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trials_of
 from nearer.data.labels import factorize
-from nearer.io.paths import same_objects
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -339,37 +338,3 @@ class Answers:
         if self.notes:
             parts.append(counted(len(self.notes), "note"))
         return f"Answers({self.kind}: {', '.join(parts)})"
-
-
-def matched(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | None = None) -> Comparisons:
-    """Return comparisons with labels as text or as integers, whichever ``objects`` are.
-
-    Where labels are short names of ``paths``, those of objects that are not among ``objects`` become the names that end
-    in the same parts of a path: what all paths of one file share is not what those of another do.
-
-    Text files hold the label 1 as "1", Parquet and npz files as an integer. Labels change only if all on one side are
-    on the other side, too, once both are text; else the comparisons come back as they are.
-
-    Examples
-    --------
-    >>> judgments = Comparisons.from_triplets([("1", "2", "10")])
-    >>> matched(judgments, np.array([1, 2, 3, 10])).objects
-    array([ 1, 10,  2])
-    """
-    mine = comparisons.objects.tolist()
-    theirs = objects.tolist() if isinstance(objects, np.ndarray) else list(objects)
-    if paths and not set(mine) <= set(theirs):
-        same = same_objects([paths.get(label, label) for label in mine], map(str, theirs))
-        return replace(comparisons, objects=np.array([same.get(paths.get(label, label), label) for label in mine]))
-    types = [{type(label) for label in labels} for labels in (mine, theirs)]
-    if types not in ([{str}, {int}], [{int}, {str}]):
-        return comparisons
-    spelled, wanted = {str(label) for label in mine}, {str(label) for label in theirs}
-    if not (spelled <= wanted or wanted <= spelled):
-        return comparisons
-    if types[0] == {int}:
-        return replace(comparisons, objects=np.array([str(label) for label in mine]))
-    integers = {str(label): label for label in theirs}
-    if not spelled <= integers.keys():
-        return comparisons  # "cat" beside "1": no integers
-    return replace(comparisons, objects=np.array([integers[label] for label in mine]))

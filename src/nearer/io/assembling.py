@@ -1,4 +1,20 @@
-"""Comparisons and what comes with them, put together as answers."""
+"""Comparisons and what comes with them, put together as answers.
+
+What a column of trials says: which rows are one act of judgment.
+
+Rows of one trial are about one question. So they are about one set of objects, and no comparison is asked for twice:
+
+- the two rows of an odd or a central one of three, and the clicks on one grid (which differ), name the same objects,
+  and those of a grid or a ranking the same anchor;
+- triplets that one grid or ranking was taken apart into share the anchor, and their options are linked by comparisons;
+- those of an odd one (a central one) of k > 3 share the far (the near) object, and are at least (k - 1)(k - 2) / 2;
+- quadruplets of a closest (most distant) pair share the near (the far) pair.
+
+Numbers that begin again with every block, task or person bring unrelated questions together. Where more than a few of
+the numbers do, the column does not number trials. Rows next to each other with the same number are then taken for a
+trial if they are about one question, and else each row is a trial of its own. Who answered is known or not: if not,
+rows that ask for the same comparison are of two people.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import distinct, numbered, pair_codes
 from nearer.data.labels import refuse_all_zero
-from nearer.io.answers import Answers, BadRow, TrialNumbers
-from nearer.io.faults import with_column, without
-from nearer.io.numbers import as_seconds, in_proportion, read_numbers
-from nearer.io.objects import spread
+from nearer.io.answers import Answers, BadRow, Kind, TrialNumbers
+from nearer.io.kinds import spread
+from nearer.io.messages import with_column, without
 from nearer.io.presets import Reading
 from nearer.io.questions import Asked, Question
-from nearer.io.table import Column
-from nearer.io.trial_numbers import Judged, group_trials, shared_weights
+from nearer.io.table import Column, as_seconds, in_proportion, read_numbers, shortened
 
 
 def read_extras(question: Question, reading: Reading, by_confidence: bool, own: bool) -> dict[str, NDArray[np.float64]]:
@@ -153,3 +168,201 @@ def _places(places: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[np.i
     if places is None or (places[rows] < 0).all():
         return None
     return np.asarray(np.nan_to_num(places[rows], nan=-1).astype(np.int64))
+
+
+_MISTAKES = 0.05  # share of trial numbers that may stand for several questions by mistake
+_EXAMPLES = 3
+_LINES = 3  # of an example
+_OBJECTS, _LONG = 4, 30  # of a line, and characters of each
+
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Answers whose trials are looked for.
+
+    Attributes
+    ----------
+    kind : str
+    rows : ndarray of int, shape (m, 3) or (m, 4)
+        Comparisons with near before far.
+    answer_of : ndarray of int, shape (m,)
+    lines : ndarray of int, shape (a,)
+    labels : list
+        Of all objects.
+    """
+
+    kind: Kind
+    rows: NDArray[Any]
+    answer_of: IntArray
+    lines: NDArray[np.int64]
+    labels: list[Any]
+
+    def names(self, answer: int) -> str:
+        """Return the objects of an answer, for a message."""
+        objects = np.unique(self.rows[self.answer_of == answer]).tolist()
+        named = ", ".join(shortened(self.labels[each], _LONG) for each in objects[:_OBJECTS])
+        return named + (", ..." if len(objects) > _OBJECTS else "")
+
+
+def group_trials(
+    judged: Judged, trial: Column, annotator: Column | None, name: str, weighted: bool, source: str, notes: list[str]
+) -> tuple[IntArray, NDArray[Any], TrialNumbers | None]:
+    """Return the number of the trial, (a,), and its label, (a,), of answers that all have one.
+
+    Also returns what is wrong with the column, if it does not number trials. Two annotators with the same trial id are
+    two trials, which then have numbers for labels. ``name`` is the column's; ``weighted`` says whether the table has
+    weights of its own, so that trials do not change what rows count.
+    """
+    codes = trial.codes.astype(np.int64)
+    if annotator is not None:
+        codes = codes * len(annotator.values) + annotator.codes
+    _, groups = np.unique(codes, return_inverse=True)
+    runs = np.cumsum(np.r_[False, groups[1:] != groups[:-1]])
+    n_groups = int(groups.max()) + 1
+    several = np.bincount(groups) > 1
+    mixed = several & ~_one_question(judged, groups, np.arange(len(groups)) if annotator is None else runs)
+    if mixed.any():
+        taken_apart = mixed if mixed.sum() <= _MISTAKES * several.sum() else np.ones(n_groups, bool)
+        split = _split(judged, groups, runs, taken_apart)
+        what = _told(judged, name, groups, split, mixed)
+        return split, split, what
+    if int(runs[-1]) + 1 > n_groups:
+        notes.append(
+            f"{source}: rows of the same trial are not next to each other; each trial counts as one act of judgment. "
+            "If trials are only numbered within a person or a block, name that column as annotator or leave the "
+            f"trials out: {without('trial')}"
+        )
+    elif annotator is None and n_groups < len(groups) and not weighted:
+        notes.append(
+            f"{source}: the rows of a trial count as one answer: {len(groups)} rows are {n_groups} trials. If each row "
+            f"is an answer of its own, say {without('trial')}"
+        )
+    n_ids = len(np.unique(trial.codes))
+    return groups, spread(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64), None
+
+
+def shared_weights(groups: IntArray) -> NDArray[np.float64] | None:
+    """Return weights, (m,), that give every group a total of 1; None if every group has one member."""
+    sizes = np.bincount(groups)
+    if sizes.max(initial=1) <= 1:
+        return None
+    return np.asarray(1.0 / sizes[groups])
+
+
+def _split(judged: Judged, groups: IntArray, runs: IntArray, mixed: NDArray[np.bool_]) -> IntArray:
+    """Return trials, (a,), in which mixed groups are cut into runs of rows about one question, or into rows."""
+    apart = mixed[groups]
+    whole = _one_question(judged, runs, np.arange(len(groups)))[runs]
+    alone = apart & ~whole
+    keys = np.where(apart, runs, groups) + np.where(apart, groups.max() + 1, 0)
+    keys = np.where(alone, keys.max() + 1 + np.arange(len(groups)), keys)
+    return numbered(keys)
+
+
+def _one_question(judged: Judged, groups: IntArray, units: IntArray) -> NDArray[np.bool_]:
+    """Return for each group of answers, (g,), whether it is about one question.
+
+    ``units``, (a,), are what may ask for the same comparison again and still be one question with itself: an answer, or
+    rows next to each other that a person may have sent twice.
+    """
+    n_groups = int(groups.max()) + 1
+    rows_in_group = np.bincount(groups, minlength=n_groups)
+    kept = (rows_in_group > 1)[groups[judged.answer_of]]
+    if not kept.any():
+        return np.ones(n_groups, bool)
+    rows, answer_of = judged.rows[kept].astype(np.int64), judged.answer_of[kept]
+    of = groups[answer_of]
+    sizes = _n_objects(rows, of, n_groups)
+    of_answer = _n_objects(rows, answer_of, len(groups))
+    one: NDArray[np.bool_] = np.bincount(of, sizes[of] != of_answer[answer_of], minlength=n_groups) == 0
+    if judged.kind in ("grid", "ranking", "ranked-grid"):
+        one &= _all_equal(rows[:, 0], of, n_groups)
+    elif judged.kind in ("triplet", "quadruplet"):
+        one |= _parts_of_one(rows, of, sizes)
+    asked = _answered(rows, answer_of) if judged.kind == "grid" else _asked(rows)
+    return one & ~_asked_again(asked, of, units[answer_of], n_groups)
+
+
+def _parts_of_one(rows: NDArray[np.int64], of: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
+    """Return whether the comparisons of each group may be those of one grid, ranking or choice of items or pairs."""
+    n_groups = len(sizes)
+    n = int(rows.max()) + 1
+    if rows.shape[1] == 4:
+        near, far = (pair_codes(rows[:, i], rows[:, j], n) for i, j in ((0, 1), (2, 3)))
+        return _all_equal(near, of, n_groups) | _all_equal(far, of, n_groups)
+    n_rows = np.bincount(of, minlength=n_groups)
+    named = _all_equal(rows[:, 1], of, n_groups) | _all_equal(rows[:, 2], of, n_groups)
+    one_of_items = named & (2 * n_rows >= (sizes - 1) * (sizes - 2))
+    return one_of_items | (_all_equal(rows[:, 0], of, n_groups) & _linked(rows[:, 1:], of, n_groups))
+
+
+def _all_equal(values: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
+    """Return whether all values of each group are the same."""
+    first = np.zeros(n_groups, np.int64)
+    first[of[::-1]] = values[::-1]
+    all_equal: NDArray[np.bool_] = np.bincount(of, values != first[of], minlength=n_groups) == 0
+    return all_equal
+
+
+def _n_objects(rows: NDArray[np.int64], of: IntArray, n_groups: int) -> IntArray:
+    """Return how many objects the comparisons of each group name."""
+    n = int(rows.max()) + 1
+    named = distinct((of[:, None] * n + rows).ravel())
+    return np.bincount(named // n, minlength=n_groups)
+
+
+def _linked(options: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
+    """Return whether the options of each group, (m, 2), are linked by its comparisons."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = int(options.max()) + 1
+    nodes, ends = np.unique((of[:, None] * n + options).ravel(), return_inverse=True)
+    first, second = ends.reshape(-1, 2).T
+    graph = coo_array((np.ones(len(first), bool), (first, second)), shape=(len(nodes), len(nodes)))
+    part = connected_components(graph.tocsr(), directed=False)[1]
+    return _all_equal(part.astype(np.int64), (nodes // n).astype(np.intp), n_groups)
+
+
+def _asked(rows: NDArray[np.int64]) -> IntArray:
+    """Return the number of what each comparison asks, whichever way it was answered."""
+    n = int(rows.max()) + 1
+    ends = ((0, 1), (0, 2)) if rows.shape[1] == 3 else ((0, 1), (2, 3))
+    pairs = np.column_stack([pair_codes(rows[:, i], rows[:, j], n) for i, j in ends])
+    return np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _answered(rows: NDArray[np.int64], answer_of: IntArray) -> NDArray[np.uint64]:
+    """Return for each comparison a number of what its whole answer says: clicks on one grid differ."""
+    _, said = np.unique(rows, axis=0, return_inverse=True)
+    numbers = np.random.default_rng(0).integers(2**63, size=len(rows), dtype=np.uint64)[said.reshape(-1)]
+    sums = np.zeros(int(answer_of.max()) + 1, np.uint64)
+    np.add.at(sums, answer_of, numbers)
+    return sums[answer_of]
+
+
+def _asked_again(asked: NDArray[Any], of: IntArray, units: IntArray, n_groups: int) -> NDArray[np.bool_]:
+    """Return whether two units of a group ask for the same."""
+    order = np.lexsort((units, asked, of))
+    of, asked, units = of[order], asked[order], units[order]
+    again = (of[1:] == of[:-1]) & (asked[1:] == asked[:-1]) & (units[1:] != units[:-1])
+    return np.bincount(of[1:][again], minlength=n_groups) > 0
+
+
+def _told(judged: Judged, name: str, groups: IntArray, split: IntArray, mixed: NDArray[np.bool_]) -> TrialNumbers:
+    """Return what the column held and what was made of it, with the first rows of the same number."""
+    _, first = np.unique(groups, return_index=True)
+    examples = []
+    for group in sorted(np.flatnonzero(mixed).tolist(), key=lambda each: int(first[each])):
+        at = np.flatnonzero(groups == group)
+        apart = at[np.sort(np.unique(split[at], return_index=True)[1])]
+        if len(apart) == 1:
+            continue
+        lines = [f"line {judged.lines[each]} ({judged.names(each)})" for each in apart[:_LINES].tolist()]
+        more = f", and {len(apart) - _LINES} more" if len(apart) > _LINES else ""
+        examples.append(f"{', '.join(lines)}{more}")
+        if len(examples) == _EXAMPLES:
+            break
+    return TrialNumbers(name, len(groups), len(mixed), int(mixed.sum()), int(split.max()) + 1, tuple(examples))

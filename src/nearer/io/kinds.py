@@ -16,10 +16,16 @@ c. With k = 3 these are the two comparisons that the choice of the closest pair,
 total weight of 1, however many items it shows: a choice among more items is still one choice.
 
 "Can't tell" can be split: the comparisons of every possible answer, all with the same weight.
+
+The objects that a table names: one list of labels, and positions in it for every cell.
+
+Lists of objects: in one cell, or over numbered columns; and items of which one was named, the odd or central one.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -28,9 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.rows import compares_same_pair, compares_with_itself
-from nearer.io.faults import Faults
-from nearer.io.places import UNDECIDED
-from nearer.io.table import Codes, shortened
+from nearer.io.choice_coding import UNDECIDED
+from nearer.io.table import Codes, Column, Faults, shortened
 
 Rows = NDArray[np.int32]
 
@@ -205,3 +210,187 @@ def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) 
         return f"{str(labels[a if a in (b, c) else b])[:60]!r} is there twice"
 
     faults.add_twice(whole & (compares_with_itself(rows) | compares_same_pair(rows)), twice)
+
+
+LONGEST_LABEL = 2000
+_OUTSIDE, _TOO_LONG = -2, -3
+
+
+class Objects:
+    """All labels of a table, sorted; integers if every one of them is an integer, else text.
+
+    Parameters
+    ----------
+    columns : list of Column
+    listed : iterable of str
+        Labels that stand in lists.
+    names : list, optional
+        Labels that the integers in the columns are positions of.
+    """
+
+    def __init__(self, columns: list[Column], listed: Iterable[str] = (), names: list[Any] | None = None) -> None:
+        self.named = names is not None
+        values = {value for column in columns for value in column.values}
+        more = set(listed)
+        if names is not None:
+            self.labels = list(names)
+        elif all(isinstance(value, int) for value in values) and all(_is_integer(text) for text in more) and values:
+            self.labels = sorted(values | {int(text) for text in more})
+        else:
+            self.labels = sorted(text for value in values | more if len(text := str(value)) <= LONGEST_LABEL)
+            self.labels = list(dict.fromkeys(self.labels))
+        self.position = {str(label): position for position, label in enumerate(self.labels)}
+
+    def _place(self, value: Any) -> int:
+        if self.named:
+            return value if isinstance(value, int) and 0 <= value < len(self.labels) else _OUTSIDE
+        return self.position.get(str(value), _TOO_LONG)
+
+    def codes(self, column: Column, what: str, faults: Faults, must: bool = True) -> Codes:
+        """Return positions of the objects in a column, -1 where there is none.
+
+        Rows without an object are added to the faults if they ``must`` have one.
+        """
+        codes = np.asarray(column.mapped(self._place, -1, np.int32))
+        if must:
+            faults.add(codes == -1, f"there is no {what}")
+        if self.named:
+            faults.add(codes == _OUTSIDE, lambda row: f"{column.text(row)} is none of 0..{len(self.labels) - 1}")
+        too_long = f"the {what} is longer than {LONGEST_LABEL} characters; a quote may have been left open"
+        faults.add(codes == _TOO_LONG, too_long)
+        return codes
+
+    def array(self, kept: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """Return the labels, or those that are kept, as an array."""
+        chosen = self.labels if kept is None else [label for label, keep in zip(self.labels, kept, strict=True) if keep]
+        return label_array(chosen)
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and len(text) < 18
+
+
+def label_array(labels: list[Any]) -> NDArray[Any]:
+    """Return labels as an array of integers or of text."""
+    if labels and all(isinstance(label, int) for label in labels):
+        try:
+            return np.array(labels, np.int64)
+        except OverflowError:
+            pass
+    return np.array([str(label) for label in labels], np.str_)
+
+
+def spread(values: list[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    """Return ``values[codes]`` as labels; long columns of long text share their strings."""
+    labels = label_array(values)
+    if labels.dtype.kind == "U" and labels.dtype.itemsize * len(codes) > 2**28:
+        labels = labels.astype(object)
+    return np.asarray(labels[codes])
+
+
+_SEPARATORS = (";", "|", ",")
+_LEAST, _MOST = 3, 50  # items of a question
+
+
+def split_column(column: Column) -> list[tuple[str, ...]]:
+    """Return the list in every distinct cell of a column, all separated alike.
+
+    Examples
+    --------
+    >>> split_column(Column(np.array([0, 1], np.int32), ["red car; bus", '["cat", "dog"]']))
+    [('red car', 'bus'), ('cat', 'dog')]
+    """
+    texts = [str(value) for value in column.values]
+    unquoted = [text for text in texts if not text.startswith("[")]
+    separator = next((each for each in _SEPARATORS if any(each in text for text in unquoted)), None)
+    return [_json_list(text) or _cut(text, separator) for text in texts]
+
+
+def readings(text: str) -> Iterator[tuple[str, ...]]:
+    """Return the ways to read a cell as a list, the likeliest first; a label may hold spaces."""
+    listed = _json_list(text)
+    if listed is not None:
+        yield listed
+    yield (text,)
+    for separator in (*_SEPARATORS, None):
+        yield _cut(text, separator)
+
+
+def _cut(text: str, separator: str | None) -> tuple[str, ...]:
+    parts = text.split() if separator is None else [part.strip() for part in text.split(separator)]
+    return tuple(part for part in parts if part)
+
+
+def _json_list(text: str) -> tuple[str, ...] | None:
+    if not text.startswith("["):
+        return None
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        inner = text.strip("[]")  # Python and R print lists with single quotes, or with none
+        return tuple(part.strip(" '\"") for part in inner.split(",") if part.strip(" '\""))
+    if not isinstance(listed, list):
+        return None
+    items = (item if isinstance(item, str) else json.dumps(item) for item in listed if item is not None)
+    return tuple(item.strip() for item in items if item.strip())
+
+
+def join_columns(columns: list[Column]) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
+    """Return numbered columns as one: a code for every row, and the distinct lists; empty cells are left out."""
+    table = np.stack([column.codes for column in columns], axis=1)
+    distinct, codes = np.unique(table, axis=0, return_inverse=True)
+    lists = [
+        tuple(str(column.values[code]) for column, code in zip(columns, row, strict=True) if code >= 0)
+        for row in distinct.tolist()
+    ]
+    return codes.reshape(-1), lists
+
+
+def read_lists(columns: list[Column]) -> tuple[NDArray[np.intp], list[tuple[str, ...]]]:
+    """Return the number of the list in every row, and the lists; an empty list comes last."""
+    if len(columns) > 1:
+        codes, lists = join_columns(columns)
+        return codes.astype(np.intp), [*lists, ()]
+    return columns[0].codes.astype(np.intp), [*split_column(columns[0]), ()]
+
+
+def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
+    """Return where items are in the list of objects, -1 for those that are not."""
+    if objects.named:
+        n = len(objects.labels)
+        return tuple(int(i) if i.isascii() and i.isdigit() and len(i) < 10 and int(i) < n else -1 for i in items)
+    return tuple(objects.position.get(item, -1) for item in items)
+
+
+def read_items(columns: list[Column], faults: Faults, names: list[Any] | None) -> tuple[Objects, Codes]:
+    """Return all objects, and which of them each place shows, (n, k), -1 where a row shows fewer.
+
+    Rows that show fewer than three items, or one twice, are added to the faults.
+    """
+    if len(columns) > _MOST:
+        raise ValueError(f"{len(columns)} columns of items; a question may show {_MOST}")
+    objects, items = _in_columns(columns, faults, names) if len(columns) > 1 else _in_lists(columns[0], faults, names)
+    faults.add((items >= 0).sum(axis=1) < _LEAST, "there are fewer than three objects")
+    mark_twice(items, objects.labels, faults)
+    return objects, items
+
+
+def _in_columns(columns: list[Column], faults: Faults, names: list[Any] | None) -> tuple[Objects, Codes]:
+    objects = Objects(columns, names=names)
+    return objects, np.stack([objects.codes(column, "object", faults, must=False) for column in columns], axis=1)
+
+
+def _in_lists(column: Column, faults: Faults, names: list[Any] | None) -> tuple[Objects, Codes]:
+    list_of, lists = read_lists([column])
+    objects = Objects([], (item for each in lists for item in each), names)
+    longest = np.array([len(each) for each in lists])
+    faults.add(longest[list_of] > _MOST, f"the list holds more than {_MOST} objects")
+    table = np.full((len(lists), min(int(longest.max()), _MOST)), -1, np.int32)
+    unknown = np.zeros(len(lists), bool)
+    for at, each in enumerate(lists):
+        codes = positions(each[:_MOST], objects)
+        unknown[at] = -1 in codes
+        table[at, : len(codes)] = codes
+    reason = f"a name in the list is longer than {LONGEST_LABEL} characters, or none of the objects"
+    faults.add(unknown[list_of], reason)
+    return objects, np.asarray(table[list_of])

@@ -14,6 +14,16 @@
   odd or the central one counts from 0.
 - *Gorilla*, *PsychoPy* and *lab.js* are found by their columns. Each logs every screen, with the experimenter's columns
   empty where they mean nothing. Gorilla has a row for every zone of a screen; those without a response are no answers.
+
+Which part of an experiment in PsychoPy holds the answers.
+
+Every component of an experiment writes columns of its own: ``key_resp.keys`` and ``key_resp.rt``, ``start.keys`` and
+``start.rt``. Trials are rows of a loop, with its count in a column such as ``trials.thisN``; keys that start the
+experiment or leave a page are pressed outside of loops. If one component alone was answered within loops, it holds the
+answers and their times. If several were, as with practice trials, the caller says which, and rows without an answer of
+that one are those of the others.
+
+What questions were asked for, as `nearer ask` writes it into a column: chosen ones are harder than others.
 """
 
 from __future__ import annotations
@@ -23,10 +33,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearer._common.formatting import counted, digits
 from nearer.data.labels import plain
-from nearer.io.answer_codes import Coding, spelled
-from nearer.io.column_names import SYNONYMS, by_plain
+from nearer.io.choice_coding import Coding, spelled
+from nearer.io.columns import SYNONYMS, by_plain
 from nearer.io.table import Column, Loaded, Table, merged
 
 PRESETS = ("salmon", "jspsych", "cblearn")
@@ -212,3 +224,69 @@ def _filled(table: Table, ending: str, missing: list[str], called: dict[Any, Any
         return replace(loaded, columns=columns)
 
     return replace(table, names=(*table.names, *new), load=load)
+
+
+_ANSWERS = (".keys", ".clicked_name", ".response")
+_LOOP = ".thisN"
+_NAMED = {"odd-one-out": "odd", "most-central": "central"}
+
+
+def with_component(reading: Reading, table: Table) -> Reading:
+    """Return a reading of a PsychoPy file in which the answers, and their times, are those of trials."""
+    given = [reading.columns[role] for role in ("answer", "chosen", "odd", "central") if reading.columns.get(role)]
+    answers = [name for name in table.names if name.endswith(_ANSWERS)]
+    if given:
+        others = [name for name in answers if name not in given]
+        answers = [name for name in answers if name in given]
+        if len(answers) == 1 and others:  # rows that another component answers, such as practice
+            reading = replace(reading, answered_only=True)
+    elif len(answers) > 1:
+        loops = [name for name in table.names if name.endswith(_LOOP)]
+        loaded = table.load([*answers, *loops])
+        in_loop = np.any([loaded.columns[name].codes >= 0 for name in loops], axis=0)
+        answers = [name for name in answers if (in_loop & (loaded.columns[name].codes >= 0)).any()]
+    if len(answers) != 1:
+        return reading
+    answer = answers[0]
+    roles = ("answer", "chosen", *([_NAMED[reading.kind]] if reading.kind in _NAMED else []))
+    time = f"{answer.rpartition('.')[0]}.rt"
+    suggested = dict.fromkeys(roles, answer) | ({"seconds": time} if time in table.names else {})
+    return replace(reading, suggested=reading.suggested | suggested)
+
+
+PURPOSE = "purpose"
+CHOSEN, OTHER, _RANDOM = "information", "other", "test"
+_KNOWN = frozenset(["start", CHOSEN, _RANDOM, "repeat", "catch", OTHER, "again"])
+
+
+def purposes_of(table: Table, lines: NDArray[np.int64]) -> NDArray[np.str_] | None:
+    """Return what each answer was asked for; None if there is no such column, or it says something else.
+
+    Parameters
+    ----------
+    table : Table
+    lines : ndarray of int
+        Of the answers that count.
+    """
+    if table.names.count(PURPOSE) != 1:
+        return None
+    loaded = table.load([PURPOSE])
+    purposes = loaded.columns[PURPOSE].mapped(str, "", object)[np.searchsorted(loaded.lines, lines)].astype(np.str_)
+    return purposes if {*purposes.tolist(), ""} <= {*_KNOWN, ""} else None
+
+
+def chosen_ones(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
+    """Return which questions were chosen for what their answers tell; None if none was."""
+    chosen = None if purposes is None else purposes == CHOSEN
+    return chosen if chosen is not None and chosen.any() else None
+
+
+def told_purposes(purposes: NDArray[np.str_], source: str) -> str:
+    """Return a note about answers to chosen questions, over which an error would mislead."""
+    n_chosen, n_random = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM))
+    honest = f"that of the {counted(n_random, 'random one')}, which `nearer ask` tells, is honest"
+    return (
+        f"{source}: {digits(n_chosen)} of {counted(len(purposes), 'question')} were chosen for what their answers tell "
+        "(column 'purpose'), and are harder than others: an error over all answers is too large; "
+        + (honest if n_random else "with random ones among them, an honest one could be told")
+    )

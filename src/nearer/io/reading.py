@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.io import native
 from nearer.io.ambiguity import (
     answer_column,
     empty_answer,
+    proposals,
     refuse_anchor_among_items,
     refuse_rivals,
     rivals,
@@ -22,32 +22,44 @@ from nearer.io.ambiguity import (
 )
 from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut
 from nearer.io.assembling import assembled, read_extras
-from nearer.io.catching import catch_rows, labeled, twins_apart
-from nearer.io.combining import with_combinations
-from nearer.io.components import with_component
-from nearer.io.faults import Faults, Proposal, gather_bad, tries
-from nearer.io.file_lists import file_list, is_files
-from nearer.io.finding_columns import Unclear, find_columns
-from nearer.io.layouts import ANSWERS, TWO, Found
-from nearer.io.many import Asked as AskedOfFiles
-from nearer.io.many import join_files, kept_apart
-from nearer.io.naming_schemes import ASKED, refuse_two_schemes, shares_labels, unmatched
-from nearer.io.numpy_files import without_impossible
-from nearer.io.opening import Opened, open_table
-from nearer.io.paths import short_names
-from nearer.io.paths import told as paths_told
-from nearer.io.pictures import called_by_address, with_addresses
-from nearer.io.presets import PRESETS, Reading, counted_from, detected, experimenters, reading_of, with_names
-from nearer.io.proposing import proposals
-from nearer.io.purposes import PURPOSE, chosen_ones, purposes_of, told_purposes
+from nearer.io.attention_checks import catch_rows, labeled, twins_apart
+from nearer.io.column_checks import (
+    ASKED,
+    HOLDS_HTML,
+    no_objects,
+    refuse_two_schemes,
+    shares_labels,
+    told,
+    unmatched,
+    with_columns,
+)
+from nearer.io.columns import ANSWERS, TWO, Found, Unclear, find_columns
+from nearer.io.delimited import restored
+from nearer.io.formats import Opened, open_table, without_impossible
+from nearer.io.labels import called_by_address, short_names, with_addresses, with_whole_numbers
+from nearer.io.labels import told as paths_told
+from nearer.io.messages import Proposal, tries
+from nearer.io.multi_file import Asked as AskedOfFiles
+from nearer.io.multi_file import file_list, is_files, join_files, kept_apart
+from nearer.io.presets import (
+    PRESETS,
+    PURPOSE,
+    Reading,
+    chosen_ones,
+    counted_from,
+    detected,
+    experimenters,
+    purposes_of,
+    reading_of,
+    told_purposes,
+    with_component,
+    with_names,
+)
 from nearer.io.questions import Asked, Question, read_question
-from nearer.io.selecting import Rule, column_of, rules_from, selected, with_rows
-from nearer.io.skipped_rows import passed_over, without_headers
-from nearer.io.table import Loaded, Table, present
-from nearer.io.text import restored
-from nearer.io.unused_columns import HOLDS_HTML, no_objects, told, with_columns
-from nearer.io.whole_numbers import with_whole_numbers
-from nearer.io.wide import with_rows_of_answers
+from nearer.io.reshape import with_combinations, with_rows_of_answers
+from nearer.io.selecting import Rule, column_of, passed_over, rules_from, selected, with_rows, without_headers
+from nearer.io.table import Faults, Loaded, Table, gather_bad, present
+from nearer.io.writing import is_native, read_native
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
@@ -229,9 +241,9 @@ def _all_answers(
     table: Table, names: list[Any] | None, own_kind: str | None, options: _Options, notes: list[str]
 ) -> Answers:
     """Return the answers in all rows of a table."""
-    if not native.is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
+    if not is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
         return _read(table, names, options, notes)
-    answers = native.read_native(table, names, own_kind, options.skip_bad, notes, options.weight_by_confidence)
+    answers = read_native(table, names, own_kind, options.skip_bad, notes, options.weight_by_confidence)
     if options.kind not in (None, answers.kind):
         raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
     return answers

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from nearer._common.formatting import counted, listed
 from nearer._common.tables import unescape_formula
-from nearer.io.delimited import delimited_table
-from nearer.io.paths import same_objects
-from nearer.io.text import as_utf8, read_bytes
+from nearer.io.delimited import as_utf8, delimited_table, read_bytes
+from nearer.io.labels import same_objects
 
 _LABELS = ("object", "label", "name", "item", "stimulus", "id")
 

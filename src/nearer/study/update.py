@@ -43,7 +43,8 @@ from nearer.evaluation.held_out import judge, read_judged
 from nearer.evaluation.uncertainty import mean_squares
 from nearer.geometry import align, rotation
 from nearer.io import Answers, Catches, Kind
-from nearer.io.answers import LeftOut, matched
+from nearer.io.answers import LeftOut
+from nearer.io.labels import matched
 from nearer.study.figures import draw_placed
 from nearer.study.folder import LOG, new_run, read_results, write_distances, write_map
 from nearer.study.results import share_known

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, select
 
 from nearer._common.tables import escape_formula
 from nearer.io import Answers, Catches, read_answers
-from nearer.io.file_lists import FileList
-from nearer.io.showing import columns_shown
+from nearer.io.multi_file import FileList
+from nearer.io.writing import columns_shown
 from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import SEPARATOR, Study, labels_in, read_study

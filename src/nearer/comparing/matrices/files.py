@@ -28,8 +28,8 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted, listed, name
 from nearer._common.tables import unescape_formula
 from nearer.evaluation.distances import DISTANCES
-from nearer.io.paths import same_objects
-from nearer.io.text import as_utf8, read_bytes
+from nearer.io.delimited import as_utf8, read_bytes
+from nearer.io.labels import same_objects
 from nearer.study.folder import read_results
 
 _UNKNOWN = {"", "na", "nan", "n/a", "null", "none", "-", "."}

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from nearer._common.formatting import counted, listed, name
-from nearer.io.column_names import SYNONYMS
-from nearer.io.delimited import delimited_table
-from nearer.io.finding_columns import find_columns
-from nearer.io.lists import split_column
-from nearer.io.opening import open_table
+from nearer.io.columns import SYNONYMS, find_columns
+from nearer.io.delimited import as_utf8, delimited_table, read_bytes
+from nearer.io.formats import open_table
+from nearer.io.kinds import split_column
 from nearer.io.table import Column
-from nearer.io.text import as_utf8, read_bytes
 
 _NAMED = ("object", "objects", "label", "name", "item", "stimulus", "id")
 _WORDS = {"odd-one-out": "odd", "most-central": "central"}  # the answer of each kind, which a list of questions lacks

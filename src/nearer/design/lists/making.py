@@ -22,7 +22,8 @@ from nearer.design.lists.answered import ASKED, answered_in, kind_asked
 from nearer.design.lists.catch import given_catches, obvious_catches
 from nearer.design.lists.given import names_of, read_allowed, refuse_unknown
 from nearer.design.lists.lists import CATCH, Catch, Trial, Wish, had, make_lists, refuse_too_many, spread
-from nearer.io.answers import Answers, matched
+from nearer.io.answers import Answers
+from nearer.io.labels import matched
 
 _MOST_LISTED = 10
 _NEIGHBOURS = "neighbours"  # of each object matter, wherever they are

@@ -24,7 +24,7 @@ from typing import Any
 
 from nearer._common.files import write_text
 from nearer.design.lists.lists import CATCH, Trial
-from nearer.io.showing import columns_shown
+from nearer.io.writing import columns_shown
 
 FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt"}
 _ASKED = {

@@ -1,38 +1,34 @@
 """Which column holds what, found by the names people give to columns.
 
-Where columns make several layouts (see `nearer.io.layouts`), one that explains all the columns of another goes
+Where columns make several layouts (see `nearer.io.columns`), one that explains all the columns of another goes
 before it. Several items and an answer without a word on whether it is the odd or the central one make two kinds of
 question, and are never guessed.
+
+The names that people give to columns.
+
+Names are compared without case, spaces and punctuation: "Participant.ID" is "participantid". Where that says nothing,
+the last part of a name with dots may ("Input.anchor", "key_resp.rt"), if no other name ends in it.
+
+Items of one question stand in columns of one *family*: item1, item2, ... (from 0 or 1), item_a, item_b, ..., first,
+second, ..., a, b, c, ..., or left, middle and right. A family has as many columns as the table has, three at least.
+
+Kinds of question as columns hold them: what a column can mean, and which meanings make a question complete.
+
+A *role* is what a column means; a *layout* is a set of roles that makes a kind of question complete.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from string import ascii_lowercase
 from typing import Any
 
-from nearer.data.labels import plain
-from nearer.io.answers import KINDS
-from nearer.io.column_names import ORDINALS, SYNONYMS, by_plain, families, numbered
-from nearer.io.faults import one_of, with_column, with_columns
-from nearer.io.layouts import (
-    ANSWERS,
-    EXTRAS,
-    FAMILIES,
-    LAYOUTS,
-    LISTS,
-    OF_ITEMS,
-    ROLES,
-    TWO,
-    Found,
-    Layout,
-    Roles,
-    described,
-    listing,
-)
-from nearer.io.wide import unknown_questions
+from nearer.data.labels import QUADRUPLET, TRIPLET, plain
+from nearer.io.answers import KINDS, Kind
+from nearer.io.messages import one_of, with_column, with_columns
 
 _OF_QUALTRICS = {"StartDate", "RecordedDate", "ResponseId"}
 _WIDE = (
@@ -40,6 +36,10 @@ _WIDE = (
     "manual brings it into that form"
 )
 _NO_HEADER = "If the file has no line of column names, put one at its top, for example anchor,near,far"
+
+
+_NUMBERED = re.compile(r"(.*?)(\d{1,4})(.*)")
+MIN_NUMBERED = 5  # columns that differ in a number alone are questions
 
 
 class Unclear(ValueError):
@@ -298,3 +298,239 @@ def _missing(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, 
     layout, roles = best[0]
     in_order = {role: roles[role] for role in layout.roles if role in roles}
     return in_order, list(dict.fromkeys(each for each in lacks if len(most) == 1 or len(each) == least))
+
+
+def unknown_questions(names: Sequence[str]) -> list[str]:
+    """Return the columns that look like questions of which nothing is known but the number.
+
+    Examples
+    --------
+    >>> unknown_questions(["age", *(f"{k}_Q2" for k in range(1, 20))])[:2]
+    ['1_Q2', '2_Q2']
+    """
+    families: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        if match := _NUMBERED.fullmatch(name):
+            families.setdefault((match[1], match[3]), []).append(name)
+    most = max(families.values(), key=len, default=[])
+    return most if len(most) >= MIN_NUMBERED else []
+
+
+_ANSWER = (
+    "answer response choice chosen winner selected selection decision judgment judgement picked pick chosenobject "
+    "chosenitem selecteditem choiceindex responseindex buttonpressed keys clickedname y"
+)
+_CHOSE = "chosen picked selected chose chooses is"
+LEFT_CHOSEN, RIGHT_CHOSEN = (
+    tuple(name for word in _CHOSE.split() for name in (side + word, word + side)) for side in ("left", "right")
+)
+_SYNONYMS: dict[str, str] = {
+    "answer": " ".join([_ANSWER, *LEFT_CHOSEN, *RIGHT_CHOSEN]),
+    "odd": "odd oddone oddoneout oddoneoutobject chosenodd ooo oddity outlier different mostdifferent odditem "
+    "oddobject",
+    "central": "central mostcentral centre center middle centralobject centralitem centerobject chosencenter "
+    "chosencentre chosencentral",
+    "items": "items objects stimuli images pictures words options choices candidates alternatives shown displayed "
+    "presented triad triplet itemlist stimuluslist",
+    "shown": "shown options choices candidates alternatives displayed grid stimuli items images presented",
+    "chosen": "chosen selected picked answers responses choice selection answer response nearest buttonpressed keys "
+    "clickedname",
+    "ranking": "ranking ranked rankedlist nearestfirst sorted",
+    "annotator": "annotator annotatorid worker workerid participant participantid participantprivateid "
+    "participantpublicid participantnumber participantcode participation participationid "
+    "person personid subject subjectid user userid rater raterid judge judgeid respondent "
+    "respondentid responseid observer observerid puid prolificpid prolificid participantprolificid subjectnr subjnr "
+    "subj sub ppt pid psid sid mturkid runid sessionid session studentid vp vpn proband annotators workers",
+    "trial": "trial trialid trialindex trialnumber trialno trialnr trialnum trialn trials",
+    "seconds": "seconds responsetime responsetimes responsetimesec responsetimeseconds rt rts rtms rtsec rtseconds "
+    "reactiontime reactiontimems responsetimems responsetimemsec duration durationms latency latencyms timetaken "
+    "milliseconds ms msec",
+    "confidence": "confidence confidences certainty sure sureness confidencerating conf",
+    "weight": "weight weights sampleweight",
+    "place": "place",
+}
+SYNONYMS = TRIPLET | {role: tuple(names.split()) for role, names in _SYNONYMS.items()}
+
+_STEM = (
+    "object item stimulus stim image img picture pic word option choice alternative candidate photo card tile sound "
+    "video name id o s x"
+)
+STEMS = tuple(_STEM.split())
+_LEADS = ("", "triplet", "triad", "trial", "test", "shown", "displayed", "presented", "target")
+_TAILS = ("", "name", "label", "object", "image", "img", "file", "filename", "path", "src", "url", "id")
+_STEM_ORDER = {
+    lead + stem: (n_lead, n_stem)
+    for n_lead, lead in reversed(list(enumerate(_LEADS)))
+    for n_stem, stem in enumerate(STEMS)
+    if not lead or len(stem) > 2
+}
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ROWS = (("left", "middle", "right"), ("left", "center", "right"), ("left", "centre", "right"))
+_LEAST = 3
+
+
+def by_plain(names: Sequence[str]) -> dict[str, str]:
+    """Return names by how they are compared; the last part of a name with dots counts where it is unmistakable.
+
+    Examples
+    --------
+    >>> by_plain(["Trial ID", "Input.anchor", "q1.rt", "q2.rt"])
+    {'trialid': 'Trial ID', 'inputanchor': 'Input.anchor', 'q1rt': 'q1.rt', 'q2rt': 'q2.rt', 'anchor': 'Input.anchor'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(plain(name), name)
+    ends = [(plain(name.rpartition(".")[2]), name) for name in names if "." in name.strip(".")]
+    for end, name in ends:
+        if end not in found and [each for each, _ in ends].count(end) == 1:
+            found[end] = name
+    return found
+
+
+def numbered(stems: set[str], spelled: Mapping[str, str], taken: set[str]) -> dict[int, str]:
+    """Return the columns stem_1, stem_2, ... by their numbers, in order."""
+    numbers = {}
+    for spelling, name in spelled.items():
+        match = re.fullmatch(r"(.*?)(\d{1,4})", spelling)
+        if match and match[1] in stems and name not in taken:
+            numbers[int(match[2])] = name
+    return dict(sorted(numbers.items()))
+
+
+def families(spelled: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, ...]]:
+    """Return the columns of every family of items, the likeliest first.
+
+    Examples
+    --------
+    >>> list(families(by_plain(["Item 1", "Item 2", "Item 3", "Item 4", "odd"]), set()))
+    [('Item 1', 'Item 2', 'Item 3', 'Item 4')]
+    """
+    free = {spelling: name for spelling, name in spelled.items() if name not in taken}
+    yield from _numbered_families(free)
+    for stem in STEMS:
+        yield from _series([stem + letter for letter in ascii_lowercase], free)
+    for row in _ROWS:
+        if all(name in free for name in row):
+            yield tuple(free[name] for name in row)
+    yield from _series(ORDINALS, free)
+    yield from _series(ascii_lowercase, free)
+    if all(name in free for name in "ijk"):
+        yield free["i"], free["j"], free["k"]
+
+
+def _numbered_families(free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Return the columns stem_1, stem_2, ..., then those of stems with a word before them or behind the number."""
+    found: dict[tuple[int, int, int], dict[int, str]] = {}
+    for spelling, name in free.items():
+        match = re.fullmatch(r"(.*?)(\d{1,4})([^\W\d]*)", spelling)
+        if match and match[1] in _STEM_ORDER and match[3] in _TAILS:
+            lead, stem = _STEM_ORDER[match[1]]
+            found.setdefault((_TAILS.index(match[3]), lead, stem), {})[int(match[2])] = name
+    for _, numbers in sorted(found.items()):
+        if len(numbers) >= _LEAST and min(numbers) <= 1:
+            yield tuple(name for _, name in sorted(numbers.items()))
+
+
+def _series(spellings: Sequence[str], free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    n_found = next((at for at, spelling in enumerate(spellings) if spelling not in free), len(spellings))
+    if n_found >= _LEAST:
+        yield tuple(free[spelling] for spelling in spellings[:n_found])
+
+
+_TWO = [
+    ("left", "right"),
+    ("leftobject", "rightobject"),
+    ("leftitem", "rightitem"),
+    ("leftimage", "rightimage"),
+    ("objectleft", "objectright"),
+    ("itemleft", "itemright"),
+    ("stimulusleft", "stimulusright"),
+    ("imageleft", "imageright"),
+    *((stem + "1", stem + "2") for stem in [*STEMS, "comparison", "test"]),
+    *((stem + "a", stem + "b") for stem in [*STEMS, "comparison", "test"]),
+    ("first", "second"),
+    ("a", "b"),
+    ("b", "c"),
+    ("j", "k"),
+]
+_PAIRS = [
+    ("left1", "left2", "right1", "right2"),
+    ("lefta", "leftb", "righta", "rightb"),
+    ("pair11", "pair12", "pair21", "pair22"),
+    ("pair1a", "pair1b", "pair2a", "pair2b"),
+    ("a1", "a2", "b1", "b2"),
+    ("first1", "first2", "second1", "second2"),
+    *((stem + "1", stem + "2", stem + "3", stem + "4") for stem in STEMS),
+    ("a", "b", "c", "d"),
+]
+TWO = ("left", "right")
+NEAR_FAR, PAIRS = ("near_1", "near_2", "far_1", "far_2"), ("left_1", "left_2", "right_1", "right_2")
+FAMILIES: dict[tuple[str, ...], list[Any]] = {TWO: _TWO, NEAR_FAR: list(QUADRUPLET), PAIRS: _PAIRS}
+_LONG, _MANY = 40, 5  # characters of a name, and names of a role, in a message
+LISTS = ("items", "shown", "chosen", "ranking")
+EXTRAS = ("annotator", "trial", "seconds", "confidence", "weight")
+
+Roles = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A kind of question, and the roles that it takes."""
+
+    kind: Kind
+    roles: tuple[str, ...]
+
+
+LAYOUTS = (
+    Layout("triplet", ("anchor", *TWO, "answer")),
+    Layout("triplet", ("anchor", "near", "far")),
+    Layout("quadruplet", (*PAIRS, "answer")),
+    Layout("quadruplet", NEAR_FAR),
+    Layout("odd-one-out", ("items", "odd")),
+    Layout("most-central", ("items", "central")),
+    Layout("grid", ("anchor", "shown", "chosen")),
+    Layout("ranking", ("anchor", "ranking")),
+    Layout("ranked-grid", ("anchor", "shown", "ranking")),
+)
+ROLES = tuple(dict.fromkeys([*(role for layout in LAYOUTS for role in layout.roles), *EXTRAS, "place"]))
+ANSWERS = ("answer", "chosen", "odd", "central")
+OF_ITEMS = LAYOUTS[4], LAYOUTS[5]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A layout, and the columns of its roles and of those that go with any kind."""
+
+    layout: Layout
+    roles: Roles
+
+    @property
+    def names(self) -> list[str]:
+        """All columns to read."""
+        return list(dict.fromkeys(name for names in self.roles.values() for name in names))
+
+    def columns_of(self, roles: Iterable[str]) -> set[str]:
+        """Return the columns of those of some roles that there are."""
+        return {name for role in roles for name in self.roles.get(role, ())}
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names for a message."""
+    listed = ", ".join(repr(name if len(name) <= 40 else name[:37] + "...") for name in names[:30])
+    return listed + (f" and {len(names) - 30} more" if len(names) > 30 else "")
+
+
+def described(roles: Roles) -> str:
+    """Return which columns have which roles, for a message.
+
+    Examples
+    --------
+    >>> described({"anchor": ("Anchor",), "shown": ("a", "b", "c"), "annotator": ("VP",)})
+    'anchor, shown = a + b + c, annotator = VP'
+    """
+    said = []
+    for role, names in roles.items():
+        short = [name if len(name) <= _LONG else name[: _LONG - 3] + "..." for name in names]
+        listed = " + ".join(short if len(short) <= _MANY else [*short[:2], "...", short[-1]])
+        said.append(role if [plain(name) for name in names] == [plain(role)] else f"{role} = {listed}")
+    return ", ".join(said)

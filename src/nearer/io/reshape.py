@@ -4,19 +4,25 @@ Two of them say what was asked. Either the name of a column lists what its quest
 cells name one of these; or every question has columns of its own with its number (``q1_left``, ``q1_right``,
 ``q1_choice``; ``left_1``, ``right_1``, ``choice_1``). Both become a row for each answer, whose line is that of the
 person. Where names only number the questions (``Q1``, ``Q2``), what they showed is not in the table.
+
+Objects that several columns make up: ``anchor=hue_1*lightness_1`` names the object "red/dark".
+
+A combination is a column more, made of others when it is read. Whatever a role may name can be one, also each of the
+columns of a list: ``shown=hue_1*lightness_1+hue_2*lightness_2``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nearer._common.formatting import counted
-from nearer.io.skipped_rows import without_headers
+from nearer.io.columns import listing
+from nearer.io.selecting import without_headers
 from nearer.io.table import Column, Loaded, Table
 
 _FEWEST = 3  # questions, and fields or objects of one
@@ -26,8 +32,6 @@ _NUMBER_FIRST = re.compile(r"(\D*\d{1,4})[\W_]+(\D.*)")
 _NUMBER_LAST = re.compile(r"(.*\D)()(\d{1,4})")
 _PREFIX = re.compile(r"[A-Za-z]{0,8}\d{1,4}")
 _NEARLY_ALL = 0.9  # share of cells that name one of the objects of their column
-_NUMBERED = re.compile(r"(.*?)(\d{1,4})(.*)")
-_MANY = 5  # columns that differ in a number alone are questions
 
 
 @dataclass(frozen=True)
@@ -66,22 +70,6 @@ def with_rows_of_answers(table: Table, notes: list[str]) -> Table | None:
         return _melted(loaded, wide, titles, others)
 
     return replace(table, names=(*titles, *rest), load=load, peek=None, ragged=None)
-
-
-def unknown_questions(names: Sequence[str]) -> list[str]:
-    """Return the columns that look like questions of which nothing is known but the number.
-
-    Examples
-    --------
-    >>> unknown_questions(["age", *(f"{k}_Q2" for k in range(1, 20))])[:2]
-    ['1_Q2', '2_Q2']
-    """
-    families: dict[tuple[str, str], list[str]] = {}
-    for name in names:
-        if match := _NUMBERED.fullmatch(name):
-            families.setdefault((match[1], match[3]), []).append(name)
-    most = max(families.values(), key=len, default=[])
-    return most if len(most) >= _MANY else []
 
 
 def _melted(loaded: Loaded, wide: _Wide, titles: tuple[str, ...], others: list[str]) -> Loaded:
@@ -165,3 +153,71 @@ def _shown(parts: tuple[str, ...], column: Column) -> tuple[str, ...]:
         return ()
     objects = parts[1:] if _PREFIX.fullmatch(parts[0]) and parts[0] not in values else parts
     return objects if _FEWEST <= len(objects) <= _MOST_OBJECTS else ()
+
+
+_SIGN, _JOINER = "*", "/"
+
+
+def with_combinations(table: Table, columns: Mapping[str, Any] | None) -> Table:
+    """Return a table that also has the combinations which are named as columns of roles.
+
+    Examples
+    --------
+    >>> from nearer.io.formats import frame_table
+    >>> table = frame_table({"hue": ["red", "blue", "red"], "light": [1, 2, None]})
+    >>> column = with_combinations(table, {"anchor": "hue*light"}).load(["hue*light"]).columns["hue*light"]
+    >>> column.values, column.codes.tolist()
+    (['blue/2', 'red/1'], [1, 0, -1])
+    """
+    wanted = {name: _columns_of(name, table) for name in _named(columns or {}) if name not in table.names}
+    parts_of = {name: parts for name, parts in wanted.items() if len(parts) > 1}
+    if not parts_of:
+        return table
+
+    def loading(load: Callable[[Sequence[str]], Loaded]) -> Callable[[Sequence[str]], Loaded]:
+        def with_them(names: Sequence[str]) -> Loaded:
+            plain = [part for name in names for part in parts_of.get(name, (name,))]
+            loaded = load(list(dict.fromkeys(plain)))
+            own = loaded.columns
+            made = {
+                name: _combined(name, [own[part] for part in parts_of[name]]) if name in parts_of else own[name]
+                for name in names
+            }
+            return replace(loaded, columns=made)
+
+        return with_them
+
+    peek = None if table.peek is None else loading(table.peek)
+    return replace(table, names=(*table.names, *parts_of), load=loading(table.load), peek=peek)
+
+
+def _named(columns: Mapping[str, Any]) -> list[str]:
+    """Return all that is named as a column and may be a combination."""
+    said = [name for column in columns.values() for name in ([column] if isinstance(column, str) else column or ())]
+    split = [part.strip() for name in said if isinstance(name, str) for part in name.split("+")]
+    return [name for name in dict.fromkeys(split) if _SIGN in name]
+
+
+def _columns_of(name: str, table: Table) -> tuple[str, ...]:
+    parts = tuple(part.strip() for part in name.split(_SIGN))
+    for part in parts:
+        if part not in table.names:
+            raise ValueError(f"{table.source} has no column {part!r}, of {name!r}; it has {listing(table.names)}")
+    return parts
+
+
+def _combined(name: str, parts: Sequence[Column]) -> Column:
+    """Return one column of several; a cell is empty where one of theirs is."""
+    codes = np.stack([part.codes for part in parts], axis=1)
+    whole = (codes >= 0).all(axis=1)
+    distinct, of_rows = np.unique(codes[whole], axis=0, return_inverse=True)
+    values = [
+        _JOINER.join(str(part.values[code]) for part, code in zip(parts, row, strict=True)) for row in distinct.tolist()
+    ]
+    order = {value: at for at, value in enumerate(sorted(values))}
+    if len(order) < len(values):
+        double = next(value for value in values if values.count(value) > 1)
+        raise ValueError(f"two combinations of {name!r} are called {double!r}; take {_JOINER!r} out of their values")
+    combined = np.full(len(codes), -1, np.int32)
+    combined[whole] = np.array([order[value] for value in values], np.int32)[of_rows.reshape(-1)] if values else -1
+    return Column(combined, list(order))

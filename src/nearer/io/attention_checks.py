@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.formatting import counted
-from nearer.io.answer_codes import spelled
 from nearer.io.answers import Answers, BadAnswers, BadRow, Catches, LeftOut
-from nearer.io.layouts import ANSWERS, Found
-from nearer.io.lists import split_column
-from nearer.io.naming_schemes import is_beside, objects_of
+from nearer.io.choice_coding import spelled
+from nearer.io.column_checks import is_beside, objects_of
+from nearer.io.columns import ANSWERS, Found
+from nearer.io.kinds import split_column
 from nearer.io.selecting import column_of, with_rows
 from nearer.io.table import Column, Loaded, Table, merged
 

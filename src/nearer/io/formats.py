@@ -1,0 +1,465 @@
+"""Files of all formats as tables: what a file is, is told by its bytes, and by its name where those leave it open.
+
+Parquet files, data frames of any make (through narwhals) and dicts of columns.
+
+JSON: an object a line, or arrays of objects.
+
+Servers of experiments write one array of objects a line for every person, or for every part of an experiment, or an
+object for every person with the array in it; those read like one long array, and what such an object says of the person
+goes with every row. Where several lines are arrays, a column says which line a row is from, or which array if a line
+has several. An object in a cell makes columns of its own, "question.anchor", beside the cell.
+
+NumPy files: tables of indices with what belongs to them, or columns.
+
+Nothing is ever unpickled, and no array is made before its size is known to be in the file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.files import printable
+from nearer._common.progress import progress_bar
+from nearer.io.answers import BadRow
+from nearer.io.delimited import (
+    GrowsTooLarge,
+    as_utf8,
+    delimited_table,
+    members,
+    read_bytes,
+    refuse_growth,
+    without_end,
+    without_preamble,
+)
+from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table, cell, encode
+
+_BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
+
+
+class Opened(NamedTuple):
+    """A table, the labels that its integers stand for, and the kind that an npz file says it holds."""
+
+    table: Table
+    names: list[Any] | None = None
+    kind: str | None = None
+
+
+def open_table(source: Any, kind: str | None, notes: list[str]) -> Opened:
+    """Return the table in a file, a frame or a dict of columns.
+
+    Parameters
+    ----------
+    source : path, data frame or dict of columns
+    kind : str, optional
+        How people were asked, which names the columns of a matrix.
+    notes : list of str
+        Gets what a reader of the file should know.
+    """
+    if not isinstance(source, str | PathLike):
+        return Opened(frame_table(source))
+    path = Path(source)
+    name = printable(path.name or str(path))
+    data = read_bytes(path)
+    if data[:4] == b"PAR1":
+        return Opened(parquet_table(data, name))
+    if is_npz(data):
+        arrays = read_arrays(data, name)
+        own = str(arrays["nearer_kind"]) if "nearer_kind" in arrays else None
+        by_name, labels = columns_of(arrays, kind, name)
+        if not by_name:
+            raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
+        table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays), indices=labels is None)
+        return Opened(table, _distinct(labels, name, notes), own)
+    data = without_end(without_preamble(as_utf8(data, name, notes), name, notes))
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
+    if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
+        return Opened(json_table(data, name))
+    table = delimited_table(data, name)
+    if len(data) > _BEGINNING:
+        beginning = data[: data.rfind(b"\n", 0, _BEGINNING) + 1]
+        table = replace(table, peek=lambda wanted: delimited_table(beginning, name).load(wanted))
+    return Opened(table)
+
+
+def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> list[Any] | None:
+    if labels is None:
+        return None
+    listed: list[Any] = labels.tolist()
+    if len(set(listed)) < len(listed) or labels.dtype.kind not in "iuU":
+        notes.append(f"{source}: the names of the objects are not distinct, so that objects keep their numbers")
+        return None
+    return listed
+
+
+_BYTES_OF_A_CODE = 4
+_PEEKED = 1000  # rows that show what a column holds
+
+
+def parquet_table(data: bytes, source: str) -> Table:
+    """Return the table in a Parquet file; only the columns asked for are read."""
+    try:
+        from pyarrow import BufferReader
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"{source}: reading Parquet needs pyarrow; pip install pyarrow, or save the table as CSV"
+        ) from error
+
+    def damaged(error: Exception) -> ValueError:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        return ValueError(f"{source} is not a whole Parquet file: {reason}; copy or write it again")
+
+    try:
+        file = ParquetFile(BufferReader(data))
+        names, n_rows = file.schema_arrow.names, file.metadata.num_rows
+    except Exception as error:  # pyarrow has a dozen errors for damaged files, not all of them ValueErrors
+        raise damaged(error) from error
+    n_bytes = sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups))
+    refuse_growth(max(n_bytes, _BYTES_OF_A_CODE * n_rows), len(data), source)  # runs of one value take no bytes
+
+    def load(wanted: Sequence[str], most: int | None = None) -> Loaded:
+        encoders = {name: Encoder() for name in wanted}
+        with progress_bar("read", n_rows, unit="row", unit_scale=True) as bar:
+            try:
+                size = 2**20 if most is None else most
+                batches = file.iter_batches(size, columns=list(encoders), use_threads=False)
+                for batch in batches if most is None else islice(batches, 1):
+                    bar.update(len(batch))
+                    for name in encoders:
+                        _add(encoders[name], batch.column(batch.schema.get_field_index(name)))
+            except Exception as error:
+                raise damaged(error) from error
+        own = "nearer_kind" in names
+        columns = {name: encoder.column(strip=not own) for name, encoder in encoders.items()}
+        n_read = len(next(iter(columns.values())).codes)
+        return Loaded(columns, np.arange(1, n_read + 1, dtype=np.int64))
+
+    return Table(source, tuple(names), load, peek=lambda wanted: load(wanted, _PEEKED))
+
+
+def _add(encoder: Encoder, array: Any) -> None:
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        array = array.dictionary_encode()
+    elif not pa.types.is_dictionary(kind):
+        encoder.add([cell(value) for value in array.to_pylist()])
+        return
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    encoder.add_coded(codes, [cell(value) for value in array.dictionary.to_pylist()])
+
+
+def frame_table(frame: Any) -> Table:
+    """Return the table in a data frame or a dict of columns; rows are numbered from 1."""
+    columns = dict(frame) if isinstance(frame, Mapping) else _columns_of_frame(frame)
+    names = tuple(str(name) for name in columns)
+    by_name = dict(zip(names, columns.values(), strict=True))
+    lengths = {name: _length(name, column) for name, column in by_name.items()}
+    if not lengths or max(lengths.values()) == 0:
+        raise ValueError("the table is empty; it must have columns such as anchor, near and far, and rows")
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different lengths: {lengths}")
+    n_rows = max(lengths.values())
+
+    def load(wanted: Sequence[str]) -> Loaded:
+        encoded: dict[str, Column] = {name: encode(by_name[name]) for name in wanted}
+        return Loaded(encoded, np.arange(1, n_rows + 1, dtype=np.int64))
+
+    def peek(wanted: Sequence[str]) -> Loaded:
+        encoded = {name: encode(list(islice(by_name[name], _PEEKED))) for name in wanted}
+        return Loaded(encoded, np.arange(1, min(n_rows, _PEEKED) + 1, dtype=np.int64))
+
+    return Table("table", names, load, peek=peek)
+
+
+def _length(name: str, column: Any) -> int:
+    if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+        raise ValueError(f"column {name!r} is {type(column).__name__}, not a list of cells; give a list a column")
+    return len(column)
+
+
+def _columns_of_frame(frame: Any) -> dict[str, Any]:
+    try:
+        import narwhals as nw
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            "reading a data frame needs narwhals: pip install narwhals, or pass a dict of columns"
+        ) from error
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise ValueError(
+            f"cannot read answers from {type(frame).__name__}; give the name of a file, a frame or a dict of columns"
+        ) from error
+    for name in table.columns:
+        if isinstance(name, tuple):
+            raise ValueError(
+                f"the columns of the frame have names of several levels, such as {name!r}; give them one each: "
+                "df.columns = ['anchor', 'near', 'far', ...]"
+            )
+    return {name: table.get_column(name).to_numpy() for name in table.columns}
+
+
+JSON_LINE = "json_line"  # the column of lines, where each may be a person's
+_SPACES = re.compile(r"\s*")
+_INSIDE = ("trials", "data", "responses", "answers")  # where an array of objects hides in an object of its own
+
+
+def json_table(data: bytes, source: str) -> Table:
+    """Return the table in JSON text: rows are numbered from 1 where one is in an array, and else by their lines."""
+    text = data.decode("utf-8", "replace")
+    whole = _parsed(text)
+    listed = _array_in(whole)
+    entries = list(enumerate(listed, 1)) if listed is not None else _of_lines(text)
+    records = [(number, _flat(entry)) for number, entry in entries if isinstance(entry, dict)]
+    odd = [(number, entry) for number, entry in entries if not isinstance(entry, dict)]
+    if not records:
+        raise ValueError(
+            f"{source} holds no JSON objects; write an object a line, such as "
+            '{"anchor": "cat", "near": "dog", "far": "car"}'
+        )
+    bad_rows = [
+        BadRow(source, number, entry.reason if isinstance(entry, _Broken) else "is no JSON object such as {...}")
+        for number, entry in odd[:MOST_BAD_ROWS_KEPT]
+    ]
+    names = tuple(dict.fromkeys(str(name) for _, record in records for name in record))
+
+    def load(wanted: Sequence[str]) -> Loaded:
+        columns = {}
+        for name in wanted:
+            encoder = Encoder()
+            encoder.add([_text(record.get(name)) for _, record in records])
+            columns[name] = encoder.column(strip="nearer_kind" not in names)
+        lines = np.fromiter((number for number, _ in records), np.int64, len(records))
+        return Loaded(columns, lines, bad_rows, len(odd))
+
+    return Table(source, names, load)
+
+
+class _Broken(NamedTuple):
+    """A line that is no JSON, in place of all its answers."""
+
+    line: int
+
+    @property
+    def reason(self) -> str:
+        """What is wrong with it."""
+        return f"is line {self.line} of the file, which is no JSON (was it cut off?): all answers on it are missing"
+
+
+def _of_lines(text: str) -> list[tuple[int, Any]]:
+    """Return what lines hold, with the line; numbered throughout where one holds several answers."""
+    entries: list[tuple[int, Any]] = []
+    arrays: list[int] = []  # for each entry the line of its array, and its number if a line has several
+    lines = [(number, _values(line)) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    several = any(sum(_array_in(value) is not None for value in values) > 1 for _, values in lines)
+    n_arrays = 0
+    for number, values in lines:
+        for value in values:
+            inside = _array_in(value)
+            n_arrays += inside is not None
+            items = inside if inside is not None else [_Broken(number) if value is None else value]
+            entries += [(number, item) for item in items]
+            arrays += [n_arrays if several else number] * len(items)
+    if n_arrays > 1:
+        entries = [
+            (number, {JSON_LINE: array, **item} if isinstance(item, dict) else item)
+            for (number, item), array in zip(entries, arrays, strict=True)
+        ]
+    if len({number for number, _ in entries}) == len(entries):  # numbers of rows are those of lines
+        return [(number, None if isinstance(item, _Broken) else item) for number, item in entries]
+    return [(at, item) for at, (_, item) in enumerate(entries, 1)]
+
+
+def _values(line: str) -> list[Any]:
+    """Return the values in a line, where programs write several one behind the other; None for what is no JSON.
+
+    Examples
+    --------
+    >>> _values('[1, 2][3]'), _values('[1] and more')
+    ([[1, 2], [3]], [None])
+    """
+    line = line.strip()
+    values, at, decoder = [], 0, json.JSONDecoder()
+    while at < len(line):
+        try:
+            value, at = decoder.raw_decode(line, _SPACES.match(line, at).end())  # type: ignore[union-attr]
+        except (ValueError, RecursionError):
+            return [None]
+        values.append(value)
+    return values
+
+
+def _parsed(text: str) -> Any:
+    """Return the value, or None for text that is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _array_in(value: Any) -> list[Any] | None:
+    if isinstance(value, list):
+        inside = [_rows_in(item) for item in value]
+        return [row for rows in inside for row in rows or ()] if value and all(inside) else value
+    return _rows_in(value)
+
+
+def _rows_in(value: Any) -> list[Any] | None:
+    """Return the array of objects that hides in an object, with what the object says beside it."""
+    for name in _INSIDE if isinstance(value, dict) else ():
+        inside = value.get(name)
+        if isinstance(inside, list) and inside and all(isinstance(item, dict) for item in inside):
+            outer = {key: cell for key, cell in value.items() if not isinstance(cell, list | dict)}
+            return [outer | item for item in inside]
+    return None
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    inner = {
+        f"{name}.{key}": each
+        for name, value in record.items()
+        if isinstance(value, dict)
+        for key, each in value.items()
+    }
+    return inner | record
+
+
+def _text(value: Any) -> Any:
+    """Return a cell as text: in text files the label 1 is "1"."""
+    value = json.dumps(value) if isinstance(value, dict) else cell(value)
+    return None if value is None else str(value)
+
+
+_MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
+_NAMES = ("objects", "names", "object_names", "items")
+_MOST_OBJECTS = 2**31  # indices are 32 bits wide in compiled loops
+_ANSWERS = ("y", "responses", "response", "answers", "answer")
+
+
+def read_arrays(data: bytes, source: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an npz file, or the one of an npy file as "X".
+
+    Arrays of Python objects are left out: they are pickles.
+    """
+    try:
+        if data[:6] == b"\x93NUMPY":
+            return {"X": _array(data)}
+        arrays = {name: _array(array) for name, array in members(data, ".npy", source)}
+    except GrowsTooLarge:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy each have errors of their own for damaged files
+        reason = (str(error) or type(error).__name__)[:120]  # zipfile quotes what it found in place of a name
+        raise ValueError(
+            f"{source} is not a whole NumPy file of numbers and text: {reason}; write it with np.savez"
+        ) from error
+    if not arrays:
+        raise ValueError(f"{source} holds no arrays; write it with np.savez(path, triplets=rows)")
+    return arrays
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(file)
+    if dtype.hasobject:
+        raise ValueError("it holds a pickle, which is never opened; save arrays of numbers and of text")
+    wanted = int(np.prod([int(size) for size in shape], dtype=object)) * dtype.itemsize if shape else dtype.itemsize
+    if wanted > len(data):
+        raise ValueError(f"an array of shape {shape} does not fit into {len(data)} bytes")
+    file.seek(0)
+    return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def is_npz(data: bytes) -> bool:
+    """Whether the bytes begin as an npy file, or as an archive whose first file is one."""
+    return data[:6] == b"\x93NUMPY" or (data[:4] == b"PK\x03\x04" and b".npy" in data[:256])
+
+
+def _matrix_in(arrays: dict[str, NDArray[Any]]) -> str | None:
+    return next((name for name in _MATRICES if name in arrays and arrays[name].ndim == 2), None)
+
+
+def is_matrix(arrays: dict[str, NDArray[Any]]) -> bool:
+    """Whether the file holds a table of indices, and not columns."""
+    return _matrix_in(arrays) is not None
+
+
+def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -> tuple[dict[str, Any], Any]:
+    """Return columns by name, and the labels that indices stand for, if there are any.
+
+    A table of indices becomes the columns that its width and the kind of question call for.
+    """
+    matrix_name = _matrix_in(arrays)
+    if matrix_name is None:
+        columns = {name: array for name, array in arrays.items() if array.ndim == 1}
+        longest = max((len(array) for array in columns.values()), default=0)
+        return {name: array for name, array in columns.items() if len(array) == longest}, None
+    matrix = arrays[matrix_name]
+    if matrix.dtype.kind not in "iuU":
+        matrix = _whole(matrix, f"{source}: {matrix_name!r}")
+    of_items = kind in ("odd-one-out", "most-central") and matrix.shape[1] > 2
+    if not (matrix.shape[1] in (3, 4) or of_items) or len(matrix) == 0:
+        raise ValueError(
+            f"{source}: {matrix_name!r} has shape {matrix.shape}; it must be (m, 3), triplets, or (m, 4), quadruplets"
+        )
+    columns = dict(zip(_roles(kind, matrix.shape[1]), matrix.T, strict=True))
+    for name, array in arrays.items():
+        if array.ndim == 1 and len(array) == len(matrix) and name not in (*_NAMES, matrix_name):
+            columns["answer" if name in _ANSWERS else name] = array
+    names = next((arrays[name] for name in _NAMES if name in arrays and arrays[name].ndim == 1), None)
+    return columns, names if matrix.dtype.kind in "iu" else None
+
+
+def without_impossible(loaded: Loaded, objects: Iterable[str], source: str) -> Loaded:
+    """Return the rows whose objects can be indices, the others among the bad rows.
+
+    Programs write -1, or the largest integer there is, where there is no object.
+    """
+    where = {name: loaded.columns[name].mapped(_is_no_index, False, bool) for name in objects}
+    bad = np.any([np.zeros(len(loaded.lines), bool), *where.values()], axis=0)
+    if not bad.any():
+        return loaded
+    rows = []
+    for row in np.flatnonzero(bad)[:MOST_BAD_ROWS_KEPT].tolist():
+        name = next(name for name, mask in where.items() if mask[row])
+        reason = f"the {name} {loaded.columns[name].text(row)} is no index of an object, 0 to {_MOST_OBJECTS - 1:,}"
+        rows.append(BadRow(source, int(loaded.lines[row]), reason))
+    columns = {name: Column(column.codes[~bad], column.values) for name, column in loaded.columns.items()}
+    return Loaded(columns, loaded.lines[~bad], [*loaded.bad_rows, *rows], loaded.n_bad + int(bad.sum()))
+
+
+def _is_no_index(value: Any) -> bool:
+    return isinstance(value, int) and not 0 <= value < _MOST_OBJECTS
+
+
+def _whole(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
+    """Return floating-point indices as integers; beyond its digits a narrow type has rounded them."""
+    if matrix.dtype.kind == "f":
+        exact = min(2.0**31, 2.0 ** (np.finfo(matrix.dtype).nmant + 1))
+        wide = matrix.astype(np.float64)
+        if (wide == np.trunc(wide)).all() and (np.abs(wide) < exact).all():
+            return wide.astype(np.int64)
+        if (wide == np.trunc(wide)).all() and np.isfinite(wide).all() and exact < 2**31:
+            raise ValueError(f"{what} holds {matrix.dtype}, which rounds indices from {exact:.0f} on; save integers")
+    raise ValueError(f"{what} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
+
+
+def _roles(kind: str | None, width: int) -> tuple[str, ...]:
+    if kind in ("odd-one-out", "most-central"):
+        return tuple(f"object_{place}" for place in range(1, width + 1))
+    return ("anchor", "near", "far") if width == 3 else ("near_1", "near_2", "far_1", "far_2")
