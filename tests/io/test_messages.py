@@ -15,8 +15,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from helpers import lab_exports, layouts
-from nearer.cli.parsing import add_reading
 
+from nearer.cli.arguments import add_reading
 from nearer.io import read_answers
 
 GOLDEN = Path(__file__).with_name("messages.json")
