@@ -157,8 +157,11 @@ def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
     from nearer.design.lists.answered import ASKED
     from nearer.design.lists.given import read_groups, read_names, words_or_file
     from nearer.design.lists.making import Asking
+    from nearer.design.mix import QuestionMix
     from nearer.io import read_answers
 
+    if options.test_share + options.repeat_share >= 1:
+        raise ValueError("--test-share and --repeat-share must leave room for other questions: below 1 together")
     people, catches = options.participants, options.catch_trials
     if isinstance(catches, Path):
         same = known is not None and known.answers.kind in ASKED
@@ -170,8 +173,7 @@ def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
         options.kind,
         options.dimensions,
         people if people is None or isinstance(people, int) else words_or_file(people, "participant"),
-        test_share=options.test_share,
-        repeat_share=options.repeat_share,
+        mix=QuestionMix(options.test_share, options.repeat_share),
         catches=catches,
         focus=words_or_file(options.focus, "object"),
         apart=read_groups(options.apart),

@@ -13,6 +13,9 @@ from .active import (
 from .active import (
     outlook as outlook,
 )
+from .mix import (
+    QuestionMix as QuestionMix,
+)
 from .planning import (
     Design as Design,
 )

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from nearer.design.active.record import INFORMATION, REPEAT, START, TEST
+from nearer.design.mix import CATCH, INFORMATION, PRACTICE, REPEAT, START, TEST
 from nearer.survey.store.database import Database
 from nearer.survey.store.tables import UNSEEN, proposals, questions
 from nearer.survey.study import Study, labels_in
 
-PRACTICE, CATCH = "practice", "catch"
 NOT_COUNTED = (PRACTICE, CATCH, UNSEEN)
 _LOOKED_AT = 8  # proposals, of which somebody may have had some
 _REMEMBERED = 1000  # random questions, to be repeated
@@ -50,7 +49,7 @@ class Asker:
     @property
     def n_all(self) -> int:
         """How many questions a person answers, practice aside."""
-        return self.study.settings.per_person + self.study.n_catch
+        return self.study.settings.per_person + self.study.mix.n_catch
 
     def next(self, connection: Connection, place: int, had: set[tuple[int, ...]]) -> tuple[tuple[str, ...], str]:
         """Return the objects that a person is shown at a place of the list, and what for.
@@ -63,16 +62,16 @@ class Asker:
             Keys of the questions that this person has had.
         """
         settings, pool = self.study.settings, self.study.pool
-        if place < settings.practice:
+        purpose = self.study.mix.purpose_at(place, settings.per_person, self.rng)
+        if purpose == PRACTICE:
             return self._named(pool.draw(1, self.rng)[0]), PRACTICE
-        if place - settings.practice in catch_places(settings.per_person, self.study.n_catch):
+        if purpose == CATCH:
             return self._catch(), CATCH
-        luck = self.rng.random()
-        if luck < settings.test_share:
+        if purpose == TEST:
             drawn = self._named(pool.draw(1, self.rng)[0])
             if self.key(drawn) not in had:
                 return drawn, TEST
-        elif luck < settings.test_share + settings.repeat_share:
+        elif purpose == REPEAT:
             again = self._asked_before(had)
             if again is not None:
                 return again, REPEAT
@@ -131,18 +130,6 @@ class Asker:
     def _named(self, positions: Iterable[int]) -> tuple[str, ...]:
         """Return the labels of objects."""
         return tuple(self.study.labels[position] for position in positions)
-
-
-def catch_places(n_questions: int, n_catch: int) -> set[int]:
-    """Return where catch questions stand in a list, evenly, neither first nor last.
-
-    Examples
-    --------
-    >>> sorted(catch_places(10, 2))
-    [4, 7]
-    """
-    last = n_questions + n_catch - 1
-    return {round((at + 1) * last / (n_catch + 1)) for at in range(n_catch)}
 
 
 def right_places(shown: Sequence[str], headed: bool) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from nearer._common.formatting import counted
-from nearer.design.active.record import OTHER, PURPOSES
+from nearer.design.mix import OTHER, PURPOSES
 from nearer.survey.asking import NOT_COUNTED, numbers_in
 from nearer.survey.exporting import answers_of
 from nearer.survey.known import judged, known_of

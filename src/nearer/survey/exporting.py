@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 from sqlalchemy import Connection, select
 
 from nearer._common.tables import escape_formula
+from nearer.design.mix import CATCH
 from nearer.io import Answers, Catches, read_answers
 from nearer.io.multi_file import FileList
 from nearer.io.writing import columns_shown
-from nearer.survey.asking import CATCH, NOT_COUNTED, numbers_in, right_places
+from nearer.survey.asking import NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import SEPARATOR, Study, labels_in, read_study
 

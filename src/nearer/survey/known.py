@@ -14,7 +14,7 @@ import numpy as np
 
 from nearer.checking.doctor import check_collected
 from nearer.design.active import Questions
-from nearer.design.active.record import REPEAT, START, TEST
+from nearer.design.mix import REPEAT, START, TEST
 from nearer.evaluation.ceiling import noise_ceiling
 from nearer.io import Answers
 from nearer.survey.study import Study

@@ -17,6 +17,7 @@ from sqlalchemy import URL, Connection, select
 from nearer._common.formatting import listed
 from nearer.design.active.forms import Form, form_of
 from nearer.design.active.pools import Pool
+from nearer.design.mix import QuestionMix
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
 from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
@@ -68,10 +69,13 @@ class Study:
         """Whether a question has a head that options are compared with."""
         return self.form.headed
 
-    @property
-    def n_catch(self) -> int:
-        """How many catch questions a person gets; of three of which two are the same none is the most central."""
-        return 0 if self.settings.kind == "most-central" else self.settings.catch
+    @cached_property
+    def mix(self) -> QuestionMix:
+        """The mix of questions of each participant."""
+        settings = self.settings
+        # Of three objects of which two are the same, none is the most central: such studies have no catch trials.
+        n_catch = 0 if settings.kind == "most-central" else settings.catch
+        return QuestionMix(settings.test_share, settings.repeat_share, n_catch, settings.practice)
 
     @property
     def n_chosen(self) -> int:

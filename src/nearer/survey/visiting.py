@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
+from nearer.design.mix import PRACTICE
 from nearer.survey import people
-from nearer.survey.asking import NOT_COUNTED, PRACTICE, Asker, text_of
+from nearer.survey.asking import NOT_COUNTED, Asker, text_of
 from nearer.survey.people import Person
 from nearer.survey.stimuli import Stimuli, Stimulus, gather_stimuli, slug_of
 from nearer.survey.store.database import Database, insertion

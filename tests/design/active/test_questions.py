@@ -317,7 +317,7 @@ def test_all_settings_are_kept(tmp_path):
     again = Questions.load(tmp_path)
     assert again.pool.size == asking.pool.size
     assert again._focus.tolist() == [2, 3, 4]
-    assert (again.n_components, again.test_share, again.form.name) == (None, 0.2, "odd-one-out")
+    assert (again.n_components, again.mix.test_share, again.form.name) == (None, 0.2, "odd-one-out")
     listed = Questions(5, allowed=[[0, 1, 2], [1, 2, 3]], focus="neighbours", random_state=0)
     listed.save(tmp_path)
     assert Questions.load(tmp_path).pool.size == 2
@@ -366,7 +366,8 @@ def test_an_answer_that_was_never_asked_for_and_its_contradiction_are_taken():
         ({"objects": ["a", "b", "a", "c"]}, "different names: 'a'"),
         ({"objects": 2}, "no map of 2 dimensions|no question"),
         ({"objects": 5, "kind": "pairs"}, "kind='pairs'"),
-        ({"objects": 5, "test_share": 0.7, "repeat_share": 0.4}, "below 1 together"),
+        ({"objects": 5, "test_share": 0.7, "repeat_share": 0.4}, "more than 1 together"),
+        ({"objects": 5, "test_share": 0.5, "repeat_share": 0.5}, "below 1 together"),
         ({"objects": 5, "test_share": -0.1}, "test_share"),
         ({"objects": 5, "focus": "all"}, "'neighbours' or a list"),
         ({"objects": 5, "focus": [0, 1]}, "three objects"),

@@ -9,6 +9,7 @@ import pytest
 from nearer.design import Questions
 from nearer.design.lists.answered import Answered
 from nearer.design.lists.lists import Catch, Wish, make_lists
+from nearer.design.mix import QuestionMix
 
 OBJECTS = [*"abcdefghij"]
 
@@ -34,7 +35,7 @@ def made(wish, answered=(), seed=0, **options):
 
 @pytest.mark.parametrize("kind", ["triplet", "odd-one-out", "most-central", "2 of 4"])
 def test_shares_hold_over_all_lists_and_nobody_gets_a_question_twice(kind):
-    trials = made(Wish(10, ("ann", "bob", "cem", "dot"), 0.25, 0.125), kind=kind)
+    trials = made(Wish(10, ("ann", "bob", "cem", "dot"), QuestionMix(0.25, 0.125)), kind=kind)
     assert Counter(trial.purpose for trial in trials) == {"start": 25, "test": 10, "repeat": 5}
     for person, theirs in lists_of(trials).items():
         assert [trial.number for trial in theirs] == [*range(1, 11)], person
@@ -43,7 +44,7 @@ def test_shares_hold_over_all_lists_and_nobody_gets_a_question_twice(kind):
 
 
 def test_a_repeat_is_a_random_question_of_somebody_else_with_sides_swapped():
-    trials = made(Wish(20, ("ann", "bob", "cem"), 0.2, 0.1))
+    trials = made(Wish(20, ("ann", "bob", "cem"), QuestionMix(0.2, 0.1)))
     tests = {same(trial): trial for trial in trials if trial.purpose == "test"}
     repeats = [trial for trial in trials if trial.purpose == "repeat"]
     assert len(repeats) == 6
@@ -54,7 +55,7 @@ def test_a_repeat_is_a_random_question_of_somebody_else_with_sides_swapped():
 
 
 def test_where_nobody_is_named_a_repeat_comes_half_a_list_later():
-    trials = made(Wish(40, (), 0.3, 0.2))
+    trials = made(Wish(40, (), QuestionMix(0.3, 0.2)))
     first = {same(trial): trial for trial in trials if trial.purpose == "test"}
     repeats = [trial for trial in trials if trial.purpose == "repeat"]
     assert len(repeats) == 8
@@ -73,7 +74,7 @@ def test_what_somebody_answered_is_not_asked_again():
     had = [Answered(row, (row[1],), "ann") for row in every[:7]]
     ask = questions([*"abcd"])
     ask.tell(np.array([each.shown for each in had]), person="ann")
-    trials = make_lists(ask, Wish(5, ("ann", "bob"), 0.2, 0.2), had, np.random.default_rng(0))
+    trials = make_lists(ask, Wish(5, ("ann", "bob"), QuestionMix(0.2, 0.2)), had, np.random.default_rng(0))
     theirs = lists_of(trials)
     assert {same(trial) for trial in theirs["ann"]} == {(row[0], *sorted(row[1:])) for row in every[7:]}
     assert len(theirs["bob"]) == 5
@@ -86,13 +87,13 @@ def test_more_questions_than_there_are_is_an_error():
         ValueError, match="there are 12 questions to ask, not 13; ask for fewer with -n, or add objects"
     ):
         made(Wish(13), objects=[*"abcd"])
-    assert len({same(trial) for trial in made(Wish(12, (), 0.5, 0), objects=[*"abcd"])}) == 12
+    assert len({same(trial) for trial in made(Wish(12, (), QuestionMix(0.5, 0)), objects=[*"abcd"])}) == 12
 
 
 def test_random_questions_are_drawn_from_the_whole_pool_alike():
     """Each of 12 questions is a test question of one person in four; the bounds are four standard errors wide."""
     people = tuple(f"p{number}" for number in range(100))
-    trials = made(Wish(6, people, 0.5, 0), objects=[*"abcd"])
+    trials = made(Wish(6, people, QuestionMix(0.5, 0)), objects=[*"abcd"])
     times = Counter(same(trial) for trial in trials if trial.purpose == "test")
     assert sum(times.values()) == 300
     assert len(times) == 12
@@ -101,7 +102,7 @@ def test_random_questions_are_drawn_from_the_whole_pool_alike():
 
 def test_catch_trials_are_added_evenly_and_their_right_answers_stand_on_both_sides():
     catches = [Catch((at, at + 1, at + 2), (at + 1,)) for at in range(4)]
-    trials = made(Wish(20, ("ann", "bob"), 0.1, 0.1, [catches, catches]))
+    trials = made(Wish(20, ("ann", "bob"), QuestionMix(0.1, 0.1), [catches, catches]))
     for theirs in lists_of(trials).values():
         assert len(theirs) == 24
         at = [number for number, trial in enumerate(theirs) if trial.purpose == "catch"]
@@ -113,20 +114,20 @@ def test_catch_trials_are_added_evenly_and_their_right_answers_stand_on_both_sid
 
 def test_random_and_other_questions_are_mixed():
     """The places of twenty test questions among hundred are those of a random order."""
-    places = [trial.number for trial in made(Wish(100, (), 0.2, 0), seed=3) if trial.purpose == "test"]
+    places = [trial.number for trial in made(Wish(100, (), QuestionMix(0.2, 0)), seed=3) if trial.purpose == "test"]
     assert 35 < np.mean(places) < 66
     assert len({(place - 1) // 25 for place in places}) == 4
 
 
 def test_the_same_seed_makes_the_same_lists():
-    wish = Wish(15, ("ann", "bob"), 0.2, 0.1)
+    wish = Wish(15, ("ann", "bob"), QuestionMix(0.2, 0.1))
     assert made(wish, seed=4) == made(wish, seed=4)
     assert made(wish, seed=4) != made(wish, seed=5)
 
 
 def test_objects_that_must_not_meet_never_do_and_only_allowed_questions_are_asked():
-    trials = made(Wish(60, (), 0.3, 0.1), apart=[["a", "b", "c"]])
+    trials = made(Wish(60, (), QuestionMix(0.3, 0.1)), apart=[["a", "b", "c"]])
     assert all(len(set(trial.shown) & set("abc")) < 2 for trial in trials)
     allowed = [["a", "b", "c"], ["b", "c", "d"], ["c", "d", "e"], ["d", "e", "f"]]
-    trials = made(Wish(4, (), 0.25, 0), allowed=allowed)
+    trials = made(Wish(4, (), QuestionMix(0.25, 0)), allowed=allowed)
     assert {same(trial) for trial in trials} == {tuple(row) for row in allowed}

@@ -16,7 +16,8 @@ from scipy.special import ndtri
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted
 from nearer.design.active.forms import Key
-from nearer.design.active.record import AGAIN, TEST, Record
+from nearer.design.active.record import Record
+from nearer.design.mix import AGAIN, TEST
 from nearer.evaluation.intervals import wilson
 from nearer.sampling.answers import DEPENDENCE
 from nearer.sampling.model import Draws

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.formatting import counted, listed
-from nearer._common.parameters import check_integer, check_number
+from nearer._common.parameters import check_integer
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.design.active.asked import Asked
@@ -26,8 +26,9 @@ from nearer.design.active.honest import HonestError, honest_error
 from nearer.design.active.learner import Learner
 from nearer.design.active.objects import Objects
 from nearer.design.active.pools import Pool
-from nearer.design.active.record import INFORMATION, PURPOSES, REPEAT, START, TEST, Record
+from nearer.design.active.record import Record
 from nearer.design.active.stopping import Outlook, outlook
+from nearer.design.mix import INFORMATION, PURPOSES, REPEAT, START, TEST, QuestionMix
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.embedding.storage import load_model, save_model
 from nearer.sampling.microcanonical import Microcanonical
@@ -74,6 +75,7 @@ class Questions:
     ----------
     form : Form
     pool : Pool
+    mix : QuestionMix
 
     Examples
     --------
@@ -103,15 +105,14 @@ class Questions:
         random_state: RandomState = None,
     ) -> None:
         self._objects = Objects(range(objects) if isinstance(objects, int | np.integer) else objects)
-        for share_name, share in (("test_share", test_share), ("repeat_share", repeat_share)):
-            check_number(share_name, share, least=0)
-        if test_share + repeat_share >= 1:
+        self.mix = QuestionMix(test_share, repeat_share)
+        if self.mix.chosen_share <= 0:
             raise ValueError("test_share and repeat_share must leave room for other questions: below 1 together")
         if n_components is not None:
             check_integer("n_components", n_components, 1)
         if n_components is not None and n_components >= len(self.objects_):
             raise ValueError(f"{counted(len(self.objects_), 'object')} have no map of {n_components} dimensions")
-        self.n_components, self.test_share, self.repeat_share = n_components, test_share, repeat_share
+        self.n_components = n_components
         self.form: Form = form_of(kind)
         self._allowed = None if allowed is None else self._objects.positions(allowed, self.form.width)
         self._apart = [[self._objects.position(each) for each in group] for group in apart]
@@ -345,8 +346,8 @@ class Questions:
                 "settings": {
                     "n_components": self.n_components,
                     "kind": self.form.name,
-                    "test_share": self.test_share,
-                    "repeat_share": self.repeat_share,
+                    "test_share": self.mix.test_share,
+                    "repeat_share": self.mix.repeat_share,
                 },
                 "allowed": self._allowed,
                 "apart": self._apart,
@@ -387,8 +388,8 @@ class Questions:
     def _next(self, person: Any, barred: set[Key], shares: Counter[str]) -> tuple[NDArray[np.intp], str]:
         """Return one question and what it is for, given how many there were for each purpose."""
         known, times = self._learner.learned, self._record.times
-        n = sum(shares.values()) + 1
-        if self.test_share > 0 and (known is None or shares[TEST] < self.test_share * n):
+        due = self.mix.next_purpose(shares)
+        if self.mix.test_share > 0 and (known is None or due == TEST):
             drawn = self.pool.draw(1, self._rng)[0]
             key = self.form.keys(drawn[None])[0]
             if key not in barred:
@@ -397,7 +398,7 @@ class Questions:
             if counted_as in (START, INFORMATION):
                 shares[counted_as] -= 1
                 shares[TEST] += 1
-        elif known is not None and shares[REPEAT] < self.repeat_share * n:
+        elif known is not None and due == REPEAT:
             again = self._asked_before(person, barred)
             if again is not None:
                 return again, REPEAT

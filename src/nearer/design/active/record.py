@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.design.active.forms import Form, Key
-
-START, INFORMATION, TEST, REPEAT, OTHER, AGAIN = "start", "information", "test", "repeat", "other", "again"
-#: What a question may be asked for; answers that were never asked for are "other", and "again" counts nothing.
-PURPOSES = (START, INFORMATION, TEST, REPEAT, OTHER, AGAIN)
+from nearer.design.mix import AGAIN, INFORMATION, OTHER, REPEAT, START, TEST
 
 
 class Open(NamedTuple):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +23,10 @@ from nearer._common.progress import progress_bar
 from nearer.design.active.forms import Key
 from nearer.design.lists.answered import Answered
 from nearer.design.lists.sides import Showing, balanced_places
+from nearer.design.mix import CATCH, REPEAT, TEST, QuestionMix
 
 if TYPE_CHECKING:
     from nearer.design.active import Questions
-
-CATCH = "catch"
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Wish:
         Of each list; catch trials are added to them.
     people : tuple of str
         Who gets a list; nobody is one list for whomever.
-    test_share, repeat_share : float
-        Of the questions of all lists.
+    mix : QuestionMix
+        Shares over all lists.
     catches : sequence of sequences of Catch
         Those of each list.
     first_trial : int
@@ -59,8 +57,7 @@ class Wish:
 
     n_questions: int
     people: tuple[str, ...] = ()
-    test_share: float = 0.1
-    repeat_share: float = 0.05
+    mix: QuestionMix = field(default_factory=QuestionMix)
     catches: Sequence[Sequence[Catch]] = ()
     first_trial: int = 1
 
@@ -128,10 +125,11 @@ def make_lists(
     --------
     >>> from nearer.design.active import Questions
     >>> questions = Questions(["ant", "bee", "cat", "dog"], test_share=0, repeat_share=0, random_state=0)
-    >>> trials = make_lists(questions, Wish(6, ("ann", "bob"), 0.5), rng=np.random.default_rng(0))
+    >>> wish = Wish(6, ("ann", "bob"), QuestionMix(test_share=0.5))
+    >>> trials = make_lists(questions, wish, rng=np.random.default_rng(0))
     >>> [sum(each.participant == who for each in trials) for who in ("ann", "bob")]
     [6, 6]
-    >>> sum(each.purpose == "test" for each in trials)
+    >>> sum(each.purpose == TEST for each in trials)
     6
     """
     rng = np.random.default_rng() if rng is None else rng
@@ -143,10 +141,9 @@ def make_lists(
         for catch in catches:
             question = np.array(catch.shown, dtype=np.intp)
             one.add(_Row(question, questions.form.keys(question[None])[0], CATCH, catch.right))
-    n_tests = spread(wish.n_questions * wish.test_share, len(lists))
-    for one, n in zip(lists, n_tests, strict=True):
-        for drawn in questions.pool.draw_new(n, rng, one.barred):
-            one.add(_Row(drawn, questions.form.keys(drawn[None])[0], "test"))
+    for one, counts in zip(lists, wish.mix.counts_by_list(wish.n_questions, len(lists)), strict=True):
+        for drawn in questions.pool.draw_new(counts[TEST], rng, one.barred):
+            one.add(_Row(drawn, questions.form.keys(drawn[None])[0], TEST))
     _add_repeats(questions, wish, lists, answered, place, rng)
     with progress_bar("questions", len(lists)) as bar:
         for one in lists:
@@ -181,18 +178,6 @@ def refuse_too_many(questions: Questions, n: int, people: Sequence[str | None], 
             raise ValueError(f"{there}{answered}, so that {n} more cannot be asked; ask for fewer with -n")
 
 
-def spread(each: float, n_lists: int) -> list[int]:
-    """Return whole numbers of about ``each`` that sum up to what all lists should have.
-
-    Examples
-    --------
-    >>> spread(0.5, 4), spread(2.0, 3)
-    ([1, 0, 1, 0], [2, 2, 2])
-    """
-    ends = [int(each * at + 0.5 + 1e-9) for at in range(n_lists + 1)]
-    return [after - before for before, after in pairwise(ends)]
-
-
 def _add_repeats(
     questions: Questions,
     wish: Wish,
@@ -204,20 +189,20 @@ def _add_repeats(
     """Add questions that were asked before, or of others; where there are none, lists do without."""
     width = questions.form.width
     known = [each for each in answered if len(each.shown) == width]
-    known = [each for each in known if each.purpose == "test"] or known
+    known = [each for each in known if each.purpose == TEST] or known
     earlier = np.array([[place[label] for label in each.shown] for each in known], dtype=np.intp).reshape(-1, width)
-    rows = [_Row(row, key, "test") for row, key in zip(earlier, questions.form.keys(earlier), strict=True)]
-    here = [(one, row) for one in lists for row in one.rows if row.purpose == "test"]
-    for one, n in zip(lists, spread(wish.n_questions * wish.repeat_share, len(lists)), strict=True):
+    rows = [_Row(row, key, TEST) for row, key in zip(earlier, questions.form.keys(earlier), strict=True)]
+    here = [(one, row) for one in lists for row in one.rows if row.purpose == TEST]
+    for one, counts in zip(lists, wish.mix.counts_by_list(wish.n_questions, len(lists)), strict=True):
         others = [row for whose, row in here if one.person is None or whose is not one]
         at_hand: list[tuple[_Row, _Row | None]] = [(row, None) for row in rows if row.key not in one.barred]
         at_hand += [(row, row) for row in others if one.person is None or row.key not in one.barred]
         for number in rng.permutation(len(at_hand)).tolist():
-            if sum(row.purpose == "repeat" for row in one.rows) == n:
+            if sum(row.purpose == REPEAT for row in one.rows) == counts[REPEAT]:
                 break
             row, first = at_hand[number]
             if row.key not in one.barred or (first is not None and one.person is None):
-                one.add(_Row(row.question, row.key, "repeat", first=first))
+                one.add(_Row(row.question, row.key, REPEAT, first=first))
 
 
 def _add_chosen(questions: Questions, one: _List, n: int, place: dict[Any, int]) -> None:
@@ -293,7 +278,7 @@ def _ordered(rows: Sequence[_Row], rng: np.random.Generator) -> list[_Row]:
         places[start], places[start + half] = row.first, row
     others = iter([rest[at] for at in rng.permutation(len(rest))])
     ordered = [next(others) if row is None else row for row in places]
-    for number, at in enumerate(rng.permutation(len(catches)).tolist()):
-        where = round((number + 0.5) * (n + len(catches)) / len(catches) - 0.5)
+    positions = QuestionMix(n_catch=len(catches)).catch_positions(n, inside=False)
+    for where, at in zip(positions, rng.permutation(len(catches)).tolist(), strict=True):
         ordered.insert(where, catches[at])
     return ordered

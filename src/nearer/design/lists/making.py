@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,11 @@ from nearer.data.groups import seen_objects
 from nearer.design.active import Questions
 from nearer.design.active.forms import Key, form_of
 from nearer.design.active.honest import HonestError
-from nearer.design.active.record import PURPOSES
 from nearer.design.lists.answered import ASKED, answered_in, kind_asked
 from nearer.design.lists.catch import given_catches, obvious_catches
 from nearer.design.lists.given import names_of, read_allowed, refuse_unknown
-from nearer.design.lists.lists import CATCH, Catch, Trial, Wish, had, make_lists, refuse_too_many, spread
+from nearer.design.lists.lists import Catch, Trial, Wish, had, make_lists, refuse_too_many
+from nearer.design.mix import CATCH, PURPOSES, REPEAT, TEST, QuestionMix
 from nearer.io.answers import Answers
 from nearer.io.labels import matched
 
@@ -80,7 +80,7 @@ class Asking:
     n_components : int, optional
     people : int or sequence of str, optional
         How many participants, or their names; one list for whomever if left out.
-    test_share, repeat_share : float
+    mix : QuestionMix
     catches : int or Answers, optional
         Catch trials of each list: how many, or which, with their right answers.
     focus : sequence of str
@@ -96,8 +96,7 @@ class Asking:
     kind: str | None = None
     n_components: int | None = None
     people: int | Sequence[str] | None = None
-    test_share: float = 0.1
-    repeat_share: float = 0.05
+    mix: QuestionMix = field(default_factory=QuestionMix)
     catches: int | Answers | None = None
     focus: Sequence[str] = ()
     apart: Sequence[Sequence[str]] = ()
@@ -167,10 +166,10 @@ def make(asking: Asking, known: Known | None, tell: Callable[[str], None] = lamb
     of_lists = [barred.get(each, set()) for each in people or (None,)]
     catches = _catches(asking, questions, known is not None, of_lists, rng)
     first = 1 if known is None else known.last_trial + 1
-    wish = Wish(asking.n_questions, people, asking.test_share, asking.repeat_share, catches, first)
+    wish = Wish(asking.n_questions, people, asking.mix, catches, first)
     trials = make_lists(questions, wish, answered, rng)
-    wanted = sum(spread(asking.n_questions * asking.repeat_share, len(of_lists)))
-    if wanted and not any(each.purpose == "repeat" for each in trials):
+    wanted = any(counts[REPEAT] for counts in asking.mix.counts_by_list(asking.n_questions, len(of_lists)))
+    if wanted and not any(each.purpose == REPEAT for each in trials):
         notes.append("there are no repeats: nobody else has been asked anything that could be asked again")
     return Made(trials, questions, known, tuple(map(str, new)) if old else (), tuple(notes))
 
@@ -180,7 +179,7 @@ def judged(made: Made, tell: Callable[[str], None] = lambda step: None) -> Made:
     if made.known is None:
         return made
     tell("the error so far, and what these questions would bring")
-    error = made.questions.held_out_error() if (made.known.purposes == "test").any() else None
+    error = made.questions.held_out_error() if (made.known.purposes == TEST).any() else None
     n_more = sum(trial.purpose != CATCH for trial in made.trials)
     return replace(made, error=error, outlook=str(made.questions.outlook(n_more)))
 
@@ -194,8 +193,6 @@ def _alike(known: Known, asking: Asking) -> Known:
 
 
 def _questions(asking: Asking, known: Known | None, objects: Sequence[Any], notes: list[str]) -> Questions:
-    if asking.test_share + asking.repeat_share >= 1:
-        raise ValueError("--test-share and --repeat-share must leave room for other questions: below 1 together")
     if not objects:
         raise ValueError("there are no objects to ask about; name them with --objects FILE, or give answers")
     kind = _kind(asking, known, notes)

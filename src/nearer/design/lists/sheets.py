@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from nearer._common.files import write_text
-from nearer.design.lists.lists import CATCH, Trial
+from nearer.design.lists.lists import Trial
+from nearer.design.mix import CATCH
 from nearer.io.writing import columns_shown
 
 FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt"}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nearer._common.formatting import counted, digits, figure, interval, listed
-from nearer.design.lists.lists import CATCH
 from nearer.design.lists.making import Made
+from nearer.design.mix import CATCH
 
 _WORDS = {
     "start": "to begin with",
