@@ -74,6 +74,16 @@ def test_the_map_is_trusted_if_predictions_and_distances_are_good_and_nothing_co
     assert (found.lines[2] == "Next: you can trust this map.") == (trust == "good")
 
 
+def test_chains_that_disagree_are_never_trusted():
+    results = color_results(findings=[{"level": "warning", "code": "not-converged"}], ellipse_size=0.1)
+    results["error"] |= {"map": GOOD, "map_low": GOOD, "map_high": GOOD}
+    results["reproducibility"] = {"reliability": 0.95, "low": None}
+    found = verdict(results)
+    assert found.trust == "fair"
+    assert "trust this map" not in str(found)
+    assert "fit again with --set solver=thorough; also read the warning" in str(found)
+
+
 def test_the_lines_have_the_figures_of_both_parts():
     predictions, distances, _ = judged().lines
     ceiling = "(guessing: 50%, noise ceiling: 7.4%)"

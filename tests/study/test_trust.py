@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.few import few_draws
+from sklearn.exceptions import ConvergenceWarning
 
 from nearer.checking.enough import CURVE_CODES
 from nearer.cli.main import main
@@ -16,11 +17,12 @@ from nearer.evaluation import LearningCurve, SplitHalf
 from nearer.io import read_answers
 from nearer.report.charts import learning_chart
 from nearer.report.sections import learning
+from nearer.sampling import Microcanonical
 from nearer.study import RunSettings, fit_study
 from nearer.study import study as study_module
 from nearer.study.figures import draw_curve
 from nearer.study.results import results_of
-from nearer.study.schema import checked
+from nearer.study.schema import NOT_CONVERGED, checked
 
 pytestmark = pytest.mark.usefixtures("one_start")
 ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
@@ -140,3 +142,14 @@ def test_a_run_tells_that_answers_leave_two_maps_open(tmp_path, monkeypatch):
     told = f"two maps explain the answers alike: '{names[0]}', '{names[1]}' may lie in either of two places"
     assert any(note.startswith(told) for note in study.notes)
     assert any(note.startswith(told) for note in results_of(study, ABOUT)["notes"])
+
+
+def test_chains_that_disagree_are_a_warning_of_the_study(tmp_path):
+    answers = read_answers(file_of(tmp_path / "a.csv", 14, 500, 0.2))
+    short = {"solver": Microcanonical(n_chains=2, n_warmup=100, n_steps=80, n_starts=1, n_climb=10)}
+    with pytest.warns(ConvergenceWarning, match="--set solver=thorough"):
+        study = fit_study(answers, RunSettings(method="posterior", parameters=short, quick=True))
+    (found,) = [finding for finding in study.findings if finding.code == NOT_CONVERGED]
+    assert found.level == "warning"
+    assert "R-hat" in found.title
+    assert not study.chosen.converged_

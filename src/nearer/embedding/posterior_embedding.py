@@ -70,9 +70,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out: 15,
         whatever the dimension of the map. With ``max_components=n_components`` draws have no more dimensions than the
         map: faster with very many objects, but if the answers call for more, the ellipses are too small.
-    solver : {"auto", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
+    solver : {"auto", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
         "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
-        other and draw until predictions have settled. "nuts": the no-U-turn sampler, exact and ten times slower.
+        other and draw until predictions have settled. "thorough": the same with up to 60,000 steps of each chain, until
+        distances agree between the chains, too; for the data that "auto" warns of. "nuts": the no-U-turn sampler,
+        exact and ten times slower.
         "variational": independent normal distributions, a rough approximation. `Microcanonical(n_steps=20_000)` and
         the like, from `nearer.sampling`, set more.
     budget : float, optional
@@ -205,7 +207,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def for_judging(self) -> OrdinalEmbedding:
         """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
         model: OrdinalEmbedding = clone(self)
-        return model.set_params(solver=Microcanonical.for_judging()) if self.solver == "auto" else model
+        return model.set_params(solver=Microcanonical.for_judging()) if self.solver in ("auto", "thorough") else model
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
@@ -258,8 +260,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
             return self.solver
         work = len(model.answers) * model.n_components
         named: dict[Any, Microcanonical | NUTS | Variational] = {
-            "auto": Microcanonical.for_work(work), "nuts": NUTS(), "variational": Variational()
-        }  # fmt: skip
+            "auto": Microcanonical.for_work(work),
+            "thorough": Microcanonical.thorough(),
+            "nuts": NUTS(),
+            "variational": Variational(),
+        }
         if self.solver not in named:
             raise ValueError(
                 f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...) or Variational(...) of "
@@ -381,9 +386,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if advice:
             self.converged_ = False
             self._warn(
-                f"{', and '.join(advice)}. The result is usable; for a better one pass "
-                f"solver={type(self.solver_).__name__}(...) of nearer.sampling with more steps or draws, a larger "
-                "budget, or fewer n_components"
+                f"{', and '.join(advice)}. Predictions may still be good; before you rely on distances, sample longer "
+                "with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
             )
         if self.two_places_:
             self._warn(f"{two_maps(self.two_places_)}; answers that compare them with others would decide")

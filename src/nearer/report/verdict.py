@@ -48,6 +48,7 @@ from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
 from nearer.plotting.curve_scale import BEST_POSSIBLE
 from nearer.study.methods import method_title
+from nearer.study.schema import NOT_CONVERGED
 
 _SETTINGS = {
     "n_components": "dimensions",
@@ -267,6 +268,9 @@ def _advice(results: Mapping[str, Any], predictions: Grade, distances: Grade) ->
     """Return whether to trust the map, and what to do next."""
     n_errors = sum(finding["level"] == "error" for finding in results["findings"] or [])
     if (predictions, distances) == ("good", "good") and not n_errors:
+        if any(finding.get("code") == NOT_CONVERGED for finding in results["findings"] or []):
+            advice = "use its predictions; before you rely on distances, fit again with --set solver=thorough"
+            return "fair", f"{advice}; also {_reading(results)}"
         to_do = [step for step in (_judge_people(results), _reading(results)) if step]
         return ("fair", f"{' and '.join(to_do)}; then you can trust this map") if to_do else ("good", _TRUSTED)
     trust, advice = _limited(results, predictions, distances, n_errors)

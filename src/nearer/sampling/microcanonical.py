@@ -72,6 +72,11 @@ class Microcanonical:
         return cls(n_chains=2, n_warmup=400, n_steps=1000, thin=10, n_starts=1, n_climb=40)
 
     @classmethod
+    def thorough(cls) -> Microcanonical:
+        """Return settings that draw until the chains agree, for posteriors in which they are slow to."""
+        return cls(n_warmup=1000, n_steps=60_000, thin=40, tolerance=0.0002)
+
+    @classmethod
     def for_judging(cls) -> Microcanonical:
         """Return settings that are enough for predictions."""
         return cls(n_chains=2, n_warmup=500, n_steps=2000, n_starts=2, n_climb=50)

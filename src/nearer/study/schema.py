@@ -36,6 +36,8 @@ from nearer.study.schema_checks import (
 )
 
 FORMAT = 2
+#: The code of the finding that the chains of a posterior disagree.
+NOT_CONVERGED = "not-converged"
 #: What of the summary of the comparisons is kept.
 SUMMARY_COUNTS = (
     "n_objects", "n_comparisons", "n_annotators", "n_trials", "n_unseen", "n_triads", "n_possible_triads"

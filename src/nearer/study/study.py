@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import counted
-from nearer.checking import Findings, check
+from nearer.checking import Finding, Findings, check
 from nearer.checking.case import part_seed
 from nearer.checking.doctor import OF_MAPS
 from nearer.checking.enough import CURVE_SEED, agreed, curve_trend, with_curve
@@ -40,6 +40,7 @@ from nearer.evaluation.uncertainty import Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.optimize.problems.margins import error_from_margins
 from nearer.study.annotator_weights import AnnotatorWeighted
+from nearer.study.schema import NOT_CONVERGED
 from nearer.study.settings import RunSettings
 
 N_MARGIN_BINS = 40
@@ -326,10 +327,28 @@ def _findings(study: Study, seed: int) -> Findings:
     """Run the checks of `nearer check` with the same seed, without those of maps, which this one replaces."""
     settings = study.settings
     without = [check_distances] if settings.quick else OF_MAPS
-    return check(
+    findings = check(
         study.answers, n_components=study.n_components, level=settings.level, random_state=settings.seed,
         without=without,
     )  # fmt: skip
+    disagreement = _disagreement_of_chains(study)
+    return findings if disagreement is None else replace(findings, items=(*findings.items, disagreement))
+
+
+def _disagreement_of_chains(study: Study) -> Finding | None:
+    """Return the warning that the chains behind a posterior have not converged, or None."""
+    model = study.chosen
+    if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
+        return None
+    distances = model.diagnostics_["distances"]
+    return Finding(
+        "warning",
+        NOT_CONVERGED,
+        f"The chains of the posterior disagree: R-hat of distances up to {distances.rhat:.2f}",
+        f"The draws are worth {distances.effective:.0f} independent ones, so that ellipses and some distances would "
+        "come out differently with another seed; predictions depend on this much less. Fit again with "
+        "--set solver=thorough, which samples longer.",
+    )
 
 
 def _distances(study: Study, seed: int) -> SplitHalf:
