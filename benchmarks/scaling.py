@@ -221,7 +221,7 @@ def plot_scaling(rows: Sequence[ScalingRow], axis: Axis, ax: Axes | None = None)
     for axis_of_ticks in (ax.xaxis, ax.yaxis):
         low, high = axis_of_ticks.get_view_interval()
         axis_of_ticks.set_major_locator(LogLocator(subs=(1.0,) if high > 30 * low else (1.0, 2.0, 5.0)))
-        axis_of_ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace(",", " ")))
+        axis_of_ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axis_of_ticks.set_minor_formatter(NullFormatter())
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -239,5 +239,5 @@ def draw_scaling(rows: Sequence[ScalingRow], path: Path) -> None:
         plot_scaling(rows, axis, ax=panel)
         other: Axis = "objects" if axis == "comparisons" else "comparisons"
         fixed = next(row[other] for row in rows if row["grows"] == axis)
-        panel.set_title(f"{fixed:,} {other}".replace(",", " "), fontsize=10)
+        panel.set_title(f"{fixed:,} {other}", fontsize=10)
     figure.savefig(path, dpi=200)

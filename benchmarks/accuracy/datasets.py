@@ -4,13 +4,13 @@ Synthetic data sets: Gaussian points, triplets answered by them, with or without
 
 The set ``synthetic`` is the paper's, trial by trial the one of `python -m benchmarks reproduce`, judged by all
 questions that it was not trained on. Its variants change one thing each. A trial of a variant asks its training
-questions in one order, so that its sizes are nested, and 50 000 others in the test; noisy answers are learned from,
+questions in one order, so that its sizes are nested, and 50,000 others in the test; noisy answers are learned from,
 right ones are what counts.
 
 Human judgments, split by act of judgment: rows that came from one answer are never on both sides.
 
 The acts are put in one random order a trial. Training takes whole acts from its beginning until it has as many rows as
-the size asks for, so that sizes are nested; the test takes whole acts from its end, up to 20 000 rows.
+the size asks for, so that sizes are nested; the test takes whole acts from its end, up to 20,000 rows.
 """
 
 from __future__ import annotations

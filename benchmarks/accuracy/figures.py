@@ -116,7 +116,7 @@ def plot_error_curves(rows: Sequence[AccuracyRow], ax: Axes) -> Axes:
         )  # fmt: skip
     every = sorted({row["size"] for row in rows})
     ax.set_xscale("log")
-    ax.set_xticks(every, [f"{size:,}".replace(",", " ") for size in every])
+    ax.set_xticks(every, [f"{size:,}" for size in every])
     ax.minorticks_off()
     ax.set_xlabel("comparisons", fontsize=9, color=INK)
     ax.set_ylabel("held-out error", fontsize=9, color=INK)

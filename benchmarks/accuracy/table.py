@@ -13,7 +13,7 @@ from benchmarks.accuracy.peers import PEERS
 from benchmarks.accuracy.ranks import ALPHA, Ranking
 from benchmarks.accuracy.summary import AccuracyRow, CalibrationRow
 from benchmarks.records import Record
-from nearer._common.formatting import figure
+from nearer._common.formatting import decimals
 
 TUNED_PEERS = tuple(peer for peer in PEERS if peer.endswith("-cv"))
 
@@ -134,7 +134,7 @@ def _maps(contests: Sequence[Contest]) -> str:
         [[method, str(played[method] - len(lost[method])), str(played[method])] for method in best],
     )
     exceptions = ", ".join(
-        f"{each.data} {each.size} ({figure(each.error)} against {figure(each.peer_error)} of {each.peer})"
+        f"{each.data} {each.size} ({decimals(each.error)} against {decimals(each.peer_error)} of {each.peer})"
         for each in lost[best[0]]
     )
     return (
@@ -160,7 +160,7 @@ def _data_set(name: str, rows: Sequence[AccuracyRow]) -> str:
     ]
     limits = {row["size"]: row["limit"] for row in rows if row["limit"] is not None}
     if limits:
-        body.append(["best possible", *(figure(limits[size]) if size in limits else "-" for size in sizes)])
+        body.append(["best possible", *(decimals(limits[size]) if size in limits else "-" for size in sizes)])
     counts = sorted({row["trials"] for row in rows})
     over = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) + (" trial" if counts == [1] else " trials")
     return (
@@ -178,14 +178,14 @@ def _figure(row: AccuracyRow | None, best: float | None) -> str:
         return ""
     if row["median"] is None:
         return "-"
-    text = figure(row["median"])
-    return f"**{text}**" if best is not None and text == figure(best) else text
+    text = decimals(row["median"])
+    return f"**{text}**" if best is not None and text == decimals(best) else text
 
 
 def _calibration(rows: Sequence[CalibrationRow]) -> str:
     table = markdown(
         ["method", "calibration error", "log loss"],
-        [[row["method"], figure(row["ece"]), figure(row["log_loss"])] for row in rows],
+        [[row["method"], decimals(row["ece"]), decimals(row["log_loss"])] for row in rows],
     )
     return (
         "### Calibration\n\nExpected calibration error and log loss of `predict_proba` on held-out answers as they "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.active.summary import CurveRow
 from benchmarks.active.worlds import WORLDS
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def draw_curves(rows: Sequence[CurveRow], path: Path) -> None:
 def _runs(rows: Sequence[CurveRow]) -> str:
     """Say how many runs the curves of a world have."""
     fewest, most = min(row["runs"] for row in rows), max(row["runs"] for row in rows)
-    return counted(most, "run") if fewest == most else f"{fewest} to {most} runs"
+    return pluralize(most, "run") if fewest == most else f"{fewest} to {most} runs"
 
 
 def plot_curves(rows: Sequence[CurveRow], ax: Axes) -> Axes:
@@ -87,7 +87,7 @@ def _scale(rows: Sequence[CurveRow], ax: Axes) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     ticks = [size for size in (50, 100, 200, 500, 1000, 2000, 5000) if least <= size <= most]
-    ax.set_xticks(ticks, [f"{size:,}".replace(",", " ") for size in ticks])
+    ax.set_xticks(ticks, [f"{size:,}" for size in ticks])
     levels = [level for level in _TICKS if low <= level <= high]
     ax.set_yticks(levels, [f"{level:g}" for level in levels])
     ax.set_ylim(low, high)

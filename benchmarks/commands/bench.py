@@ -11,7 +11,7 @@ from benchmarks.commands.bench_active import add_active
 from benchmarks.commands.bench_scale import add_scale
 from benchmarks.commands.bench_survey import add_survey
 from benchmarks.commands.report import Report, add_benchmark
-from nearer._common.formatting import name
+from nearer._common.formatting import quote
 from nearer.cli.argtypes import dimensions, jobs, names, positive, positives, seconds, words
 from nearer.cli.arguments import Commands
 
@@ -42,7 +42,7 @@ def sizes(text: str) -> tuple[Size, ...]:
 
     both = [size.split("x") for size in text.lower().split(",")]
     if any(len(pair) != 2 for pair in both):
-        raise ArgumentTypeError(f"sizes such as 1000x100000,2000x200000 are needed, not {name(text)}")
+        raise ArgumentTypeError(f"sizes such as 1000x100000,2000x200000 are needed, not {quote(text)}")
     return tuple(Size(positive(objects), positive(comparisons)) for objects, comparisons in both)
 
 

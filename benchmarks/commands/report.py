@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearer.cli.arguments import Commands, add_command, add_seed, fail, say
+from nearer.cli.arguments import Commands, add_command, add_seed, print_result, report_error
 from nearer.cli.process import INTERRUPTED
 
 
@@ -45,6 +45,6 @@ def run_benchmark(options: argparse.Namespace) -> int:
     try:
         report = options.benchmark(options)
     except Interrupted as stop:
-        return fail(str(stop), INTERRUPTED)
-    say(options, report.text, report.figures)
+        return report_error(str(stop), INTERRUPTED)
+    print_result(options, report.text, report.figures)
     return 0

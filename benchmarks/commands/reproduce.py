@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearer.cli.argtypes import jobs, names, positive, positives
-from nearer.cli.arguments import Commands, add_command, add_seed, fail, say
+from nearer.cli.arguments import Commands, add_command, add_seed, print_result, report_error
 from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def run(options: argparse.Namespace) -> int:
     try:
         records = work.execute()
     except Interrupted as stop:
-        return fail(str(stop), INTERRUPTED)
+        return report_error(str(stop), INTERRUPTED)
     rows = table_rows(experiment, records)
     text = table_text(experiment, rows)
     write_tables(folder, text, rows)
     figures = _figures(experiment, work.seed, records, folder)
     about = {"experiment": experiment.name, "note": experiment.note, "seed": work.seed, "trials": work.n_trials}
     files = ", ".join(["table.txt", "table.csv", "trials.jsonl", *figures])
-    say(
+    print_result(
         options,
         f"{text}\nWritten to {folder}: {files}.",
         {**about, "folder": str(folder), "figures": figures, "table": rows},

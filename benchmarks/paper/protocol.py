@@ -125,8 +125,8 @@ SYNTHETIC = Experiment(
     n_components=10,
     sizes=(200, 500, 1000, 10000),
     load=_synthetic,
-    note="Each trial has points of its own and is judged by all of their 485 100 triplets that it did not train on.",
-    # Posterior vote of Hamiltonian Monte Carlo under the true prior; medians over 10 trials, 3 at 10 000.
+    note="Each trial has points of its own and is judged by all of their 485,100 triplets that it did not train on.",
+    # Posterior vote of Hamiltonian Monte Carlo under the true prior; medians over 10 trials, 3 at 10,000.
     limits={200: 0.379, 500: 0.338, 1000: 0.279, 10000: 0.040},
 )
 MUSIC = Experiment(

@@ -32,7 +32,7 @@ from benchmarks.survey.faults import (
 )
 from benchmarks.survey.load import WITHIN, Kept, compare, run_load
 from benchmarks.survey.serving import Server, running
-from nearer._common.formatting import counted, figure
+from nearer._common.formatting import decimals, pluralize
 from nearer.survey.scaffold import demo_study
 from nearer.survey.server import secret_of
 
@@ -167,7 +167,8 @@ def survey_text(found: dict[str, Any]) -> str:
 
 def _load_text(found: dict[str, Any]) -> list[str]:
     return [
-        f"{found['n_people']} people, {figure(found['pause'])} s between answers on average, {found['seconds']:.0f} s; "
+        f"{found['n_people']} people, {decimals(found['pause'])} s between answers on average, "
+        f"{found['seconds']:.0f} s; "
         f"{found['machine']}, with the people simulated on it and the engine beside",
         f"  {found['answers_per_second']:.0f} answers and {found['requests_per_second']:.0f} responses a second, "
         f"{found['n_failed']} failed",
@@ -202,13 +203,15 @@ def _rate_text(found: dict[str, Any]) -> list[str]:
 
 
 def _faults_text(found: dict[str, Any]) -> list[str]:
-    lines = [f"Troubles while {found['n_people']} people answer every {figure(found['pause'])} s; {found['machine']}"]
+    lines = [f"Troubles while {found['n_people']} people answer every {decimals(found['pause'])} s; {found['machine']}"]
     for row in found["faults"]:
         went_on = row["longest_seconds"]
         lines.append(
             f"  {row['fault']}: not tried, {row['skipped']}"
             if row["skipped"]
-            else f"  {row['fault']}, {counted(row['times'], 'time')}: as many answers as people within {went_on:.1f} s"
+            else (
+                f"  {row['fault']}, {pluralize(row['times'], 'time')}: as many answers as people within {went_on:.1f} s"
+            )
         )
     return [*lines, _kept_line(found)]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.validity.rates import Outcome, Rate
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.io import Answers, read_answers
 
 IntArray: TypeAlias = NDArray[np.int64]
@@ -120,7 +120,7 @@ RATES = [
     *(
         Rate(
             _SCHEMES,
-            f"one scheme; landmarks, {counted(n_anchors, 'anchor')} and {n_options} options",
+            f"one scheme; landmarks, {pluralize(n_anchors, 'anchor')} and {n_options} options",
             "size",
             partial(landmarks, n_anchors=n_anchors, n_options=n_options),
             _RUNS,

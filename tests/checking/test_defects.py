@@ -561,7 +561,7 @@ def test_answers_that_expand_to_several_comparisons():
     answers = odd_one_out()
     findings = check(answers, random_state=0)
     assert findings.worst in ("note", "good"), str(findings)
-    assert findings[0].title == "1500 answers by 10 people about 20 objects, 3000 comparisons"
+    assert findings[0].title == "1,500 answers by 10 people about 20 objects, 3,000 comparisons"
     questions = np.sort(answers.comparisons.rows[:, 1:], axis=1) @ [20, 1] + 400 * answers.comparisons.rows[:, 0]
     times = np.unique(questions, return_counts=True)[1]
     assert findings.counts["worth"] == pytest.approx(2**0.6 * (2 * times / (times + 1)).sum() / 2)

@@ -78,8 +78,8 @@ def test_no_error_quotes_a_long_value_whole(arguments, capsys):
     ("arguments", "sentence"),
     [
         (["--objects", "10", "--dimensions", "100"], "10 objects have a map of 9 dimensions at most, got 100"),
-        (["--objects", "10", "--at", "100000000"], "n_answers must be an integer >= 1 and at most 10 000 000"),
-        (["--objects", "900000000"], "n_objects must be an integer >= 1 and at most 100 000"),
+        (["--objects", "10", "--at", "100000000"], "n_answers must be an integer >= 1 and at most 10,000,000"),
+        (["--objects", "900000000"], "n_objects must be an integer >= 1 and at most 100,000"),
         (["--objects", "10", "--studies", "900000000"], "n_replications must be"),
         (["--objects", "10", "--annotators", "900000000"], "n_annotators must be"),
     ],

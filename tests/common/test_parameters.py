@@ -13,7 +13,7 @@ def test_integers_of_any_make_come_back_as_python_has_them(value):
 
 @pytest.mark.parametrize("value", [True, np.True_, 2.0, "2", None, 1, 10**50, np.array([2])])
 def test_what_is_no_integer_within_bounds_is_quoted(value):
-    with pytest.raises(ValueError, match="k must be an integer >= 2 and at most 10 000, got "):
+    with pytest.raises(ValueError, match="k must be an integer >= 2 and at most 10,000, got "):
         check_integer("k", value, 2, 10_000)
 
 

@@ -44,7 +44,7 @@ def test_the_error_at_half_of_the_size_is_taken_whatever_lies_between():
     # From the first to the last it falls; from half to all it does not.
     found = trend([50, 500, 1000], [0.4, 0.2, 0.199], [0.38, 0.19, 0.19], [0.42, 0.21, 0.21])
     assert found.kind == "settled"
-    assert found.sentence.startswith("From 500 to 1000 comparisons")
+    assert found.sentence.startswith("From 500 to 1,000 comparisons")
 
 
 def test_near_the_ceiling_what_is_left_to_gain_is_told():

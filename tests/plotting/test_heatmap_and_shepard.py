@@ -107,7 +107,7 @@ def test_the_diagram_shows_these_figures(known):
     model = next(line for line in ax.lines if line.get_label() == "model")
     np.testing.assert_allclose(model.get_ydata(), found.expected)
     assert len(ax.patches) == 8
-    assert ax.texts[0].get_text() == "6000 answers"
+    assert ax.texts[0].get_text() == "6,000 answers"
     with pytest.raises(ValueError, match="by='other'"):
         plot_shepard(known, by="other")
     with pytest.raises(ValueError, match="no map"):

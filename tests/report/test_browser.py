@@ -455,7 +455,7 @@ def test_ten_thousand_objects_open(opened):
     browser = opened(random_results(10_000, 3))
     press(browser, "+", "n")
     assert words(browser, "#panel h3") == "object 0"
-    assert "of 10 000" in words(browser, "#neighbours-table .counter")
+    assert "of 10,000" in words(browser, "#neighbours-table .counter")
 
 
 def test_on_a_phone_tables_scroll_in_their_box_and_say_so(opened, browser):

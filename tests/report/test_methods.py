@@ -20,7 +20,7 @@ def said(**changes):
 def test_data_method_dimension_error_and_regions_are_told():
     told = said(regions={"kind": "confidence", "n_resamples": 100, "unit": "annotators"})
     assert told.startswith(
-        "The 4000 answers of 12 people about 68 objects (triplet) were read as 4000 comparisons of distances, "
+        "The 4,000 answers of 12 people about 68 objects (triplet) were read as 4,000 comparisons of distances, "
         "without 12 undecided answers."
     )
     assert (
@@ -95,7 +95,7 @@ def test_the_method_that_dimensions_were_chosen_by_is_named():
 @pytest.mark.parametrize("of", ["comparisons", "trials"])
 def test_what_was_resampled_is_named(of):
     regions = {"kind": "confidence", "n_resamples": 1000, "unit": of}
-    assert f"from 1000 bootstrap resamples of {of};" in said(regions=regions)
+    assert f"from 1,000 bootstrap resamples of {of};" in said(regions=regions)
 
 
 @pytest.mark.parametrize("weighed", [True, False])
@@ -113,7 +113,7 @@ def test_where_all_people_count_alike_nobody_is_said_to_count_less():
 def test_after_placing_the_figures_are_told_to_be_of_the_map_before():
     last = color_results()["objects"][-2:]
     told = said(placed={"objects": last, "n_answers": 40})
-    assert told.startswith("The 4000 answers of 12 people about 66 objects (triplet)")
+    assert told.startswith("The 4,000 answers of 12 people about 66 objects (triplet)")
     assert "2 further objects were placed on that map by 40 further answers" in told
     assert told.endswith("no figure above takes them in.")
 

@@ -146,9 +146,9 @@ def test_without_errors_nothing_is_claimed():
 
 def test_other_questions_are_asked_for_until_most_were_asked():
     results = {"reproducibility": {"reliability": 0.5}, "summary": {"n_triads": 1329, "n_possible_triads": 7770}}
-    assert "to other questions (1329 of 7770 possible triads were asked)" in more_to_ask(results)
+    assert "to other questions (1,329 of 7,770 possible triads were asked)" in more_to_ask(results)
     results["summary"]["n_triads"] = 7000
-    assert "of more people (7000 of 7770 possible triads were asked already)" in more_to_ask(results)
+    assert "of more people (7,000 of 7,770 possible triads were asked already)" in more_to_ask(results)
 
 
 @pytest.mark.parametrize("ceiling", [None, 0.0, 0.1, 0.5])

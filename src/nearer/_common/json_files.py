@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nearer._common.formatting import name
+from nearer._common.formatting import quote
 
 
 def read_json(text: bytes) -> Any:
@@ -49,7 +49,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for k, (key, _) in enumerate(pairs) if key in (other for other, _ in pairs[:k]))
-        raise ValueError(f"{name(twice)} is there twice")
+        raise ValueError(f"{quote(twice)} is there twice")
     return found
 
 

@@ -6,7 +6,7 @@ import reprlib
 
 import numpy as np
 
-from nearer._common.formatting import digits
+from nearer._common.formatting import intcomma
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None) -> int:
@@ -21,11 +21,11 @@ def check_integer(name: str, value: object, least: int, most: int | None = None)
     ValueError: n_splits must be an integer >= 2, got True
     >>> check_integer("n_answers", 10**14, 1, 10_000)
     Traceback (most recent call last):
-    ValueError: n_answers must be an integer >= 1 and at most 10 000, got 100000000000000
+    ValueError: n_answers must be an integer >= 1 and at most 10,000, got 100000000000000
     """
     number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
     if number is None or number < least or (most is not None and number > most):
-        at_most = "" if most is None else f" and at most {digits(most)}"
+        at_most = "" if most is None else f" and at most {intcomma(most)}"
         raise ValueError(f"{name} must be an integer >= {least}{at_most}, got {reprlib.repr(value)}")
     return number
 

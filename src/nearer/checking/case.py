@@ -18,7 +18,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import name
+from nearer._common.formatting import quote
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied, near_and_far
@@ -233,7 +233,7 @@ class Case:
 
     def person_name(self, person: int) -> str:
         """Write who one of `names` is."""
-        return "" if self.names is None else name(self.names[person])
+        return "" if self.names is None else quote(self.names[person])
 
     def said_of(self, people: NDArray[Any], words: str) -> dict[Any, str]:
         """Return the same words for each of some people, by name."""
@@ -242,7 +242,7 @@ class Case:
     def pair_name(self, pair: int) -> str:
         """Write a pair of objects."""
         first, second = self.object_names(self.pairs[pair])
-        return f"{name(first)} and {name(second)}"
+        return f"{quote(first)} and {quote(second)}"
 
     def comparison_name(self, near: int, far: int) -> str:
         """Write "near pair nearer than far pair" as people would, with the anchor once where there is one."""
@@ -252,7 +252,7 @@ class Case:
         anchor, *others = self.object_names(
             np.array([shared[0], *(self.pairs[pair][self.pairs[pair] != shared[0]][0] for pair in (near, far))])
         )
-        return f"{name(anchor)} nearer to {name(others[0])} than to {name(others[1])}"
+        return f"{quote(anchor)} nearer to {quote(others[0])} than to {quote(others[1])}"
 
 
 Check: TypeAlias = Callable[[Case], CheckResult]

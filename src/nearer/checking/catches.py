@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import binom
 
-from nearer._common.formatting import counted, name, percent
+from nearer._common.formatting import percent, pluralize, quote
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 
@@ -31,16 +31,16 @@ def check_catches(case: Case) -> CheckResult:
     total, share = int(asked.sum()), float(right.sum() / asked.sum())
     counts = {"n_catch": total, "share_catch_right": share, "n_failed_catch": len(failed)}
     if len(failed) == 0:
-        title = f"{percent(share)} of {counted(total, 'answer')} to catch questions are right"
+        title = f"{percent(share)} of {pluralize(total, 'answer')} to catch questions are right"
         text = "Nobody fails more of them than happens to people who look."
         return CheckResult((Finding("good", "catch", title, text),), counts)
     failed = failed[np.argsort(right[failed] / asked[failed], kind="stable")]
     people = [found.people[at] for at in failed]
     examples = tuple(
-        f"{name(found.people[at]) if found.people[at] else 'everybody'}: {right[at]} of {asked[at]} right"
+        f"{quote(found.people[at]) if found.people[at] else 'everybody'}: {right[at]} of {asked[at]} right"
         for at in failed[:10]
     )
-    title = f"{counted(len(failed), 'person fails', 'people fail')} catch questions"
+    title = f"{pluralize(len(failed), 'person fails', 'people fail')} catch questions"
     said = {str(label): label for label in (case.names.tolist() if case.names is not None else ())}
     flags = {said.get(person, person): "fails catch questions" for person in people if person}
     text = (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from nearer._common.formatting import counted, digits, percent
+from nearer._common.formatting import intcomma, percent, pluralize
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
 from nearer.evaluation.intervals import wilson
@@ -142,7 +142,7 @@ def check_repeats(case: Case) -> CheckResult:
     disagreement = _disagreement(case.votes[repeated])
     counts["disagreement"] = disagreement
     if n_both == 0:
-        title = f"{counted(n_repeated, 'question was', 'questions were')} repeated, none was answered both ways"
+        title = f"{pluralize(n_repeated, 'question was', 'questions were')} repeated, none was answered both ways"
         if n_repeated < _FEWEST:
             text = f"So few say little: from {_FEWEST} on it would be a sign that answers agree."
             return CheckResult((Finding("note", "contradictions", title, text),), counts)
@@ -150,7 +150,8 @@ def check_repeats(case: Case) -> CheckResult:
         return CheckResult((Finding("good", "contradictions", title, text),), counts)
     level, text = _verdict(disagreement, n_repeated)
     title = (
-        f"{counted(n_both, 'question was', 'questions were')} answered both ways, of {digits(n_repeated)} asked more "
+        f"{pluralize(n_both, 'question was', 'questions were')} answered both ways, of {intcomma(n_repeated)} "
+        "asked more "
         "than once"
     )
     return CheckResult((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
@@ -182,7 +183,7 @@ def _examples(case: Case, chosen: NDArray[np.bool_], most: int = 3) -> tuple[str
         row = int(np.flatnonzero((case.questions == question) & case.decided)[0])
         said, other = case.votes[question][:: -1 if case.first_is_near[row] else 1]
         words = case.comparison_name(int(case.near[row]), int(case.far[row]))
-        lines.append(f"{words}: {counted(int(said), 'answer')}, the other way round: {other}")
+        lines.append(f"{words}: {pluralize(int(said), 'answer')}, the other way round: {other}")
     return tuple(lines)
 
 
@@ -201,13 +202,13 @@ def check_self_contradictions(case: Case) -> CheckResult:
     per_person = np.bincount(person[both], minlength=len(case.names))
     chances = np.bincount(person, minlength=len(case.names))
     examples = tuple(
-        f"{case.person_name(index)}: {per_person[index]} of {counted(int(chances[index]), 'question')} asked again"
+        f"{case.person_name(index)}: {per_person[index]} of {pluralize(int(chances[index]), 'question')} asked again"
         for index in np.argsort(-per_person, kind="stable")[:3]
         if per_person[index]
     )
     title = (
-        f"{counted(n_both, 'question was', 'questions were')} answered both ways by the same person, of "
-        f"{digits(n_repeated)} that one person was asked again"
+        f"{pluralize(n_both, 'question was', 'questions were')} answered both ways by the same person, of "
+        f"{intcomma(n_repeated)} that one person was asked again"
     )
     level, text = _verdict_on_self(disagreement, n_different)
     return CheckResult((Finding(level, "self-contradictions", title, text, examples),), counts)
@@ -264,7 +265,7 @@ def check_cycles(case: Case) -> CheckResult:
     n_triads = min(found.n_closed, len(near) // 3)
     if found.share_cyclic is None or n_triads < _FEWEST:
         level: Level = "note"
-        title = f"{counted(inside, 'question')} of {digits(len(near))} take part in intransitive cycles"
+        title = f"{pluralize(inside, 'question')} of {intcomma(len(near))} take part in intransitive cycles"
     else:
         level = _level_of_cycles(found.share_cyclic, n_triads)
         title = f"{percent(found.share_cyclic)} of testable triads are intransitive (guesses: 25%)"
@@ -279,12 +280,12 @@ def _no_circle(case: Case, n_triads: int) -> Finding:
     """Say that there is no circle, which is a good sign only where many could be and no two answers disagree."""
     if n_both := int((case.votes.min(axis=1) > 0).sum()):
         title = "The majority answers to all questions are transitive"
-        differ = counted(n_both, "question was", "questions were")
+        differ = pluralize(n_both, "question was", "questions were")
         text = f"But {differ} answered both ways, so that no order of distances agrees with all answers."
         return Finding("note", "cycles", title, text)
     title, text = "No triad is intransitive", "Some order of all distances agrees with them."
     if n_triads < _FEWEST:
-        testable = counted(n_triads, "triad is", "triads are") if n_triads else "no triad is"
+        testable = pluralize(n_triads, "triad is", "triads are") if n_triads else "no triad is"
         return Finding("note", "cycles", title, f"{text} That says little, as {testable} testable.")
     return Finding("good", "cycles", title, text)
 

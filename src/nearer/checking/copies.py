@@ -36,7 +36,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.stats import binom
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, digits, name
+from nearer._common.formatting import intcomma, pluralize, quote
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons
@@ -176,13 +176,14 @@ def check_copies(case: Case) -> CheckResult:
     if not found.pairs:
         return CheckResult(counts=counts)
     examples = tuple(
-        f"{name(labels[pair.first])} and {name(labels[pair.second])}: {digits(pair.n_shared - pair.n_different)} of "
-        f"{counted(pair.n_shared, 'answer')} to the same questions agree (of independent people about "
-        f"{digits(round(pair.n_shared - pair.expected))} would)"
+        f"{quote(labels[pair.first])} and {quote(labels[pair.second])}: "
+        f"{intcomma(pair.n_shared - pair.n_different)} of "
+        f"{pluralize(pair.n_shared, 'answer')} to the same questions agree (of independent people about "
+        f"{intcomma(round(pair.n_shared - pair.expected))} would)"
         for pair in found.pairs[:10]
     )
     flags = dict.fromkeys(labels[found.people].tolist(), "same answers as somebody else")
-    title = f"{counted(len(found.people), 'person', 'people')} gave the same answers as somebody else"
+    title = f"{pluralize(len(found.people), 'person', 'people')} gave the same answers as somebody else"
     text = (
         "People who answer independently differ more often, even those who agree best: answers may have been copied, "
         "or one person took part under several names. Keep one of each."

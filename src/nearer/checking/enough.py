@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.formatting import counted, rounded, short
+from nearer._common.formatting import pluralize, round_to_two_digits, two_digits
 from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.data.comparisons import Comparisons
@@ -52,12 +52,12 @@ def check_rule(case: Case) -> CheckResult:
     every_question = worth_of_repeats(3) * n * (n - 1) * (n - 2) / 2
     plenty = min(PLENTY * unit, every_question)
     worth, fresh = _worth(case)
-    missing = 0 if worth >= plenty * (1 - 1e-9) else rounded(math.ceil((plenty - worth) / fresh))
+    missing = 0 if worth >= plenty * (1 - 1e-9) else round_to_two_digits(math.ceil((plenty - worth) / fresh))
     counts = {"rule_constant": worth / unit, "worth": worth, "rule_unit": unit, "rule_missing": missing}
     counts["rule_all_questions"] = every_question < PLENTY * unit
     title = (
-        f"{counted(len(case.answers), 'answer')}{_repeats(case)} for {counted(n, 'object')} in "
-        f"{counted(p, 'dimension')}: {short(worth / unit)} n p log n"
+        f"{pluralize(len(case.answers), 'answer')}{_repeats(case)} for {pluralize(n, 'object')} in "
+        f"{pluralize(p, 'dimension')}: {two_digits(worth / unit)} n p log n"
     )
     return CheckResult((_rule(title, counts),), counts)
 
@@ -68,7 +68,7 @@ def _rule(title: str, counts: Mapping[str, Any], *, settled: bool = False, doubt
     A learning curve that has settled knows better. Where there is doubt in the map, said in words, the rule promises
     nothing: it is about answers that follow the objects.
     """
-    few_objects, missing = counts["rule_all_questions"], counted(counts["rule_missing"], "answer")
+    few_objects, missing = counts["rule_all_questions"], pluralize(counts["rule_missing"], "answer")
     code = "rather-few" if counts["rule_constant"] >= TOO_FEW else "too-few"
     if counts["rule_missing"] == 0 and doubt:
         return Finding("note", "enough", title, f"As a rule of thumb these are enough, but {doubt}.")
@@ -113,7 +113,7 @@ def _repeats(case: Case) -> str:
     """Say how many questions there are where many comparisons repeat one."""
     asked = case.votes.sum(axis=1)
     n_asked = int((asked > 0).sum())
-    return f" to {counted(n_asked, 'question')}" if n_asked < _FEW_QUESTIONS * asked.sum() else ""
+    return f" to {pluralize(n_asked, 'question')}" if n_asked < _FEW_QUESTIONS * asked.sum() else ""
 
 
 def check_curve(case: Case) -> CheckResult:
@@ -205,7 +205,7 @@ def check_ceiling(case: Case) -> CheckResult:
         return CheckResult((Finding("note", "no-ceiling", title, text),), {"ceiling": None})
     counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     counts["ceiling_at_most"] = found.at_most
-    asked = f"estimated from {counted(found.n_questions, 'question')} that several answered"
+    asked = f"estimated from {pluralize(found.n_questions, 'question')} that several answered"
     if found.best.vague:
         text = f"That interval is too wide to measure maps by, {asked}; ask more of them of more people."
         return CheckResult((Finding("note", "vague-ceiling", _title(found), text),), counts)

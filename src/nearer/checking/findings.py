@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, overload
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.evaluation.annotators import AnnotatorReliability
 
 Level: TypeAlias = Literal["error", "warning", "note", "good"]
@@ -143,5 +143,5 @@ class Findings(Sequence[Finding]):
     def _heading(self) -> str:
         names = {"error": "error", "warning": "warning", "note": "note", "good": "good sign"}
         numbers = {level: sum(finding.level == level for finding in self.items) for level in LEVELS}
-        listed = ", ".join(counted(number, names[level]) for level, number in numbers.items() if number)
+        listed = ", ".join(pluralize(number, names[level]) for level, number in numbers.items() if number)
         return f"{self.source}: {listed or 'nothing found'}"

@@ -28,7 +28,7 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, digits, name, percent, rounded
+from nearer._common.formatting import intcomma, percent, pluralize, quote, round_to_two_digits
 from nearer.checking.case import Case, CheckResult, quick_estimator, quick_part
 from nearer.checking.findings import Finding
 from nearer.checking.random_responders import FALSE_ALARMS, POWER, Responders
@@ -102,7 +102,8 @@ class _People:
         which = self.judged[chosen]
         names = self.names[which].tolist()
         examples = tuple(
-            f"{name(label)}: {percent(float(self.errors[at]))} of {counted(int(self.n_answers[at]), 'answer')} against "
+            f"{quote(label)}: {percent(float(self.errors[at]))} of {pluralize(int(self.n_answers[at]), 'answer')} "
+            "against "
             f"the map (usual: {percent(self.typical)})"
             for label, at in list(zip(names, which, strict=True))[:10]
         )
@@ -146,7 +147,9 @@ def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement
         worth = worth * ratio**2
         found = Responders.of(((0.5 - (0.5 - clear_errors) / ratio).clip(0, 1) * worth)[judged], worth[judged])
         if found.n_for_power is not None:
-            n_for_power = rounded(math.ceil(found.n_for_power * float(np.median((n_answers / worth)[judged]))))
+            n_for_power = round_to_two_digits(
+                math.ceil(found.n_for_power * float(np.median((n_answers / worth)[judged])))
+            )
     return _People(part, names, person, agreement, judged, n_answers, errors, found, n_for_power)
 
 
@@ -156,7 +159,7 @@ def _about_random(people: _People) -> tuple[Finding, ...]:
     assert found is not None
     n_flagged = int(found.at_chance.sum())
     if n_flagged:
-        title = f"{counted(n_flagged, 'person answers', 'people answer')} at chance"
+        title = f"{pluralize(n_flagged, 'person answers', 'people answer')} at chance"
         text = (
             "The map of all others predicts them no better than chance: they respond at random, or perceive the "
             "objects differently. Look at their answers; leave these people out, or give them less weight. "
@@ -173,10 +176,10 @@ def _about_random(people: _People) -> tuple[Finding, ...]:
 
 def _power(people: _People) -> str:
     """Say how many answers of each person detect random responders."""
-    typical = f"a typical person gave {digits(people.typical_n)}"
+    typical = f"a typical person gave {intcomma(people.typical_n)}"
     if people.n_for_power is None:
         return f"People err so often that no number of answers would detect 9 of 10 random responders; {typical}."
-    each = counted(people.n_for_power, "answer")
+    each = pluralize(people.n_for_power, "answer")
     return (
         f"With about {each} of each person, 9 of 10 random responders would be detected, and an attentive person be "
         f"flagged in at most {percent(FALSE_ALARMS)} of studies; {typical}."
@@ -188,6 +191,6 @@ def _about_reverse(people: _People) -> tuple[Finding, ...]:
     reverse = people.found.reverse
     if not reverse.any():
         return ()
-    title = f"{counted(int(reverse.sum()), 'person answers', 'people answer')} in reverse"
+    title = f"{pluralize(int(reverse.sum()), 'person answers', 'people answer')} in reverse"
     text = "They contradict the map of all others more often than chance would; they may have taken near for far."
     return (Finding("warning", "reversed", title, text, **people.flagged(reverse, "answers in reverse")),)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from nearer._common.formatting import counted, percent
+from nearer._common.formatting import percent, pluralize
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
 from nearer.io.messages import as_column, without
@@ -44,7 +44,7 @@ def check_double(case: Case) -> CheckResult:
     if len(pairs) == 0:
         return CheckResult(counts=counts)
     examples = tuple(f"{_lines(case, first)} and {_line(case, second)}" for first, second in pairs[:5])
-    title = f"{counted(len(pairs), 'answer was', 'answers were')} recorded twice"
+    title = f"{pluralize(len(pairs), 'answer was', 'answers were')} recorded twice"
     text = (
         "Person, question and answer are the same, and so is the response time or the trial; "
         "remove the second copies, or they count double."
@@ -129,7 +129,7 @@ def check_blocks(case: Case) -> CheckResult:
         f"{_line(case, start + lag)}-{answers.lines[start + lag + length - 1]}"
         for start, length, lag in list(blocks)[:5]
     )
-    title = f"{counted(counts['n_in_blocks'], 'answer')} come again in the same order"
+    title = f"{pluralize(counts['n_in_blocks'], 'answer')} come again in the same order"
     text = "A block of the file seems to be there twice; remove the copy, unless the same questions were put twice."
     # Without names two people may have been given one list and agreed on all of it.
     level: Level = "note" if case.people is None and answers.seconds is None else "warning"
@@ -181,7 +181,7 @@ def _impossible_times(case: Case) -> list[Finding]:
     if (negative := int((seconds < 0).sum())) > 0:
         line = case.answers.line(int(np.flatnonzero(case.answers.seconds < 0)[0]))
         text = "A clock was wrong, or the column is none of times; check it."
-        title = f"{counted(negative, 'response time is', 'response times are')} negative"
+        title = f"{pluralize(negative, 'response time is', 'response times are')} negative"
         findings.append(Finding("warning", "negative-times", title, text, (line,)))
     if len(seconds) and np.median(seconds) > _MILLISECONDS:
         title = f"Half of the response times are over {np.median(seconds):.0f} seconds"
@@ -227,6 +227,6 @@ def _fast_people(case: Case, people: NDArray[np.intp], seconds: NDArray[np.float
         f"(usual: {typical:.1f} s)"
         for person, median in sorted(zip(enough[fast], medians[fast], strict=True), key=lambda each: each[1])[:10]
     )
-    title = f"{counted(int(fast.sum()), 'person answers', 'people answer')} faster than the objects can be looked at"
+    title = f"{pluralize(int(fast.sum()), 'person answers', 'people answer')} faster than the objects can be looked at"
     text = f"At least half of their answers took under {FLOOR:g} s; look at them, and leave these people out."
     return [Finding("warning", "too-fast", title, text, examples, case.said_of(enough[fast], "too fast"))]

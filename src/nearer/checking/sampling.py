@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
-from nearer._common.formatting import counted, digits, listed, name, percent
+from nearer._common.formatting import intcomma, percent, pluralize, quote, quote_all
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding, Level
 from nearer.checking.loose_parts import components, hanging_parts
@@ -35,14 +35,16 @@ def check_counts(case: Case) -> CheckResult:
         "n_questions": case.n_questions,
         "n_pairs": case.n_pairs,
     }
-    people = "" if n_people is None else f" by {counted(n_people, 'person', 'people')}"
-    expanded = f", {counted(len(case.comparisons), 'comparison')}" if len(case.comparisons) > len(answers) else ""
-    grouped = f" in {counted(n_trials, 'trial')}" if n_trials < len(answers) else ""
-    title = f"{counted(len(answers), 'answer')}{grouped}{people} about {counted(case.n_objects, 'object')}{expanded}"
+    people = "" if n_people is None else f" by {pluralize(n_people, 'person', 'people')}"
+    expanded = f", {pluralize(len(case.comparisons), 'comparison')}" if len(case.comparisons) > len(answers) else ""
+    grouped = f" in {pluralize(n_trials, 'trial')}" if n_trials < len(answers) else ""
+    title = (
+        f"{pluralize(len(answers), 'answer')}{grouped}{people} about {pluralize(case.n_objects, 'object')}{expanded}"
+    )
     left_out = case.n_undecided - case.n_split
-    also = [f'{counted(case.n_split, "answer is", "answers are")} "can\'t tell"'] if case.n_split else []
-    also += [f'{counted(left_out, "more was", "more were")} "can\'t tell"'] if left_out else []
-    also += [f"{counted(answers.n_bad, 'row was', 'rows were')} skipped"] if answers.n_bad else []
+    also = [f'{pluralize(case.n_split, "answer is", "answers are")} "can\'t tell"'] if case.n_split else []
+    also += [f'{pluralize(left_out, "more was", "more were")} "can\'t tell"'] if left_out else []
+    also += [f"{pluralize(answers.n_bad, 'row was', 'rows were')} skipped"] if answers.n_bad else []
     text = f"Asked as {answers.kind} questions{'; ' if also else ''}{' and '.join(also)}."
     findings = [Finding("note", "counts", title, text), *_undecided(case), *_bad_rows(case), *_notes(case)]
     return CheckResult(tuple(findings), counts)
@@ -64,7 +66,7 @@ def _bad_rows(case: Case) -> list[Finding]:
         return []
     share = n_bad / (n_bad + case.n_given)
     level: Level = "warning" if share > _MANY_BAD else "note"
-    title = f"{counted(n_bad, 'row')} could not be used ({percent(share)})"
+    title = f"{pluralize(n_bad, 'row')} could not be used ({percent(share)})"
     return [Finding(level, "bad-rows", title, "They were skipped; correct them in the file.", tuple(map(str, bad[:3])))]
 
 
@@ -85,10 +87,10 @@ def check_unseen(case: Case) -> CheckResult:
         return CheckResult((Finding("warning", "numbered-from-one", title, text, ("0",)),), counts)
     if len(unseen) == 0:
         return CheckResult(counts=counts)
-    title = f"{counted(len(unseen), 'object is', 'objects are')} in no comparison"
+    title = f"{pluralize(len(unseen), 'object is', 'objects are')} in no comparison"
     text = "No map can place them; ask about them, or take them off the list."
     return CheckResult(
-        (Finding("error", "never-compared", title, text, (listed(case.object_names(unseen), 10),)),), counts
+        (Finding("error", "never-compared", title, text, (quote_all(case.object_names(unseen), 10),)),), counts
     )
 
 
@@ -139,10 +141,10 @@ def check_hardly(case: Case) -> CheckResult:
         return CheckResult(counts=counts)
     hardly = hardly[np.argsort(seen[hardly], kind="stable")]
     labels = case.object_names(hardly[:10])
-    examples = tuple(f"{name(label)}: {seen[index]}" for label, index in zip(labels, hardly, strict=False))
-    title = f"{counted(len(hardly), 'object is', 'objects are')} in fewer than {wanted} different questions"
+    examples = tuple(f"{quote(label)}: {seen[index]}" for label, index in zip(labels, hardly, strict=False))
+    title = f"{pluralize(len(hardly), 'object is', 'objects are')} in fewer than {wanted} different questions"
     level: Level = "warning" if seen[hardly[0]] <= 2 * p else "note"  # where open is likelier than not
-    there = f"In {counted(p, 'dimension')}"
+    there = f"In {pluralize(p, 'dimension')}"
     text = {
         "warning": f"{there} so few leave the place of the rarest likelier open on some side than not; ask more about "
         "them, or do not rely on their place.",
@@ -163,7 +165,7 @@ def check_uneven(case: Case) -> CheckResult:
     text = "The map is surer of some places than of others; ask about the rarer objects next."
     rare = np.argsort(np.where(case.answers_seen > 0, case.answers_seen, np.inf), kind="stable")[:5]
     examples = tuple(
-        f"{name(label)}: {counted(int(case.answers_seen[index]), 'answer')}"
+        f"{quote(label)}: {pluralize(int(case.answers_seen[index]), 'answer')}"
         for label, index in zip(case.object_names(rare), rare, strict=True)
     )
     return CheckResult((Finding("note", "uneven", title, text, examples),), counts)
@@ -174,7 +176,7 @@ def check_groups(case: Case) -> CheckResult:
     parts = [part for part in components(case.pairs, case.n_objects) if len(part) > 1]
     counts: dict[str, Any] = {"n_groups": len(parts)}
     if len(parts) > 1:
-        title = f"The objects fall into {digits(len(parts))} groups with no comparison of a distance between them"
+        title = f"The objects fall into {intcomma(len(parts))} groups with no comparison of a distance between them"
         text = "No map can place them against each other; ask questions that mix them, or map each group alone."
         return CheckResult((Finding("error", "disconnected", title, text, _part_names(case, parts)),), counts)
     if few_anchors := _few_anchors(case):
@@ -193,8 +195,8 @@ def check_groups(case: Case) -> CheckResult:
 
 
 def _part_names(case: Case, parts: list[Any]) -> tuple[str, ...]:
-    lines = [f"{counted(len(part), 'object')}: {listed(case.object_names(part))}" for part in parts[:5]]
-    return (*lines, f"... {digits(len(parts) - 5)} groups more") if len(parts) > 5 else tuple(lines)
+    lines = [f"{pluralize(len(part), 'object')}: {quote_all(case.object_names(part))}" for part in parts[:5]]
+    return (*lines, f"... {intcomma(len(parts) - 5)} groups more") if len(parts) > 5 else tuple(lines)
 
 
 def _few_anchors(case: Case) -> tuple[Finding, ...]:
@@ -205,25 +207,25 @@ def _few_anchors(case: Case) -> tuple[Finding, ...]:
     anchors = np.unique(rows[:, 0])
     if len(anchors) > p or case.n_objects <= p + 2:
         return ()
-    labels = listed(case.object_names(anchors))
+    labels = quote_all(case.object_names(anchors))
     one = len(anchors) == 1
-    title = f"The anchor is always {labels}" if one else f"Only {digits(len(anchors))} objects are ever the anchor"
+    title = f"The anchor is always {labels}" if one else f"Only {intcomma(len(anchors))} objects are ever the anchor"
     text = (
         "Such answers order the others by their distance from it and say nothing of the distances between them; "
         if one
-        else f"A map in {counted(p, 'dimension')} needs distances from at least {p + 1}; "
+        else f"A map in {pluralize(p, 'dimension')} needs distances from at least {p + 1}; "
     ) + "let every object take its turn as the anchor."
     return (Finding("error" if one else "warning", "few-anchors", title, text, (labels,)),)
 
 
 def _hinged(case: Case, hanging: list[tuple[int, Any]]) -> Finding:
-    count = f"{digits(len(hanging))} groups hang" if len(hanging) > 1 else "A group hangs"
+    count = f"{intcomma(len(hanging))} groups hang" if len(hanging) > 1 else "A group hangs"
     title = f"{count} on the rest by a single object"
     text = "The answers let such a group turn about that object; ask questions that mix it with the others."
     examples = []
     for hinge, part in hanging[:5]:
-        about = name(case.object_names(np.array([hinge]))[0])
-        examples.append(f"{counted(len(part), 'object')} about {about}: {listed(case.object_names(part))}")
+        about = quote(case.object_names(np.array([hinge]))[0])
+        examples.append(f"{pluralize(len(part), 'object')} about {about}: {quote_all(case.object_names(part))}")
     return Finding("warning", "hinged", title, text, tuple(examples))
 
 
@@ -234,7 +236,9 @@ def _few_partners(case: Case) -> tuple[Finding, ...]:
     few = np.flatnonzero((partners > 0) & (partners <= p) & (case.questions_seen >= questions_wanted(p)))
     if len(few) == 0:
         return ()
-    others = counted(p, "other")
-    title = f"{counted(len(few), 'object is', 'objects are')} compared in distance with no more than {others}"
-    text = f"In {counted(p, 'dimension')} that leaves two places or more for each; compare them with other objects too."
-    return (Finding("warning", "few-partners", title, text, (listed(case.object_names(few), 10),)),)
+    others = pluralize(p, "other")
+    title = f"{pluralize(len(few), 'object is', 'objects are')} compared in distance with no more than {others}"
+    text = (
+        f"In {pluralize(p, 'dimension')} that leaves two places or more for each; compare them with other objects too."
+    )
+    return (Finding("warning", "few-partners", title, text, (quote_all(case.object_names(few), 10),)),)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from nearer._common.formatting import counted, percent
+from nearer._common.formatting import percent, pluralize
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding
 
@@ -105,7 +105,7 @@ def check_places(case: Case) -> CheckResult:
         for person, place in culprits[:10]
     )
     flags = case.said_of(culprits[:, 0], "always one place")
-    title = f"{counted(len(culprits), 'person chooses', 'people choose')} nearly always the same place"
+    title = f"{pluralize(len(culprits), 'person chooses', 'people choose')} nearly always the same place"
     text = "Such answers say little about the objects; look at them, and leave these people out if nothing explains it."
     return CheckResult((Finding("warning", "same-place", title, text, examples, flags),), counts)
 
@@ -132,7 +132,7 @@ def check_runs(case: Case) -> CheckResult:
         for person in culprits[np.argsort(-longest[culprits], kind="stable")][:10]
     )
     flags = case.said_of(culprits, "one place in long runs")
-    title = f"{counted(len(culprits), 'person gives', 'people give')} the same place many times in a row"
+    title = f"{pluralize(len(culprits), 'person gives', 'people give')} the same place many times in a row"
     text = "Attention may have lapsed there; look at these stretches, and leave them out if nothing explains them."
     return CheckResult((Finding("warning", "runs", title, text, examples, flags),), counts)
 

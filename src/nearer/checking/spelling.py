@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.formatting import counted, listed, name
+from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.groups import distinct
@@ -45,7 +45,7 @@ def check_spellings(case: Case) -> CheckResult:
     counts = {"n_alike_labels": len(alike)}
     if not alike:
         return CheckResult(counts=counts)
-    title = f"{counted(len(alike), 'object seems', 'objects seem')} to be written in more than one way"
+    title = f"{pluralize(len(alike), 'object seems', 'objects seem')} to be written in more than one way"
     text = (
         "They differ only by case, spaces, coding, zeros or the ending of a file, and count as different objects; "
         "write each name one way."
@@ -101,11 +101,12 @@ def check_misspelt(case: Case) -> CheckResult:
     if not found:
         return CheckResult(counts=counts)
     title = (
-        f"{counted(len(found), 'object', 'objects')} may be misspelt: hardly ever seen, and nearly the name of another"
+        f"{pluralize(len(found), 'object', 'objects')} may be misspelt: hardly ever seen, and nearly the name of "
+        "another"
     )
     text = f"Objects are in {usual:g} answers as a rule; correct the names in the file."
     examples = tuple(
-        f"{name(word)} ({counted(times, 'answer')}), perhaps {name(other)}" for word, other, times in found[:5]
+        f"{quote(word)} ({pluralize(times, 'answer')}), perhaps {quote(other)}" for word, other, times in found[:5]
     )
     return CheckResult((Finding("warning", "misspelt-labels", title, text, examples),), counts)
 
@@ -126,13 +127,13 @@ def check_one_sided(case: Case) -> CheckResult:
     counts = {"n_one_sided": int(one_sided.sum())}
     if one_sided.sum() < _FEWEST_ONE_SIDED or one_sided.sum() < _MOST_ONE_SIDED * often.sum():
         return CheckResult(counts=counts)
-    title = f"{counts['n_one_sided']} of {counted(int(often.sum()), 'object')} are only ever near or only ever far"
+    title = f"{counts['n_one_sided']} of {pluralize(int(often.sum()), 'object')} are only ever near or only ever far"
     text = (
         "Objects that are compared are near in some answers and far in others; see whether the columns of near and far "
         "write the same names, and whether they were chosen by the answer."
     )
     examples = tuple(
-        f"only ever {side}: {listed(case.object_names(np.flatnonzero(one_sided & (others == 0))), 5)}"
+        f"only ever {side}: {quote_all(case.object_names(np.flatnonzero(one_sided & (others == 0))), 5)}"
         for side, others in (("near", times_far), ("far", times_near))
         if (one_sided & (others == 0)).any()
     )
@@ -153,13 +154,13 @@ def check_anchors(case: Case) -> CheckResult:
     pairs = zip(*(each.tolist() for each in np.divmod(distinct(codes), case.n_objects)), strict=True)
     if chance_of(pairs, len(never_options)) >= ALIKE:
         return CheckResult(counts=counts)
-    title = f"{len(never_options)} of {counted(len(anchors), 'anchor')} are never among the options"
+    title = f"{len(never_options)} of {pluralize(len(anchors), 'anchor')} are never among the options"
     text = (
         "Chance does not explain that. If they are other names of objects among the options, write each name one way; "
         "if the design has anchors of their own, nothing is wrong."
     )
     examples = tuple(
-        f"only ever {role}: {listed(case.object_names(np.array(objects)), 5)}"
+        f"only ever {role}: {quote_all(case.object_names(np.array(objects)), 5)}"
         for role, objects in (("anchors", never_options), ("options", never_anchors))
     )
     return CheckResult((Finding("warning", "only-anchors", title, text, examples),), counts)
@@ -170,9 +171,9 @@ def check_missing_labels(case: Case) -> CheckResult:
     found = [label for label in case.comparisons.objects.tolist() if folded(label) in _MISSING]
     if not found:
         return CheckResult()
-    title = f'{counted(len(found), "object has a name that means", "objects have names that mean")} "nothing here"'
+    title = f'{pluralize(len(found), "object has a name that means", "objects have names that mean")} "nothing here"'
     text = "Such cells count as an object of that name; leave those rows out, unless it is one."
-    return CheckResult((Finding("warning", "missing-labels", title, text, (listed(found),)),))
+    return CheckResult((Finding("warning", "missing-labels", title, text, (quote_all(found),)),))
 
 
 def check_numbering(case: Case) -> CheckResult:
@@ -189,7 +190,7 @@ def check_numbering(case: Case) -> CheckResult:
     # With indices 0..n-1 the objects in the gaps are on the list and reported as never compared.
     if numbers[0] > 1 or len(missing) == 0 or len(seen) < case.n_objects:
         return CheckResult(counts=counts)
-    absent = counted(len(missing), "number never occurs", "numbers never occur")
+    absent = pluralize(len(missing), "number never occurs", "numbers never occur")
     title = f"The objects are numbered from {numbers[0]} to {numbers[-1]}, but {absent}"
     text = "If these are objects of the study, nobody was asked about them, and they will not be on the map."
-    return CheckResult((Finding("note", "numbering-gaps", title, text, (listed(list(missing), 10),)),), counts)
+    return CheckResult((Finding("note", "numbering-gaps", title, text, (quote_all(list(missing), 10),)),), counts)

@@ -14,7 +14,17 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.arguments import Commands, add_command, add_file, add_folder, fail, is_study, read_file, say, tell
+from nearer.cli.arguments import (
+    Commands,
+    add_command,
+    add_file,
+    add_folder,
+    is_study,
+    log_step,
+    print_result,
+    read_file,
+    report_error,
+)
 from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -106,17 +116,19 @@ def _learn(
 
     try:
         turn = partial(turned_onto, earlier=earlier.model)
-        study = fit_study(answers, earlier.settings, keep, tell, said, turn)
+        study = fit_study(answers, earlier.settings, keep, log_step, said, turn)
         if study.interrupted and aside:
             raise KeyboardInterrupt
         written = end_study(study, folder, about | {"seconds": time.perf_counter() - start})
     except KeyboardInterrupt:
-        return fail(f"stopped; {f'{options.out} is as it was' if aside else left(options.out, kept)}", INTERRUPTED)
+        return report_error(
+            f"stopped; {f'{options.out} is as it was' if aside else left(options.out, kept)}", INTERRUPTED
+        )
     found, changes = summary(study, verdict(read_results(folder))), _changes(earlier, new, study)
     if aside:
         replace_run(folder, options.out)
     figures = {"folder": str(options.out), "files": written, **found, "changes": changes}
-    say(options, "\n".join([told(study, options.out, found), *_told(changes)]), figures)
+    print_result(options, "\n".join([told(study, options.out, found), *_told(changes)]), figures)
     return INTERRUPTED if study.interrupted else 0
 
 
@@ -173,19 +185,23 @@ def _changes(earlier: Earlier, new: Answers, study: Study) -> dict[str, Any]:
 
 
 def _told(changes: dict[str, Any]) -> list[str]:
-    from nearer._common.formatting import counted, figure, listed, name, percent
+    from nearer._common.formatting import decimals, percent, pluralize, quote, quote_all
 
-    lines = [f"what the {counted(changes['n_added'], 'new answer')} changed:"]
+    lines = [f"what the {pluralize(changes['n_added'], 'new answer')} changed:"]
     if changes["error_of_old_map_on_new_answers"] is not None:
         lines.append(
-            f"  the map before predicted them with an error of {figure(changes['error_of_old_map_on_new_answers'])}"
+            f"  the map before predicted them with an error of {decimals(changes['error_of_old_map_on_new_answers'])}"
         )
     if changes["error_before"] is not None and changes["error_after"] is not None:
-        lines.append(f"  held-out error {figure(changes['error_before'])} before, {figure(changes['error_after'])} now")
+        lines.append(
+            f"  held-out error {decimals(changes['error_before'])} before, {decimals(changes['error_after'])} now"
+        )
     if changes["new_objects"]:
-        lines.append(f"  {counted(len(changes['new_objects']), 'new object')}: {listed(changes['new_objects'], 10)}")
+        lines.append(
+            f"  {pluralize(len(changes['new_objects']), 'new object')}: {quote_all(changes['new_objects'], 10)}"
+        )
     most = list(changes["moved"].items())[:_LISTED]
     if most:
-        listing = ", ".join(f"{name(label)} {percent(away)}" for label, away in most)
+        listing = ", ".join(f"{quote(label)} {percent(away)}" for label, away in most)
         lines.append(f"  moved most, in typical distances between two objects: {listing}")
     return lines

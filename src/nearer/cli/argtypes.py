@@ -10,7 +10,7 @@ from argparse import ArgumentTypeError
 from math import nan
 from pathlib import Path
 
-from nearer._common.formatting import digits, name
+from nearer._common.formatting import intcomma, quote
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
 MOST = 10**9  # of anything that is counted
@@ -36,7 +36,7 @@ def natural(text: str, least: int = 0, most: int = MOST) -> int:
     value = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else -1
     if not least <= value <= most:
         raise ArgumentTypeError(
-            f"a whole number, {least} or more and at most {digits(most)}, is needed, not {name(text)}"
+            f"a whole number, {least} or more and at most {intcomma(most)}, is needed, not {quote(text)}"
         )
     return value
 
@@ -89,7 +89,7 @@ def number(text: str, low: float, high: float, needed: str, *, closed: bool = Fa
     except ValueError:
         value = nan
     if not (low < value < high or (closed and value == low)):
-        raise ArgumentTypeError(f"{needed} is needed, not {name(text)}")
+        raise ArgumentTypeError(f"{needed} is needed, not {quote(text)}")
     return value
 
 
@@ -115,18 +115,18 @@ def noise(text: str) -> float:
 
 def price(text: str) -> float:
     """Return an amount of money."""
-    return number(text, 0, MOST_PRICE, f"an amount from 0 to {digits(MOST_PRICE)}", closed=True)
+    return number(text, 0, MOST_PRICE, f"an amount from 0 to {intcomma(MOST_PRICE)}", closed=True)
 
 
 def seconds(text: str) -> float:
     """Return a number of seconds."""
-    return number(text, 0, MOST_SECONDS, f"a number of seconds above 0, below {digits(MOST_SECONDS)},")
+    return number(text, 0, MOST_SECONDS, f"a number of seconds above 0, below {intcomma(MOST_SECONDS)},")
 
 
 def word(text: str) -> str:
     """Return a name, such as that of a column."""
     if not 0 < len(text.strip()) <= _LONGEST_WORD:
-        raise ArgumentTypeError(f"a name of at most {_LONGEST_WORD} characters is needed, not {name(text)}")
+        raise ArgumentTypeError(f"a name of at most {_LONGEST_WORD} characters is needed, not {quote(text)}")
     return text.strip()
 
 
@@ -140,7 +140,7 @@ def words(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
     if not all(0 < len(word) <= _LONGEST_WORD for word in found):
         raise ArgumentTypeError(
-            f"names separated by commas are needed, each at most {_LONGEST_WORD} characters long, not {name(text)}"
+            f"names separated by commas are needed, each at most {_LONGEST_WORD} characters long, not {quote(text)}"
         )
     return found
 
@@ -186,7 +186,7 @@ def question_kind(text: str) -> str:
     '2 of 8'
     """
     if text not in KINDS and not re.fullmatch(r"\d{1,2} of \d{1,2}", text):
-        raise ArgumentTypeError(f"one of {', '.join(KINDS)}, or such as '2 of 8', is needed, not {name(text)}")
+        raise ArgumentTypeError(f"one of {', '.join(KINDS)}, or such as '2 of 8', is needed, not {quote(text)}")
     return text
 
 
@@ -201,7 +201,7 @@ def column_values(text: str) -> tuple[str, list[str]]:
     column, sign, values = text.partition("=")
     found = [value.strip() for value in values.split(",")]
     if not sign or not column.strip() or not all(found):
-        raise ArgumentTypeError(f"COLUMN=VALUE is needed, or COLUMN=VALUE,VALUE,..., not {name(text)}")
+        raise ArgumentTypeError(f"COLUMN=VALUE is needed, or COLUMN=VALUE,VALUE,..., not {quote(text)}")
     return column.strip(), found
 
 
@@ -234,7 +234,7 @@ def pairs(text: str) -> dict[str, str]:
     for part in text.split(","):
         key, sign, value = part.partition("=")
         if not sign or not key.strip():
-            raise ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {name(part)}")
+            raise ArgumentTypeError(f"NAME=VALUE is needed, separated by commas, not {quote(part)}")
         found[key.strip()] = value.strip()
     return found
 
@@ -262,7 +262,7 @@ def axes_pair(text: str) -> tuple[int, int]:
     except (ArgumentTypeError, ValueError):
         first = second = 0
     if first == second:
-        raise ArgumentTypeError(f"two different axes, such as 1,3, are needed, not {name(text)}")
+        raise ArgumentTypeError(f"two different axes, such as 1,3, are needed, not {quote(text)}")
     return first, second
 
 

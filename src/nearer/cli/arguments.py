@@ -243,12 +243,12 @@ def _people_in(path: Path) -> tuple[str, list[str]]:
     return "person", people
 
 
-def tell(step: str) -> None:
+def log_step(step: str) -> None:
     """Announce a step that takes its time."""
     sys.stderr.write(f"nearer: {step} ...\n")
 
 
-def say(options: argparse.Namespace, text: str, figures: Any) -> None:
+def print_result(options: argparse.Namespace, text: str, figures: Any) -> None:
     """Print text for people, or figures for programs."""
     from nearer._common.json_files import plain_values
 
@@ -262,7 +262,7 @@ def say(options: argparse.Namespace, text: str, figures: Any) -> None:
         raise OSError(error.errno, error.strerror, "the standard output") from error
 
 
-def fail(sentence: str, status: int = FAILED) -> int:
+def report_error(sentence: str, status: int = FAILED) -> int:
     """Say what went wrong and return the exit status."""
     complain(f"nearer: {short(sentence)}\n")
     return status

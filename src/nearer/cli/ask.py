@@ -16,7 +16,7 @@ from nearer.cli.argtypes import (  # fmt: skip
     question_kind,
     share_or_none,
 )
-from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, read_file, say, tell
+from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, log_step, print_result, read_file
 
 if TYPE_CHECKING:
     from nearer.design.lists.making import Asking, Known
@@ -125,12 +125,12 @@ def run(options: argparse.Namespace) -> int:
         if path.is_dir() and path.resolve() == options.out.resolve().parent:
             raise ValueError(f"{options.out} would be read among the answers in {path}; choose another folder with -o")
     known = _known(options) if options.file else None
-    made = make(_asking(options, known), known, tell)
+    made = make(_asking(options, known), known, log_step)
     for note in made.notes:
         sys.stderr.write(f"nearer: {note}\n")
     files = write_sheets(made.trials, made.kind, options.out, form)
-    made = judged(made, tell)  # the questions are there whatever becomes of it
-    say(options, told(made, files), figures_of(made, files) | {"format": form, "seed": options.seed})
+    made = judged(made, log_step)  # the questions are there whatever becomes of it
+    print_result(options, told(made, files), figures_of(made, files) | {"format": form, "seed": options.seed})
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.argtypes import share, word, word_or_file, words
-from nearer.cli.arguments import Commands, add_command, add_folder, add_seed, say
+from nearer.cli.arguments import Commands, add_command, add_folder, add_seed, print_result
 
 if TYPE_CHECKING:
     from nearer._common.arrays import FloatArray
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
         written = [] if options.out is None else _write(fits, results, options.out)
         lines[:0] = [str(fits), *([f"written to {options.out}: {', '.join(written)}"] if written else [])]
         figures |= fits.as_dict()
-    say(options, "\n".join(lines), figures)
+    print_result(options, "\n".join(lines), figures)
     return 0
 
 
@@ -117,7 +117,7 @@ def _randomization(
 
     import numpy as np
 
-    from nearer._common.formatting import counted, listed, name
+    from nearer._common.formatting import pluralize, quote, quote_all
     from nearer.comparing import read_matrix
 
     asked = {"within": options.within, "along": options.along, "copies": options.copies}
@@ -130,7 +130,8 @@ def _randomization(
         values: Any = matrix[np.ix_(used, used)]
     elif source not in columns:
         raise ValueError(
-            f"--{way} names {name(source)}, which is no column of {options.attributes}; it has {listed(list(columns))}"
+            f"--{way} names {quote(source)}, which is no column of {options.attributes}; it has "
+            f"{quote_all(list(columns))}"
         )
     else:
         used = np.array([cell is not None for cell in columns[source]])
@@ -138,7 +139,8 @@ def _randomization(
     if not used.all():
         without = [label for label, use in zip(objects, used, strict=True) if not use]
         sys.stderr.write(
-            f"nearer: {counted(len(without), 'object')} without a value of {name(source)} left out: {listed(without)}\n"
+            f"nearer: {pluralize(len(without), 'object')} without a value of {quote(source)} left out: "
+            f"{quote_all(without)}\n"
         )
     return {way: values}, used
 
@@ -149,7 +151,7 @@ def _rotation(
     """Return the axes that the options ask for, and a sentence about them."""
     import numpy as np
 
-    from nearer._common.formatting import counted, listed, name
+    from nearer._common.formatting import pluralize, quote, quote_all
     from nearer.geometry import axes_along, axes_onto, varimax_axes
     from nearer.study.rotate import read_places, shared
 
@@ -159,16 +161,16 @@ def _rotation(
     if options.align_to is not None:
         places = read_places(options.align_to, results["objects"])
         both = shared(places, seen)
-        by = counted(int(both.sum()), "object")
+        by = pluralize(int(both.sum()), "object")
         return axes_onto(points, places, both), f"the map was turned onto {options.align_to}, by {by} in both"
     features = []
     for column in options.rotate_to:
         if column not in columns:
-            raise ValueError(f"{options.attributes} has no column {name(column)}; it has {listed(list(columns))}")
+            raise ValueError(f"{options.attributes} has no column {quote(column)}; it has {quote_all(list(columns))}")
         if any(isinstance(cell, str) for cell in columns[column]):
-            raise ValueError(f"the column {name(column)} has words, and a map can be turned to numbers alone")
+            raise ValueError(f"the column {quote(column)} has words, and a map can be turned to numbers alone")
         features.append(np.where(seen, np.array(columns[column], dtype=np.float64), np.nan))
-    return axes_along(points, *features), f"the map was turned to {' and '.join(map(name, options.rotate_to))}"
+    return axes_along(points, *features), f"the map was turned to {' and '.join(map(quote, options.rotate_to))}"
 
 
 def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[str]:

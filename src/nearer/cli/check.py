@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nearer.cli.argtypes import dimensions
-from nearer.cli.arguments import Commands, add_command, add_file, add_seed, dimension_of, read_file, say
+from nearer.cli.arguments import Commands, add_command, add_file, add_seed, dimension_of, print_result, read_file
 
 _ABOUT = """\
 Look for everything that can be wrong with a file of answers before a map is made of it: contradictions and cycles,
@@ -44,5 +44,5 @@ def run(options: argparse.Namespace) -> int:
     catches = None if answers.catches is None else str(answers.catches)
     heading, *rest = str(findings).split("\n\n")
     heading = "\n".join(filter(None, [heading, told_columns(answers), *map(str, answers.left_out), catches]))
-    say(options, "\n\n".join([heading, *rest]), figures)
+    print_result(options, "\n\n".join([heading, *rest]), figures)
     return 1 if findings.worst == "error" else 0

@@ -15,14 +15,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.cli.arguments import read_file, say, tell
+    from nearer.cli.arguments import log_step, print_result, read_file
     from nearer.comparing import compare_groups
     from nearer.comparing.groups.comparison import N_PERMUTATIONS
     from nearer.comparing.groups.files import figures_of, write_comparison
 
     options.file = options.file[0] if len(options.file) == 1 else options.file
     answers = read_file(options, also=[options.by])
-    tell("comparing groups" if options.dimensions else "choosing the number of dimensions, and comparing groups")
+    log_step("comparing groups" if options.dimensions else "choosing the number of dimensions, and comparing groups")
     found = compare_groups(
         answers,
         options.by,
@@ -33,5 +33,5 @@ def run(options: argparse.Namespace) -> int:
     )
     files = [] if options.out is None else write_comparison(found, options.out)
     text = str(found) + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
-    say(options, text, {"folder": str(options.out) if files else None, "files": files, **figures_of(found)})
+    print_result(options, text, {"folder": str(options.out) if files else None, "files": files, **figures_of(found)})
     return 0

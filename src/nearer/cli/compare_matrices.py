@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.argtypes import resamples
-from nearer.cli.arguments import say, tell
+from nearer.cli.arguments import log_step, print_result
 
 if TYPE_CHECKING:
     from nearer._common.arrays import FloatArray
@@ -72,7 +72,9 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         files = write_results(options.out, figures, "rsa", _rows(found), lambda: plot_matrices(found))
         text += f"\nwritten to {options.out}: {', '.join(files)}"
-    say(options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures})
+    print_result(
+        options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures}
+    )
     return 0
 
 
@@ -87,7 +89,7 @@ def _resampled(
     wanted = _PEOPLE_MAPS if options.people_maps is None else options.people_maps
     full = model
     try:
-        tell("posterior in all dimensions")
+        log_step("posterior in all dimensions")
         full = full_posterior(model, random_state=options.seed)
         noise = matrix_noise(full, random_state=options.seed)
     except ValueError as error:
@@ -101,7 +103,7 @@ def _resampled(
         )
     if enough and wanted:
         try:
-            tell("maps of resampled people")
+            log_step("maps of resampled people")
             people = people_matrices(full, max(wanted, 10), random_state=options.seed)
         except KeyboardInterrupt:
             notes.append("no interval over people: the run was stopped before its end")

@@ -7,7 +7,7 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.argtypes import words
-from nearer.cli.arguments import read_file, say, tell
+from nearer.cli.arguments import log_step, print_result, read_file
 from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     answers = read_file(options)
     settings = {name: RunSettings(method=name, seed=options.seed) for name in dict.fromkeys(names)}
     given = options.dimensions
-    tell("methods" if given else "methods, with the number of dimensions chosen on each training part")
+    log_step("methods" if given else "methods, with the number of dimensions chosen on each training part")
     found = compare_methods(
         answers.comparisons,
         {name: each.estimator(given or 2) for name, each in settings.items()},
@@ -55,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         files = write_results(options.out, figures, "methods", figures["methods"], lambda: plot_methods(found))
         text += f"\nwritten to {options.out}: {', '.join(files)}"
-    say(options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures})
+    print_result(
+        options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures}
+    )
     return INTERRUPTED if found.interrupted else 0
 
 

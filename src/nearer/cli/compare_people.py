@@ -16,13 +16,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.cli.arguments import read_file, say, tell
+    from nearer.cli.arguments import log_step, print_result, read_file
     from nearer.comparing import compare_people
     from nearer.comparing.people_files import people_figures, write_people
 
     options.file = options.file[0] if len(options.file) == 1 else options.file
     answers = read_file(options)
-    tell("fitting a map with weights for each person, and judging it by held-out answers")
+    log_step("fitting a map with weights for each person, and judging it by held-out answers")
     found = compare_people(
         answers.comparisons,
         options.dimensions or 2,
@@ -32,5 +32,7 @@ def run(options: argparse.Namespace) -> int:
     )
     files = [] if options.out is None else write_people(found, options.out)
     text = str(found) + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
-    say(options, text, {"folder": str(options.out) if files else None, "files": files, **people_figures(found)})
+    print_result(
+        options, text, {"folder": str(options.out) if files else None, "files": files, **people_figures(found)}
+    )
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nearer.cli.arguments import Commands, add_command, add_seed, say
+from nearer.cli.arguments import Commands, add_command, add_seed, print_result
 
 _ABOUT = """\
 Simulate people who compare named colours, wrongly one time in nine, learn a map of the colours from their answers
@@ -24,5 +24,5 @@ def run(options: argparse.Namespace) -> int:
     from nearer.study.demo import run_demo
 
     result = run_demo(options.out, options.seed)
-    say(options, result.text(), result.as_dict())
+    print_result(options, result.text(), result.as_dict())
     return 0

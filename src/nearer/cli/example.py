@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from nearer.cli.arguments import Commands, add_command, say
+from nearer.cli.arguments import Commands, add_command, print_result
 
 _ABOUT = """\
 Write the files of a small study to try the other commands on: 24 people name the odd one of three musical instruments.
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     steps = _steps_of_lab(options.folder) if options.lab else _steps(options.folder)
     shown = f"{files[0]}, ..., {', '.join(files[-4:])}" if options.lab else ", ".join(files)
     lines = [f"written to {options.folder}: {shown}", "what to do next:", *(f"  {step}" for step in steps)]
-    say(options, "\n".join(lines), {"folder": str(options.folder), "files": files, "next": steps})
+    print_result(options, "\n".join(lines), {"folder": str(options.folder), "files": files, "next": steps})
     return 0
 
 

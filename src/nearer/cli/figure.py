@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer._common.formatting import counted, listed, percent
+from nearer._common.formatting import percent, pluralize, quote_all
 from nearer.cli.argtypes import axes_pair, dots, millimetres, pairs, points, word, words
-from nearer.cli.arguments import Commands, add_command, add_folder, say
+from nearer.cli.arguments import Commands, add_command, add_folder, print_result
 
 if TYPE_CHECKING:
     from nearer.plotting.directions import Arrow
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         "labels_left_out": drawn.left_out,
         "spread_elsewhere": drawn.spread_elsewhere,
     }
-    say(options, f"written, {size[0]:g} x {size[1]:.4g} mm: {', '.join(map(str, written))}", figures)
+    print_result(options, f"written, {size[0]:g} x {size[1]:.4g} mm: {', '.join(map(str, written))}", figures)
     return 0
 
 
@@ -165,8 +165,9 @@ def _notes(options: argparse.Namespace, drawn: Drawn) -> list[str]:
     notes = []
     if drawn.left_out:
         notes.append(
-            f"{counted(len(drawn.left_out), 'label finds', 'labels find')} no place and "
-            f"{'is' if len(drawn.left_out) == 1 else 'are'} left out: {listed(drawn.left_out, 10)}; a larger --size, a "
+            f"{pluralize(len(drawn.left_out), 'label finds', 'labels find')} no place and "
+            f"{'is' if len(drawn.left_out) == 1 else 'are'} left out: {quote_all(drawn.left_out, 10)}; a larger "
+            "--size, a "
             "smaller --font-size or fewer --labels make room"
         )
     if drawn.spread_elsewhere > 0:

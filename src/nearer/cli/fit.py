@@ -20,11 +20,11 @@ from nearer.cli.arguments import (
     add_file,
     add_seed,
     dimension_of,
-    fail,
     files_of,
+    log_step,
+    print_result,
     read_file,
-    say,
-    tell,
+    report_error,
 )
 from nearer.cli.process import INTERRUPTED
 from nearer.study.methods import METHOD_CLASSES
@@ -117,15 +117,15 @@ def run(options: argparse.Namespace) -> int:
     replaced = (options.out / "results.json").exists()
     anyway = tuple(f"a map was asked for with --anyway, in spite of an error: {error.title}" for error in errors)
     try:
-        study = fit_study(answers, settings, keep, tell, anyway)
+        study = fit_study(answers, settings, keep, log_step, anyway)
         files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
     except KeyboardInterrupt:
-        return fail(f"stopped; {left(options.out, kept)}", INTERRUPTED)
+        return report_error(f"stopped; {left(options.out, kept)}", INTERRUPTED)
     found = summary(study, verdict(read_results(options.out)))
     figures = {"folder": str(options.out), "files": files, **found}
     if replaced:
         sys.stderr.write(f"nearer: the results of an earlier run in {options.out} were replaced\n")
-    say(options, told(study, options.out, found), figures)
+    print_result(options, told(study, options.out, found), figures)
     return INTERRUPTED if study.interrupted else 0
 
 
@@ -140,7 +140,7 @@ def left(folder: Path, kept: Sequence[Study]) -> str:
 def stop(options: argparse.Namespace, errors: Findings, command: str = "fit") -> int:
     """Repeat the errors in place of making a map."""
     advice = f"No map was made. See to this first, or use nearer {command} --anyway to make a map all the same."
-    say(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.as_dicts()})
+    print_result(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.as_dicts()})
     return 1
 
 
@@ -173,20 +173,20 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
 
 def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
     """Return the figures of a study in words."""
-    from nearer._common.formatting import counted, percent
+    from nearer._common.formatting import percent, pluralize
     from nearer.checking.enough import CURVE_CODES
     from nearer.evaluation.reproducibility import DISTANCES_FAIR
 
     answers = study.answers
     lines = [
-        f"{counted(found['n_objects'], 'object')}, {counted(len(answers), 'answer')} "
-        f"({counted(found['n_comparisons'], 'comparison')})",
-        f"a map of {counted(found['dimensions'], 'dimension')}, by {found['method']}",
+        f"{pluralize(found['n_objects'], 'object')}, {pluralize(len(answers), 'answer')} "
+        f"({pluralize(found['n_comparisons'], 'comparison')})",
+        f"a map of {pluralize(found['dimensions'], 'dimension')}, by {found['method']}",
     ]
     if found["restarts"] is not None:
-        lines.append(f"{found['restarts'][1]} of {counted(found['restarts'][0], 'start')} led to this map")
+        lines.append(f"{found['restarts'][1]} of {pluralize(found['restarts'][0], 'start')} led to this map")
     if answers.n_bad:
-        lines.append(f"{counted(answers.n_bad, 'row')} skipped because they could not be used")
+        lines.append(f"{pluralize(answers.n_bad, 'row')} skipped because they could not be used")
     if study.error is not None:
         lines.append(str(study.error))
     if study.ceiling is not None:
@@ -212,10 +212,10 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
 
 def _line(finding: Finding) -> str:
     """Write a finding on one line, with the people that it names."""
-    from nearer._common.formatting import listed
+    from nearer._common.formatting import quote_all
 
     said = f"{finding.level}: {finding.title}"
-    return f"{said}: {listed(list(finding.people), 10)}. {finding.text}" if finding.people else said
+    return f"{said}: {quote_all(list(finding.people), 10)}. {finding.text}" if finding.people else said
 
 
 def _about(options: argparse.Namespace) -> dict[str, Any]:

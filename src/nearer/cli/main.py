@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None, program: Program = NEARER) -> i
 def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
     """Run the program and say, in a sentence, what goes wrong."""
     from nearer._common.files import printable
-    from nearer.cli.arguments import FAILED, fail, sentence
+    from nearer.cli.arguments import FAILED, report_error, sentence
     from nearer.cli.process import show_warnings
 
     parser = _parser(program, arguments[0] if arguments else "")
@@ -86,7 +86,7 @@ def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
     options.arguments = list(map(printable, arguments))
     wrong = _check_environment()
     if wrong:
-        return fail(wrong)
+        return report_error(wrong)
     try:
         with show_warnings(lambda: interrupts.seen):
             status: int = options.command(options)
@@ -95,15 +95,15 @@ def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
         silence()
         return BROKEN_PIPE
     except (ValueError, OSError, MemoryError) as error:
-        return fail(sentence(error, getattr(options, "out", None)))
+        return report_error(sentence(error, getattr(options, "out", None)))
     except Exception as error:
         if interrupts.seen:  # compiled code makes an ImportError or a SystemError of an interrupt
             raise KeyboardInterrupt from error
         if isinstance(error, ImportError):
-            return fail(sentence(error))
+            return report_error(sentence(error))
         if os.environ.get("NEARER_TRACEBACK"):
             raise
-        return fail(
+        return report_error(
             f"this should not have happened ({type(error).__name__}: {error}); please report it, with what "
             "NEARER_TRACEBACK=1 in the environment shows"
         )

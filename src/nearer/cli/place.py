@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from nearer.cli.arguments import Commands, add_command, add_file, add_folder, read_file, say
+from nearer.cli.arguments import Commands, add_command, add_file, add_folder, print_result, read_file
 
 _ABOUT = """\
 Put new objects into a map by answers that compare them with those on it. The old objects stay where they are. OUT gets
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     import numpy as np
 
-    from nearer._common.formatting import counted, name
+    from nearer._common.formatting import pluralize, quote
     from nearer.embedding.storage import load_model
     from nearer.io.labels import matched
     from nearer.study.folder import refuse_input
@@ -45,15 +45,15 @@ def run(options: argparse.Namespace) -> int:
     new = place_objects(model, answers, None if known is None else np.array(known), random_state=0)
     write_placed(model, results, new, options.out, shlex.join(["nearer", *options.arguments]))
     points = dict(zip(new.objects, new.points.tolist(), strict=True))
-    lines = [f"{name(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in points.items()]
+    lines = [f"{quote(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in points.items()]
     lines.append(
-        f"{counted(len(points), 'new object')}, placed by {counted(new.n_answers, 'answer')}; the other "
-        f"{counted(len(results['objects']), 'object')} and how far to trust them are as they were"
+        f"{pluralize(len(points), 'new object')}, placed by {pluralize(new.n_answers, 'answer')}; the other "
+        f"{pluralize(len(results['objects']), 'object')} and how far to trust them are as they were"
     )
     if new.n_unsure:
         lines.append(
-            f"{counted(new.n_unsure, 'new object has', 'new objects have')} too few answers to be placed surely"
+            f"{pluralize(new.n_unsure, 'new object has', 'new objects have')} too few answers to be placed surely"
         )
     figures = {"folder": str(options.out), "objects": points, "n_answers": new.n_answers, "n_unsure": new.n_unsure}
-    say(options, "\n".join([*lines, f"the map is in {options.out}"]), figures)
+    print_result(options, "\n".join([*lines, f"the map is in {options.out}"]), figures)
     return 0

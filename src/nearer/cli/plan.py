@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.argtypes import dimensions, error, noise, positive, price
-from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, read_file, say, tell
+from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, log_step, print_result, read_file
 
 if TYPE_CHECKING:
     from nearer.design.planning import Design, NoiseEstimate
@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer._common.formatting import counted, percent
+    from nearer._common.formatting import percent, pluralize
     from nearer.design.planning import estimate_noise
 
     if options.at is not None and options.out is not None:
@@ -76,20 +76,23 @@ def run(options: argparse.Namespace) -> int:
     if options.file is not None:
         answers = read_file(options)
         options.kind = options.kind or answers.kind
-        tell(f"noise of the answers in {options.file.name}")
+        log_step(f"noise of the answers in {options.file.name}")
         pilot = estimate_noise(answers.comparisons, options.dimensions, random_state=options.seed)
         options.objects = options.objects or answers.comparisons.n_objects
         options.noise = pilot.noise
         lines.append(
             f"{percent(pilot.noise)} of the answers in {options.file.name} are wrong (90% interval "
             f"{percent(pilot.low)} to {percent(pilot.high)}), judging by maps of "
-            f"{counted(options.dimensions, 'dimension')}."
+            f"{pluralize(options.dimensions, 'dimension')}."
         )
         figures["estimated_noise"] = {"noise": pilot.noise, "low": pilot.low, "high": pilot.high}
     options.studies = options.studies or (20 if options.at is None else 40)
-    tell(f"{counted(options.studies, 'simulated study', 'simulated studies')} of {counted(options.objects, 'object')}")
+    log_step(
+        f"{pluralize(options.studies, 'simulated study', 'simulated studies')} of "
+        f"{pluralize(options.objects, 'object')}"
+    )
     text, found = _number_of_answers(options, pilot) if options.at is None else _error_at(options, pilot)
-    say(options, "\n".join([*lines, text]), figures | found)
+    print_result(options, "\n".join([*lines, text]), figures | found)
     return 0
 
 
@@ -114,7 +117,7 @@ def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None)
 
 def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return the error that a number of answers will reach, in words and in figures."""
-    from nearer._common.formatting import counted, figure, interval, level_of, money
+    from nearer._common.formatting import decimals, format_interval, format_level, format_money, pluralize
     from nearer.design.planning import predict_error
     from nearer.design.planning.plans import floor_of, measured_on
 
@@ -127,15 +130,16 @@ def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple
         random_state=options.seed,
     )
     lines = [
-        f"With {counted(options.at, 'answer')} the error {measured_on(options.against)} will be about "
-        f"{figure(found.error)}; {level_of(found.level)} of simulated studies reach {interval(found.low, found.high)}.",
+        f"With {pluralize(options.at, 'answer')} the error {measured_on(options.against)} will be about "
+        f"{decimals(found.error)}; {format_level(found.level)} of simulated studies reach "
+        f"{format_interval(found.low, found.high)}.",
         *floor_of(found.floor),
     ]
     if pilot is not None and pilot.continued_by(_design(options)):
-        there = counted(min(pilot.n_answers, options.at), "answer")
+        there = pluralize(min(pilot.n_answers, options.at), "answer")
         lines.append(f"{there} of {options.file.name} count among them; further questions are drawn at random.")
     cost = {} if options.price is None else {"cost": options.price * options.at}
-    lines += [f"The answers cost {money(cost['cost'])}."] if cost else []
+    lines += [f"The answers cost {format_money(cost['cost'])}."] if cost else []
     return "\n".join(lines), asdict(found) | cost
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.arguments import Commands, add_command, is_study, say
+from nearer.cli.arguments import Commands, add_command, is_study, print_result
 
 if TYPE_CHECKING:
     from nearer.survey.stimuli import Stimuli
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     if pictures is None and stimuli is not None:
         pictures = _pictures(options.folder, stimuli)
     path = write_report(results, page, thumbnails=pictures)
-    say(options, f"written: {path}", {"report": str(path)})
+    print_result(options, f"written: {path}", {"report": str(path)})
     return 0
 
 

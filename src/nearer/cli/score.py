@@ -6,9 +6,9 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
-from nearer._common.formatting import counted, figure, interval, level_of, listed, percent
+from nearer._common.formatting import decimals, format_interval, format_level, percent, pluralize, quote_all
 from nearer.cli.argtypes import share
-from nearer.cli.arguments import Commands, add_command, add_file, add_folder, read_file, say
+from nearer.cli.arguments import Commands, add_command, add_file, add_folder, print_result, read_file
 
 if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
@@ -57,9 +57,9 @@ def run(options: argparse.Namespace) -> int:
         "share_known": known,
     }
     text = (
-        f"{counted(len(answers), 'answer')} ({counted(len(judged), 'comparison')}): error {figure(error.error)} "
-        f"({level_of(options.level)} interval {interval(error.low, error.high)}), "
-        f"of the map {figure(of_map.error)} ({interval(of_map.low, of_map.high)}); chance is 0.5"
+        f"{pluralize(len(answers), 'answer')} ({pluralize(len(judged), 'comparison')}): error {decimals(error.error)} "
+        f"({format_level(options.level)} interval {format_interval(error.low, error.high)}), "
+        f"of the map {decimals(of_map.error)} ({format_interval(of_map.low, of_map.high)}); chance is 0.5"
     )
     if known > _FEW_KNOWN:
         flatters = "the error is too good" if known > 0.5 else "if these are the same answers, the error is too good"
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             f"\n{percent(known)} of these comparisons are among those that the map was made from: {flatters}. "
             "`nearer fit` tells the held-out error"
         )
-    say(options, text, figures)
+    print_result(options, text, figures)
     return 0
 
 
@@ -84,7 +84,7 @@ def _refuse_new(
         labels = comparisons.objects[np.unique(comparisons.rows[new[comparisons.rows]])].tolist()
         command = shlex.join(["nearer", "place", str(options.folder), *map(str, options.file), "-o", "OUT"])
         raise ValueError(
-            f"{answers.source}: {len(about)} of {counted(len(answers), 'answer')}, the first on "
+            f"{answers.source}: {len(about)} of {pluralize(len(answers), 'answer')}, the first on "
             f"{answers.line(about[0])}, {'is' if len(about) == 1 else 'are'} about objects that are not on the map: "
-            f"{listed(labels, 10)}. Put them on it first ({command}), or leave these answers out"
+            f"{quote_all(labels, 10)}. Put them on it first ({command}), or leave these answers out"
         )

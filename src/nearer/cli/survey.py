@@ -10,9 +10,9 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.cli.argtypes import port, positive, word
-from nearer.cli.arguments import Commands, add_command, is_study, say
+from nearer.cli.arguments import Commands, add_command, is_study, print_result
 
 if TYPE_CHECKING:
     from nearer.survey.server import Serving
@@ -101,7 +101,7 @@ def _new(options: argparse.Namespace) -> int:
         f"  2. write what you want to ask into {folder / 'study.toml'}\n  3. nearer survey check {folder}\n"
         f"  4. nearer survey run {folder}"
     )
-    say(options, text, {"study": str(folder)})
+    print_result(options, text, {"study": str(folder)})
     return 0
 
 
@@ -111,9 +111,9 @@ def _check(options: argparse.Namespace) -> int:
     problems = check_study(options.study)
     wrong = [each for each in problems if each.level == "wrong"]
     lines = [f"{each.level}: {each.where}: {each.what}" for each in problems]
-    closing = f"{counted(len(wrong), 'thing')} to mend" if wrong else "ready: nothing is wrong"
+    closing = f"{pluralize(len(wrong), 'thing')} to mend" if wrong else "ready: nothing is wrong"
     figures = [{"level": each.level, "where": each.where, "what": each.what} for each in problems]
-    say(options, "\n".join([*lines, closing]), {"problems": figures})
+    print_result(options, "\n".join([*lines, closing]), {"problems": figures})
     return 1 if wrong else 0
 
 
@@ -147,8 +147,8 @@ def _serve(options: argparse.Namespace, folder: Path) -> None:
         said = "(printed when the study was first run; `nearer survey secret` makes another)"
         researcher = said if secret is None else f"{serving.link}researcher?key={secret}"
         title = study.settings.title or folder.name
-        lines = [f"{title}: {counted(len(study.labels), 'object')}", f"participants: {serving.link}"]
-        say(
+        lines = [f"{title}: {pluralize(len(study.labels), 'object')}", f"participants: {serving.link}"]
+        print_result(
             options,
             "\n".join([*lines, f"researcher:   {researcher}", "Ctrl-C ends it; every answer is kept."]),
             {"participants": serving.link, "researcher": None if secret is None else researcher},
@@ -184,7 +184,7 @@ def _code(options: argparse.Namespace) -> int:
             found = look_up(connection, study.settings, options.codes)
     finally:
         database.close()
-    say(options, "\n".join(f"{each.code}: {each.said}" for each in found), [each._asdict() for each in found])
+    print_result(options, "\n".join(f"{each.code}: {each.said}" for each in found), [each._asdict() for each in found])
     return 0 if all(each.right for each in found) else 1
 
 
@@ -201,10 +201,10 @@ def _forget(options: argparse.Namespace) -> int:
     finally:
         database.close()
     text = (
-        f"{options.person} is forgotten: {counted(counts['answers'], 'answer')} to "
-        f"{counted(counts['questions'], 'question')} deleted. Downloaded copies, and backups, still have them."
+        f"{options.person} is forgotten: {pluralize(counts['answers'], 'answer')} to "
+        f"{pluralize(counts['questions'], 'question')} deleted. Downloaded copies, and backups, still have them."
     )
-    say(options, text, counts)
+    print_result(options, text, counts)
     return 0
 
 
@@ -214,5 +214,5 @@ def _secret(options: argparse.Namespace) -> int:
     secret = secret_of(options.study, anew=True)
     path = f"researcher?key={secret}"
     text = f"{options.address.rstrip('/')}/{path}" if options.address else f"the link for participants, and {path}"
-    say(options, text, {"secret": secret})
+    print_result(options, text, {"secret": secret})
     return 0

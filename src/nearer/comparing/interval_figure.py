@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nearer._common.formatting import level_of
+from nearer._common.formatting import format_level
 from nearer.comparing.matrices.measures import NAMES
 from nearer.comparing.matrices.results import MatrixComparison
 from nearer.comparing.method_results import MethodComparison
@@ -75,7 +75,7 @@ def plot_matrices(found: MatrixComparison, ax: Axes | None = None) -> Axes:
         rows.append(Row(model.name, model.estimate, tuple(intervals)))
     if ax is None:
         ax = new_figure(6, 1.6 + 0.45 * len(rows)).add_subplot()
-    level = level_of(found.level)
+    level = format_level(found.level)
     if found.ceiling is not None:
         ax.axvspan(
             found.ceiling.low, found.ceiling.high, color=FAINT, alpha=0.3, linewidth=0, zorder=0, label="noise ceiling"
@@ -122,7 +122,7 @@ def plot_methods(found: MethodComparison, ax: Axes | None = None) -> Axes:
     if ax is None:
         ax = new_figure(6, 1.4 + 0.4 * len(rows)).add_subplot()
     ax.axvline(0, color=INK, linewidth=0.8)
-    draw_intervals(rows, [f"{level_of(found.level)} interval; left of the line: better than {first.name}"], ax)
+    draw_intervals(rows, [f"{format_level(found.level)} interval; left of the line: better than {first.name}"], ax)
     ax.set_xlabel(f"held-out error less that of {first.name} ({first.error:.3f})")
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     return ax

@@ -23,7 +23,7 @@ from scipy.stats import chi2, pearsonr, spearmanr
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, figure, interval, listed, name
+from nearer._common.formatting import decimals, format_interval, pluralize, quote, quote_all
 from nearer._common.parameters import check_level
 from nearer.comparing.holm import holm
 from nearer.data.comparisons import Comparisons
@@ -103,29 +103,29 @@ class MapComparison:
         return np.zeros(len(self.objects), dtype=bool) if self.p_of_objects is None else self.p_of_objects <= alpha
 
     def __str__(self) -> str:
-        first, second = (name(each) for each in self.names)
+        first, second = (quote(each) for each in self.names)
         lines = [
-            f"{counted(len(self.objects), 'object')} on both maps",
-            f"Procrustes error {figure(self.procrustes)} (0: one shape); distances correlate by {self.pearson:.3f}, "
+            f"{pluralize(len(self.objects), 'object')} on both maps",
+            f"Procrustes error {decimals(self.procrustes)} (0: one shape); distances correlate by {self.pearson:.3f}, "
             f"their ranks by {self.spearman:.3f}",
         ]
         crossed = (second, first, self.first_on_second), (first, second, self.second_on_first)
         for answers, judge_of, found in crossed:
             if found is not None:
                 lines.append(
-                    f"the answers of {answers} on the map {judge_of}: error {figure(found.error)} "
-                    f"({interval(found.low, found.high)})"
+                    f"the answers of {answers} on the map {judge_of}: error {decimals(found.error)} "
+                    f"({format_interval(found.low, found.high)})"
                 )
         order = np.argsort(-self.lengths)
-        farthest = ", ".join(f"{name(self.objects[k])} {self.lengths[k]:.2f}" for k in order[:3])
+        farthest = ", ".join(f"{quote(self.objects[k])} {self.lengths[k]:.2f}" for k in order[:3])
         lines.append(f"largest displacements, as shares of the spread: {farthest}")
         moved = order[self.moved()[order]]
         if self.p_of_objects is not None:
-            which = listed(self.objects[moved].tolist(), 10) if len(moved) else "of none"
+            which = quote_all(self.objects[moved].tolist(), 10) if len(moved) else "of none"
             lines.append(f"displacement significant, by the ellipses of both (p <= 0.05, Holm): {which}")
         for which, only in ((first, self.only_first), (second, self.only_second)):
             if only:
-                lines.append(f"on {which} alone: {listed(only)}")
+                lines.append(f"on {which} alone: {quote_all(only)}")
         return "\n".join([*lines, *self.notes])
 
 
@@ -175,8 +175,8 @@ def compare_maps(
     shared = [label for label in one.labels if label in set(other.labels)]
     if len(shared) < _FEWEST:
         raise ValueError(
-            f"only {counted(len(shared), 'object')} on both maps; two maps are compared by {_FEWEST} or more. "
-            f"Labels are such as {name(one.labels[0])} and {name(other.labels[0])}: do both name things alike?"
+            f"only {pluralize(len(shared), 'object')} on both maps; two maps are compared by {_FEWEST} or more. "
+            f"Labels are such as {quote(one.labels[0])} and {quote(other.labels[0])}: do both name things alike?"
         )
     rows = [np.array([each.labels.index(label) for label in shared]) for each in maps]
     points, covariances = _laid_on(maps, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nearer._common.formatting import figure, interval, level_of
+from nearer._common.formatting import decimals, format_interval, format_level
 from nearer.data.groups import By
 
 _HEAD = ("method", "error", "interval", "less the first", "interval", "p (Holm)", "log loss", "seconds")
@@ -106,7 +106,8 @@ class MethodComparison:
         whole = "people" if self.by == "annotators" else self.by
         stopped = f" of {self.n_wanted}, as the run was stopped," if self.interrupted else ""
         lines.append(
-            f"{level_of(self.level)} intervals; {self.n_answers} comparisons held out in {self.n_folds} folds{stopped} "
+            f"{format_level(self.level)} intervals; {self.n_answers} comparisons held out in {self.n_folds} "
+            f"folds{stopped} "
             f"of whole {whole}; {unit} are taken as independent"
         )
         return "\n".join(lines)
@@ -115,11 +116,11 @@ class MethodComparison:
 def _row(score: MethodScore) -> tuple[str, ...]:
     return (
         score.name,
-        figure(score.error),
-        interval(score.low, score.high),
+        decimals(score.error),
+        format_interval(score.low, score.high),
         "" if score.difference is None else f"{score.difference:+.3f}",
-        interval(score.difference_low, score.difference_high),
+        format_interval(score.difference_low, score.difference_high),
         "" if score.p_holm is None else f"{score.p_holm:.2g}",
-        figure(score.log_loss),
+        decimals(score.log_loss),
         f"{score.seconds:.2f}",
     )

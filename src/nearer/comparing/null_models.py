@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.data.conversions import read_dissimilarities
 
 _N_REFERENCES = 50  # simulated maps without copies
@@ -196,6 +196,6 @@ def copies_text(count: int, total: int) -> str:
     '4 of 9 objects lie much nearer to another than chance would have them; if they are copies of one thing, ...'
     """
     return (
-        f"{count} of {counted(total, 'object')} lie much nearer to another than chance would have them; if they are "
+        f"{count} of {pluralize(total, 'object')} lie much nearer to another than chance would have them; if they are "
         "copies of one thing, p-values are too small: say which are (copies), and they are averaged"
     )

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from scipy.special import stdtrit
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, figure, level_of
+from nearer._common.formatting import decimals, format_level, pluralize
 from nearer._common.parameters import check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
@@ -81,13 +81,15 @@ class PeopleComparison:
         return self.model.axes_identified_ and self.log_loss.surely
 
     def __str__(self) -> str:
-        error, loss, of = self.error, self.log_loss, level_of(self.level)
+        error, loss, of = self.error, self.log_loss, format_level(self.level)
         return "\n".join(
             [
                 self._verdict(),
-                f"held-out error {figure(error.weighted)} with weights, {figure(error.common)} with one map for all: "
+                f"held-out error {decimals(error.weighted)} with weights, {decimals(error.common)} with one map "
+                "for all: "
                 f"{_signed(error.gain)} less ({of} interval {_signed(error.low)} to {_signed(error.high)})",
-                f"bits lost on an answer {figure(loss.weighted)} and {figure(loss.common)}: {_signed(loss.gain)} less "
+                f"bits lost on an answer {decimals(loss.weighted)} and {decimals(loss.common)}: "
+                f"{_signed(loss.gain)} less "
                 f"({_signed(loss.low)} to {_signed(loss.high)})",
                 *self._axes(),
                 self._kinds(),
@@ -95,7 +97,7 @@ class PeopleComparison:
         )
 
     def _verdict(self) -> str:
-        people = counted(len(self.model.people_), "person", "people")
+        people = pluralize(len(self.model.people_), "person", "people")
         if self.differ:
             return f"{people} differ in what they go by: weights of their own predict their answers better."
         if self.model.axes_identified_:

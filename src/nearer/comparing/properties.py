@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._common.arrays import FloatArray, checked_points
-from nearer._common.formatting import counted, figure, interval, level_of, listed
+from nearer._common.formatting import decimals, format_interval, format_level, pluralize, quote_all
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
@@ -125,7 +125,7 @@ class PropertyFits(Sequence[PropertyFit]):
         if isinstance(index, str):
             found = {fit.name: fit for fit in self.fits}
             if index not in found:
-                raise KeyError(self.unfit.get(index, f"no attribute {index!r}; there are {listed(list(found))}"))
+                raise KeyError(self.unfit.get(index, f"no attribute {index!r}; there are {quote_all(list(found))}"))
             return found[index]
         return self.fits[index]
 
@@ -142,21 +142,30 @@ class PropertyFits(Sequence[PropertyFit]):
         return rows
 
     def __str__(self) -> str:
-        heads = ("attribute", "kind", "objects", "R2", f"{level_of(self.level)} interval", "adjusted", "left out", "p")
+        heads = (
+            "attribute",
+            "kind",
+            "objects",
+            "R2",
+            f"{format_level(self.level)} interval",
+            "adjusted",
+            "left out",
+            "p",
+        )
         rows = [(*heads, "p (Holm)"), *map(_cells, self.fits)] if self.fits else []
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         partly = [fit.name for fit in self.fits if fit.n_objects < self.n_objects]
         if partly:
-            lines.append(f"objects without a value are left out: {listed(partly)}")
+            lines.append(f"objects without a value are left out: {quote_all(partly)}")
         lines += [f"{name} is not fitted: {why}" for name, why in self.unfit.items()]
         lines += [_NULLS[self.null]] if self.null in _NULLS else []
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 def _cells(fit: PropertyFit) -> tuple[str, ...]:
-    kind = fit.kind if fit.categories is None else counted(len(fit.categories), "category", "categories")
-    shares = figure(fit.r2), interval(fit.low, fit.high), figure(fit.adjusted), figure(fit.left_out)
+    kind = fit.kind if fit.categories is None else pluralize(len(fit.categories), "category", "categories")
+    shares = decimals(fit.r2), format_interval(fit.low, fit.high), decimals(fit.adjusted), decimals(fit.left_out)
     return (fit.name, kind, str(fit.n_objects), *shares, *(f"{p:.2g}" for p in (fit.p_value, fit.p_holm)))
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.comparing.null_models import NullModel
 
 _AT_ONCE = 10**6  # entries of resampled columns
@@ -76,11 +76,11 @@ class Regression:
             if not np.isfinite(values).all() or np.ptp(values) == 0:
                 raise Unfit("its values are all the same" if np.isfinite(values).all() else "a value is infinite")
             if n < p + 3:
-                raise Unfit(f"a map of {counted(p, 'axis', 'axes')} needs {p + 3} objects with a value, got {n}")
+                raise Unfit(f"a map of {pluralize(p, 'axis', 'axes')} needs {p + 3} objects with a value, got {n}")
             return cls(known, placed, middle, values - values.mean(), None)
         words, codes = np.unique([str(cell) for cell in cells], return_inverse=True)
         if not 2 <= len(words) <= min(n - 2, _MOST_CATEGORIES):
-            raise Unfit(f"{counted(len(words), 'word')} for {counted(n, 'object')} are no categories to compare")
+            raise Unfit(f"{pluralize(len(words), 'word')} for {pluralize(n, 'object')} are no categories to compare")
         return cls(known, placed, middle, None, np.eye(len(words))[codes], tuple(map(str, words)))
 
     @property

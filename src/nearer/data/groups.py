@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, digits
+from nearer._common.formatting import intcomma, pluralize
 from nearer.data.labels import Indices, Labels, factorize
 
 if TYPE_CHECKING:
@@ -396,16 +396,16 @@ class Summary:
     n_possible_triads: int | None = None
 
     def __str__(self) -> str:
-        unseen = f", {digits(self.n_unseen)} of them never seen" if self.n_unseen else ""
-        comparisons = counted(self.n_comparisons, self.kind.removesuffix("s"))
+        unseen = f", {intcomma(self.n_unseen)} of them never seen" if self.n_unseen else ""
+        comparisons = pluralize(self.n_comparisons, self.kind.removesuffix("s"))
         lines = [
-            f"{comparisons} over {counted(self.n_objects, 'object')}{unseen}",
+            f"{comparisons} over {pluralize(self.n_objects, 'object')}{unseen}",
             f"comparisons per object: fewest {self.fewest}, median {self.median:g}, most {self.most}",
-            f"repeated questions: {counted(self.n_repeated, 'row')}; "
-            f"answered both ways: {counted(self.n_contradicted, 'question')}",
+            f"repeated questions: {pluralize(self.n_repeated, 'row')}; "
+            f"answered both ways: {pluralize(self.n_contradicted, 'question')}",
         ]
         groups = {"annotator": self.n_annotators, "trial": self.n_trials}
-        lines += [counted(n, name) for name, n in groups.items() if n is not None]
+        lines += [pluralize(n, name) for name, n in groups.items() if n is not None]
         return "\n".join(lines)
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer._common.progress import warn_caller
 from nearer.data.rows import Extent, Rows
 
@@ -304,7 +304,8 @@ class WorkerPool:
     def _find_homes(self, lost: Sequence[int]) -> None:
         """Choose the workers that take the place of lost ones: those with the fewest shards."""
         warn_caller(
-            f"{self._title}: {counted(len(lost), 'worker')} of {len(self)} lost; the comparisons there are loaded again"
+            f"{self._title}: {pluralize(len(lost), 'worker')} of {len(self)} lost; the comparisons there are "
+            "loaded again"
         )
         with suppress(TimeoutError):
             self._client.wait_for_workers(len(self), timeout=RESTART_SECONDS)

@@ -79,7 +79,7 @@ def sample_triplets(
         True coordinates, n at least 3.
     n_triplets : int, optional
         How many of the n(n-1)(n-2)/2 questions to ask, in random order. None asks all of them, in the order
-        of their numbers (485 100 for n = 100). Drawing takes memory for at most 20 * n_triplets integers.
+        of their numbers (485,100 for n = 100). Drawing takes memory for at most 20 * n_triplets integers.
     logistic_slope : float, optional
         Noise that confuses close calls: a question is answered rightly with probability
         1 / (1 + exp(-slope * |d2(far) - d2(near)|)). None means no such noise.

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray, is_dask
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer._common.parameters import check_integer
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState
@@ -280,8 +280,8 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """Refuse more dimensions than n points can fill: n - 1."""
         if self.n_components is not None and self.n_components >= n_objects:
             raise ValueError(
-                f"n_components={self.n_components} is too many for {counted(n_objects, 'object')}, which fill "
-                f"{counted(n_objects - 1, 'dimension')} at most; choose n_components={n_objects - 1} or fewer"
+                f"n_components={self.n_components} is too many for {pluralize(n_objects, 'object')}, which fill "
+                f"{pluralize(n_objects - 1, 'dimension')} at most; choose n_components={n_objects - 1} or fewer"
             )
 
     def _check_streamed(

@@ -56,7 +56,7 @@ class BestOf(OrdinalEmbedding):
         Dimension p of the map.
     methods : sequence of estimators, optional
         What to choose from. Their dimension, number of objects and random state are set here. Left out: CKL, STE,
-        TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20 000 comparisons DMOE and
+        TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20,000 comparisons DMOE and
         PosteriorEmbedding; and above five dimensions TSTE with heavier tails, for tight clusters.
     n_folds : int, default 5
     n_objects : int, optional

@@ -25,7 +25,7 @@ from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer._common.parameters import check_integer
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
@@ -269,6 +269,6 @@ def _warn_of_parts(comparisons: Comparisons) -> None:
     outside = np.flatnonzero(part != np.argmax(np.bincount(part)))
     named = ", ".join(show(label) for label in comparisons.objects[outside[:5]]) + (", ..." if len(outside) > 5 else "")
     warn_caller(
-        f"no comparison connects {counted(len(outside), 'object')} ({named}) to the others; which cluster they join "
+        f"no comparison connects {pluralize(len(outside), 'object')} ({named}) to the others; which cluster they join "
         "is chance. Leave them out, or ask questions about them together with the others"
     )

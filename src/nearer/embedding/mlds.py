@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
@@ -390,7 +390,7 @@ class MLDS(OrdinalEmbedding):
             self._warn("the answers cancel each other out, so that there is no scale; check the data")
         elif n_open:
             self._warn(
-                f"the questions leave open {n_open} of the {counted(len(seen) - 1, 'step')} of the scale, or sums of "
+                f"the questions leave open {n_open} of the {pluralize(len(seen) - 1, 'step')} of the scale, or sums of "
                 "them; a small ridge makes these even, and standard errors say nothing of them. Ask other "
                 "questions, too"
             )

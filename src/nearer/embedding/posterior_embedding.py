@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import listed
+from nearer._common.formatting import quote_all
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
@@ -47,7 +47,7 @@ def two_maps(labels: list[Any]) -> str:
     >>> two_maps(["a", "b"])
     "two maps explain the answers alike: 'a', 'b' may lie in either of two places"
     """
-    return f"two maps explain the answers alike: {listed(labels)} may lie in either of two places"
+    return f"two maps explain the answers alike: {quote_all(labels)} may lie in either of two places"
 
 
 class PosteriorEmbedding(OrdinalEmbedding):

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_objects, show
@@ -84,7 +84,7 @@ def order_of(objects: NDArray[Any], order: Sequence[Any] | NDArray[Any] | None) 
     lacking = [label for label in labels if label not in position]
     if lacking:
         raise ValueError(
-            f"order lacks {counted(len(lacking), 'object')}, the first is {show(lacking[0])}; list all objects from "
+            f"order lacks {pluralize(len(lacking), 'object')}, the first is {show(lacking[0])}; list all objects from "
             "the first on the continuum to the last"
         )
     return np.argsort([position[label] for label in labels], kind="stable")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.files import whole_file
-from nearer._common.formatting import name
+from nearer._common.formatting import quote
 from nearer._common.json_files import read_json
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
@@ -151,7 +151,7 @@ def load_model(folder: str | PathLike[str]) -> Any:
     try:
         what = read_json((source / _JSON).read_bytes())
         if what["format"] != FORMAT:
-            raise ValueError(f"its format is {name(what['format'])}, and this version of nearer reads {FORMAT}")
+            raise ValueError(f"its format is {quote(what['format'])}, and this version of nearer reads {FORMAT}")
         stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)
         arrays = [stored[str(k)] for k in range(len(stored))]
         if "by_state" in what:
@@ -160,7 +160,7 @@ def load_model(folder: str | PathLike[str]) -> Any:
         model.check_consistency()
         _try_out(model)
     except Exception as error:  # settings and figures of any kind have gone into code that trusts them
-        reason = f"{name(error.args[0])} is missing" if isinstance(error, KeyError) else str(error)
+        reason = f"{quote(error.args[0])} is missing" if isinstance(error, KeyError) else str(error)
         raise ValueError(
             f"{source} holds no whole model: {(reason or type(error).__name__)[:_LONGEST]}; write it again with "
             "`nearer fit` or save_model"

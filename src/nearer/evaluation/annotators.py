@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, ndtri
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import figure, interval
+from nearer._common.formatting import decimals, format_interval
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState
 from nearer.data.comparisons import Comparisons, as_comparisons
@@ -67,7 +67,8 @@ class AnnotatorReliability:
         width = max(len(name) for name in [*names, "annotator"])
         rows = zip(names, self.n_answers, self.errors, self.lows, self.highs, strict=True)
         lines = [
-            f"{name:<{width}}   {n:>7}   {figure(error)}   {interval(low, high)}" for name, n, error, low, high in rows
+            f"{name:<{width}}   {n:>7}   {decimals(error)}   {format_interval(low, high)}"
+            for name, n, error, low, high in rows
         ]
         return "\n".join([f"{'annotator':<{width}}   answers   error   interval", *lines])
 

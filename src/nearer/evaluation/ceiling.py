@@ -49,7 +49,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import chdtri, xlog1py, xlogy
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, digits, level_of, percent
+from nearer._common.formatting import format_level, intcomma, percent, pluralize
 from nearer._common.parameters import check_level
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied, near_and_far, questions_of, trials_of
@@ -143,7 +143,7 @@ def about_ceiling(best: Best, level: float) -> str:
     """
     said = f"a map that all people share is estimated to err in {best.shown()} of answers at best"
     narrower = "; more answers per question would narrow it" if best.is_bound else ""
-    return f"{said} ({level_of(level)} interval {best.within}{narrower})" if best.low < best.high else said
+    return f"{said} ({format_level(level)} interval {best.within}{narrower})" if best.low < best.high else said
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ answers per question would narrow it): 340 questions asked 680 times
         return Best(self.error, self.low, self.high, self.at_most)
 
     def __str__(self) -> str:
-        asked = f"{counted(self.n_questions, 'question')} asked {digits(self.n_answers)} times"
+        asked = f"{pluralize(self.n_questions, 'question')} asked {intcomma(self.n_answers)} times"
         return f"{about_ceiling(self.best, self.level)}: {asked}"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, digits, figure, interval, percent
+from nearer._common.formatting import decimals, format_interval, intcomma, percent, pluralize
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
@@ -53,7 +53,7 @@ class LearningCurve:
 
     def __str__(self) -> str:
         rows = zip(self.sizes, self.errors, self.lows, self.highs, strict=True)
-        lines = [f"{size:>11}   {figure(error)}   {interval(low, high)}" for size, error, low, high in rows]
+        lines = [f"{size:>11}   {decimals(error)}   {format_interval(low, high)}" for size, error, low, high in rows]
         return "\n".join(["comparisons   error   interval", *lines])
 
 
@@ -294,7 +294,8 @@ still make predictions better.')
         )
     verb = "fell" if fall > 0 else "went"
     fell = (
-        f"From {digits(round(sizes[half]))} to {all_of} the error {verb} from {_short(errors[half])} to {_short(last)}"
+        f"From {intcomma(round(sizes[half]))} to {all_of} the error {verb} from {_short(errors[half])} to "
+        f"{_short(last)}"
     )
     if best is not None and high - low <= _WIDE and _little_left(last, best):
         left = f", by {_short(last - best.low)} of comparisons at most" if last > best.low else ""
@@ -324,4 +325,4 @@ def _short(error: float) -> str:
 
 
 def _comparisons(size: float) -> str:
-    return counted(round(size), "comparison")
+    return pluralize(round(size), "comparison")

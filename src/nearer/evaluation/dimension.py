@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import figure
+from nearer._common.formatting import decimals
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import GUESSING_LEVEL, By, guessing_p_value, units_of
@@ -72,7 +72,7 @@ class DimensionChoice:
         for row, candidate in enumerate(self.candidates):
             chosen = "   chosen" if candidate == self.chosen else ""
             reliability = f"   {self.reliabilities[row]:.2f}" if self.reliabilities is not None else ""
-            error = f"{figure(self.errors[row])} +- {figure(self.standard_errors[row])}"
+            error = f"{decimals(self.errors[row])} +- {decimals(self.standard_errors[row])}"
             lines.append(f"{candidate:>9}   {error}{reliability}{chosen}")
         if self.chosen is None:
             lines.append(f"{NO_DIMENSION}; a map of {self.shown} is for show")

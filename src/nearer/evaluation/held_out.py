@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import figure, interval, level_of
+from nearer._common.formatting import decimals, format_interval, format_level
 from nearer._common.parameters import check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
@@ -116,8 +116,9 @@ class HeldOutError:
 
     def __str__(self) -> str:
         return (
-            f"held-out error {figure(self.error)} ({level_of(self.level)} interval {interval(self.low, self.high)}); "
-            f"of the map {figure(self.map_error)} ({interval(self.map_low, self.map_high)}); "
+            f"held-out error {decimals(self.error)} ({format_level(self.level)} interval "
+            f"{format_interval(self.low, self.high)}); "
+            f"of the map {decimals(self.map_error)} ({format_interval(self.map_low, self.map_high)}); "
             f"{self.n_splits} folds of whole {self.by}"
         )
 

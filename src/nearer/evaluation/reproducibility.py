@@ -68,7 +68,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, percent
+from nearer._common.formatting import percent, pluralize
 from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
@@ -180,7 +180,7 @@ class SplitHalf:
     def __str__(self) -> str:
         return (
             f"distances on the map {reproduced(self.reliability)}: reliability {self.reliability:.2f} "
-            f"({self.low:.2f} to {self.high:.2f} in {counted(self.n_splits, 'split')}){self._missing()}"
+            f"({self.low:.2f} to {self.high:.2f} in {pluralize(self.n_splits, 'split')}){self._missing()}"
         )
 
     def _missing(self) -> str:
@@ -261,7 +261,7 @@ def split_half(
     shown = _shown(judged.n_objects, rng)
     least = min(int(halves.both.sum()) for halves in splits)
     if least < _FEWEST_OBJECTS:
-        raise ValueError(f"only {counted(least, 'object')} can be compared in both halves of the answers; ask more")
+        raise ValueError(f"only {pluralize(least, 'object')} can be compared in both halves of the answers; ask more")
     splits, *others = ([halves.only(shown) for halves in of] for of in (splits, *others))
     found = [_correlation(halves.first, halves.second) for halves in splits]
     mean, validity = float(np.mean(found)), _validity(splits, others[0]) if others else 1.0
@@ -339,8 +339,9 @@ def _check_enough(comparisons: Comparisons, n_units: int, by: By) -> None:
         raise ValueError(f"two halves cannot be made of {n_units} of the {by}, which stay whole; ask more")
     if len(comparisons) < 2 * _FEWEST_FOR_EACH * seen:
         raise ValueError(
-            f"{counted(len(comparisons), 'comparison')} of {counted(seen, 'object')} are too few to make a map of each "
-            f"half; ask at least {counted(2 * _FEWEST_FOR_EACH * seen, 'comparison')}"
+            f"{pluralize(len(comparisons), 'comparison')} of {pluralize(seen, 'object')} are too few to make a map "
+            "of each "
+            f"half; ask at least {pluralize(2 * _FEWEST_FOR_EACH * seen, 'comparison')}"
         )
 
 

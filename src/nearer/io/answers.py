@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted, digits
+from nearer._common.formatting import intcomma, pluralize
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trials_of
 from nearer.data.labels import factorize
@@ -87,7 +87,7 @@ class LeftOut(NamedTuple):
     where: str
 
     def __str__(self) -> str:
-        return f"{counted(self.n_rows, 'row')} left out where {self.where}"
+        return f"{pluralize(self.n_rows, 'row')} left out where {self.where}"
 
 
 class Catches(NamedTuple):
@@ -118,7 +118,7 @@ class Catches(NamedTuple):
 
     def __str__(self) -> str:
         right, asked = sum(self.n_right), sum(self.n_asked)
-        return f"catch questions (column {self.column}): {right} of {counted(asked, 'answer')} right"
+        return f"catch questions (column {self.column}): {right} of {pluralize(asked, 'answer')} right"
 
 
 class TrialNumbers(NamedTuple):
@@ -159,8 +159,8 @@ class TrialNumbers(NamedTuple):
         """What is wrong with the column."""
         stand = "stands" if self.n_mixed == 1 else "stand"
         return (
-            f"column {self.column!r} does not number trials: {digits(self.n_mixed)} of its "
-            f"{counted(self.n_numbers, 'number')} {stand} for several trials"
+            f"column {self.column!r} does not number trials: {intcomma(self.n_mixed)} of its "
+            f"{pluralize(self.n_numbers, 'number')} {stand} for several trials"
         )
 
     @property
@@ -168,7 +168,7 @@ class TrialNumbers(NamedTuple):
         """What was made of it."""
         if self.n_trials == self.n_answers:
             return "each row is read as a trial of its own"
-        trials = counted(self.n_trials, "trial")
+        trials = pluralize(self.n_trials, "trial")
         return f"rows next to each other are read as one trial if they are about one question ({trials})"
 
 
@@ -327,14 +327,14 @@ class Answers:
 
     def __repr__(self) -> str:
         parts = [
-            counted(len(self), "answer"),
-            counted(len(self.comparisons), "comparison"),
-            counted(self.comparisons.n_objects, "object"),
+            pluralize(len(self), "answer"),
+            pluralize(len(self.comparisons), "comparison"),
+            pluralize(self.comparisons.n_objects, "object"),
         ]
         if self.annotators is not None:
-            parts.append(counted(len(factorize(self.annotators)[0]), "person", "people"))
+            parts.append(pluralize(len(factorize(self.annotators)[0]), "person", "people"))
         if self.n_bad:
-            parts.append(f"{counted(self.n_bad, 'row')} skipped")
+            parts.append(f"{pluralize(self.n_bad, 'row')} skipped")
         if self.notes:
-            parts.append(counted(len(self.notes), "note"))
+            parts.append(pluralize(len(self.notes), "note"))
         return f"Answers({self.kind}: {', '.join(parts)})"

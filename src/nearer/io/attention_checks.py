@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.io.answers import Answers, BadAnswers, BadRow, Catches, LeftOut
 from nearer.io.choice_coding import spelled
 from nearer.io.column_checks import is_beside, objects_of
@@ -88,7 +88,7 @@ class CatchRows:
                     f"{source}: column {self.name!r} names no right answers, so that what most people said is right"
                 )
         if n_open := len(numbers) - len(right):
-            notes.insert(0, f"{source}: {counted(n_open, 'answer')} to catch questions could not be judged")
+            notes.insert(0, f"{source}: {pluralize(n_open, 'answer')} to catch questions could not be judged")
         return replace(
             answers,
             catches=self._counted(right, answers),

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.files import printable, refuse_special
-from nearer._common.formatting import counted, listed
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import progress_bar
 from nearer.data.labels import plain
 from nearer.io.answers import Answers, BadAnswers, BadRow
@@ -194,8 +194,8 @@ def join_files(files: FileList, asked: Asked, notes: list[str]) -> Joined:
             parts.append(_Part(name, people[name], each.table, renamed))
     out |= {name for name in unread if name not in opened and not keeps_person(asked.rules, people[name])}
     if left_out := [name for name in unread if name in out]:
-        what = counted(len(left_out), "file")
-        notes.append(f"{files.source}: {what} without a row that the filters keep: {listed(left_out, _TOLD)}")
+        what = pluralize(len(left_out), "file")
+        notes.append(f"{files.source}: {what} without a row that the filters keep: {quote_all(left_out, _TOLD)}")
     _tell_unread([why for name, why in unread.items() if name not in out], files.source, asked.skip_bad, notes)
     if not parts:
         raise ValueError(f"{files.source}: none can be read")
@@ -222,10 +222,10 @@ def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, 
         found[name] = opened._replace(table=replace(opened.table, source=name))
         told += [(name, note.removeprefix(printable(path.name))) for note in said]
     if without_rows:
-        what = counted(len(without_rows), "file holds", "files hold")
-        notes.append(f"{files.source}: {what} no answer: {listed(without_rows, _TOLD)}")
+        what = pluralize(len(without_rows), "file holds", "files hold")
+        notes.append(f"{files.source}: {what} no answer: {quote_all(without_rows, _TOLD)}")
     for rest, names in _by_second(told).items():
-        more = f" and {counted(len(names) - 1, 'other file')}" if len(names) > 1 else ""
+        more = f" and {pluralize(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         notes.append(f"{names[0]}{more}{rest}" if rest.startswith(":") or not more else f"{names[0]}{more}:{rest}")
     if not found:
         raise ValueError("; ".join([*unread.values()][:_TOLD]) or f"{files.source}: none holds an answer")
@@ -245,12 +245,12 @@ def _tell_unread(unread: list[str], source: str, skip_bad: bool, notes: list[str
         them = "it" if len(unread) == 1 else "them"
         more = f"; {len(unread) - _TOLD} more do not either" if len(unread) > _TOLD else ""
         raise ValueError(
-            f"{source}: {counted(len(unread), 'file does', 'files do')} not go with the others: "
+            f"{source}: {pluralize(len(unread), 'file does', 'files do')} not go with the others: "
             f"{'; '.join(unread[:_TOLD])}{more}. Put {them} elsewhere, or pass over {them} with --skip-bad "
             "(skip_bad=True)"
         )
     if unread:
-        notes.append(f"{source}: {counted(len(unread), 'file was', 'files were')} passed over: {'; '.join(unread)}")
+        notes.append(f"{source}: {pluralize(len(unread), 'file was', 'files were')} passed over: {'; '.join(unread)}")
 
 
 def _layout(names: Sequence[str], source: str, asked: Asked) -> Found:
@@ -360,7 +360,7 @@ def _told_missing(parts: list[_Part], names: list[str], source: str, person: str
     if anonymous:
         each = "each file is a person" if len(anonymous) == len(parts) else "1 file is a person"
         each = each if len(anonymous) in (1, len(parts)) else f"{len(anonymous)} files are people"
-        people = listed([part.person for part in anonymous], _TOLD)
+        people = quote_all([part.person for part in anonymous], _TOLD)
         notes.append(f"{source}: no column says who answered, so that {each} by name: {people}")
     lacking: dict[tuple[str, ...], list[str]] = {}
     for name in names:
@@ -368,9 +368,9 @@ def _told_missing(parts: list[_Part], names: list[str], source: str, person: str
         if without and name != person:
             lacking.setdefault(without, []).append(name)
     for files, columns in lacking.items():
-        has = counted(len(files), "file has", "files have")
+        has = pluralize(len(files), "file has", "files have")
         what = "column" if len(columns) == 1 else "columns"
-        notes.append(f"{source}: {has} no {what} {listed(columns, _TOLD)}: {listed(files, _TOLD)}")
+        notes.append(f"{source}: {has} no {what} {quote_all(columns, _TOLD)}: {quote_all(files, _TOLD)}")
     return notes
 
 
@@ -473,7 +473,9 @@ def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> Fil
         source = f"{len(paths)} files in {printable(folder)}" if folder else f"{len(paths)} files"
         title = _titled(next(iter(parents))) if folder else _stem(said[0])
     was = "was" if len(passed) == 1 else "were"
-    what = f"{counted(len(passed), 'file')} that {'is' if len(passed) == 1 else 'are'} no table, or empty, {was} passed"
+    what = (
+        f"{pluralize(len(passed), 'file')} that {'is' if len(passed) == 1 else 'are'} no table, or empty, {was} passed"
+    )
     note = f"{source}: {what} over: {_told(passed)}"
     return FileList(paths, source, title, (note,) if passed else ())
 
@@ -498,13 +500,13 @@ def _told(passed: list[Path]) -> str:
     "'b.csv'; 3 .log, 2 .psydat"
     """
     if len(passed) <= _LISTED:
-        return listed([printable(path.name) for path in passed], _LISTED)
+        return quote_all([printable(path.name) for path in passed], _LISTED)
     tables = [printable(path.name) for path in passed if path.suffix.lower() in _ENDINGS]
     others = Counter(path.suffix.lower() or path.name for path in passed if path.suffix.lower() not in _ENDINGS)
     counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_LISTED))
     if len(others) > _LISTED:
         counts += ", ..."
-    return "; ".join(filter(None, [listed(tables, _LISTED), counts]))
+    return "; ".join(filter(None, [quote_all(tables, _LISTED), counts]))
 
 
 def _below(path: Path) -> list[Path] | None:
@@ -536,8 +538,8 @@ def _nothing(path: Path, found: Iterable[Path]) -> str:
     folders = sorted(each.name for each in path.iterdir() if each.is_dir())
     said = f"{path} is a folder without a file of answers ({', '.join(_ENDINGS[:3])}, ...)"
     if names:
-        return f"{said}; it has {listed(names, 5)}"
-    return f"{said}; its folders are {listed(folders, 5)}: name one of them" if folders else f"{said}; it is empty"
+        return f"{said}; it has {quote_all(names, 5)}"
+    return f"{said}; its folders are {quote_all(folders, 5)}: name one of them" if folders else f"{said}; it is empty"
 
 
 def _stem(path: Path) -> str:

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted, digits
+from nearer._common.formatting import intcomma, pluralize
 from nearer.data.labels import plain
 from nearer.io.choice_coding import Coding, spelled
 from nearer.io.columns import SYNONYMS, by_plain
@@ -284,9 +284,10 @@ def chosen_ones(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
 def told_purposes(purposes: NDArray[np.str_], source: str) -> str:
     """Return a note about answers to chosen questions, over which an error would mislead."""
     n_chosen, n_random = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM))
-    honest = f"that of the {counted(n_random, 'random one')}, which `nearer ask` tells, is honest"
+    honest = f"that of the {pluralize(n_random, 'random one')}, which `nearer ask` tells, is honest"
     return (
-        f"{source}: {digits(n_chosen)} of {counted(len(purposes), 'question')} were chosen for what their answers tell "
+        f"{source}: {intcomma(n_chosen)} of {pluralize(len(purposes), 'question')} were chosen for what their "
+        "answers tell "
         "(column 'purpose'), and are harder than others: an error over all answers is too large; "
         + (honest if n_random else "with random ones among them, an honest one could be told")
     )

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.io.columns import listing
 from nearer.io.selecting import without_headers
 from nearer.io.table import Column, Loaded, Table
@@ -59,7 +59,7 @@ def with_rows_of_answers(table: Table, notes: list[str]) -> Table | None:
     if set(titles) & set(rest):
         return None
     notes.append(
-        f"{table.source}: {counted(len(wide.questions), 'question has', 'questions have')} columns of "
+        f"{table.source}: {pluralize(len(wide.questions), 'question has', 'questions have')} columns of "
         f"{'its' if len(wide.questions) == 1 else 'their'} own, {', '.join(map(repr, wide.questions[0]))} and so on, "
         f"which were read as rows of {', '.join(titles)}"
     )

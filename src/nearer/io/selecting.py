@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted, listed
+from nearer._common.formatting import pluralize, quote_all
 from nearer.data.labels import plain
 from nearer.io.answers import Answers, LeftOut
 from nearer.io.columns import ANSWERS, SYNONYMS, Found, by_plain
@@ -269,7 +269,9 @@ def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str
                 return spelled[spelling]
     alike = get_close_matches(said, table.names, n=1)
     perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
-    raise ValueError(f"{table.source}: there is no column {said[:60]!r}{perhaps}; there are {listed(table.names, 12)}")
+    raise ValueError(
+        f"{table.source}: there is no column {said[:60]!r}{perhaps}; there are {quote_all(table.names, 12)}"
+    )
 
 
 def _absent(rule: Rule, cells: list[Any], source: str) -> list[str]:
@@ -277,14 +279,14 @@ def _absent(rule: Rule, cells: list[Any], source: str) -> list[str]:
     if rule.sign in _ORDER:
         distinct = Column(np.arange(len(cells), dtype=np.int32), cells)
         unread = int(np.isinf(plain_numbers(distinct)).sum())
-        what = counted(unread, "value that is no number", "values that are no numbers")
+        what = pluralize(unread, "value that is no number", "values that are no numbers")
         return [f"{source}: column {rule.column!r} holds {what}; rows with them are left out"] if unread else []
     values = list(dict.fromkeys(map(str, cells)))
     missing = [said for said in rule.values if not any(_same(value, said) for value in cells)]
     notes = []
     for said in missing[:5]:
         alike = get_close_matches(said, values, n=1)
-        perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {listed(values, 5)}"
+        perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {quote_all(values, 5)}"
         notes.append(f"{source}: no row has {said!r} in column {rule.column!r}{perhaps}")
     return notes
 

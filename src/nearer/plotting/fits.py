@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._common.figures import ACCENT, FAINT, INK, PALETTE, SECOND, new_figure, plain
-from nearer._common.formatting import figure
+from nearer._common.formatting import decimals
 from nearer.model import TwoSidedHinge
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def plot_reliability(
     seen = share > 5e-4  # a bin with hardly any predictions shows noise
     ax.plot(curve.confidence[seen], curve.right[seen], "o-", color=color, markersize=3.5, linewidth=1.4)
     if name is not None:
-        ax.set_title(f"{name}  (ECE {figure(curve.error)})", fontsize=9, color=INK)
+        ax.set_title(f"{name}  (ECE {decimals(curve.error)})", fontsize=9, color=INK)
     low = min(0.45, float(curve.right[seen].min()) - 0.05)
     ax.set(xlim=(0.5, 1.01), ylim=(low, 1.01), xticks=[0.5, 0.75, 1.0], yticks=[0.5, 0.75, 1.0])
     ax.set_xlabel("confidence", fontsize=9, color=INK)

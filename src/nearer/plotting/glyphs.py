@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import category
 
-from nearer._common.formatting import counted, listed
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import warn_caller
 
 # What papers are set in, best first; DejaVu Sans comes with matplotlib.
@@ -63,14 +63,16 @@ def fonts_for(labels: Iterable[str], font: str | None = None) -> list[str]:
     helped = [label for label, missing in lacking.items() if not missing & left]
     if helped:
         warn_caller(
-            f"Glyphs of {counted(len(helped), 'label')} are not in the font {first}: {listed(helped, 5)}; they are set "
+            f"Glyphs of {pluralize(len(helped), 'label')} are not in the font {first}: {quote_all(helped, 5)}; "
+            "they are set "
             f"in {listed_plainly(others)}. --font, or font=, chooses a font that has all"
         )
     bare = [label for label, missing in lacking.items() if missing & left]
     if bare:
         signs = ", ".join(f"{sign!r} (U+{ord(sign):04X})" for sign in sorted(left)[:5])
         warn_caller(
-            f"Glyphs of {counted(len(bare), 'label')} are in no font of this machine: {listed(bare, 5)}, which lack "
+            f"Glyphs of {pluralize(len(bare), 'label')} are in no font of this machine: {quote_all(bare, 5)}, "
+            "which lack "
             f"{signs}; boxes stand in their place. Install a font that has them, such as Noto Sans CJK for Chinese, "
             "Japanese and Korean, or Noto Emoji"
         )

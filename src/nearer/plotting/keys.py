@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from nearer._common.figures import FAINT, INK
-from nearer._common.formatting import listed, number
+from nearer._common.formatting import format_number, quote_all
 from nearer._common.progress import warn_caller
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | Non
         kept, rest = plain[: room - 1], plain[room - 1 :]
         warn_caller(
             f"{name} has {len(counts)} values, more than colours that can be told apart; the rarest share one: "
-            f"{listed(rest, 5)}. --colors, or palette=, gives each its own"
+            f"{quote_all(rest, 5)}. --colors, or palette=, gives each its own"
         )
     else:
         kept, rest = plain, []
@@ -127,7 +127,7 @@ def _as_words(values: Sequence[Any]) -> list[str | None]:
     def word(value: Any) -> str | None:
         if value is None:
             return None
-        return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
+        return format_number(float(value)) if isinstance(value, int | float | np.number) else str(value)
 
     return [word(value) for value in values]
 
@@ -139,7 +139,7 @@ def _checked(name: str, palette: Mapping[str, str], texts: Sequence[str | None])
     for word, color in palette.items():
         if word not in texts:
             known = sorted({text for text in texts if text is not None})
-            raise ValueError(f"{word!r} is no value of {name}; it has {listed(known, 10)}")
+            raise ValueError(f"{word!r} is no value of {name}; it has {quote_all(known, 10)}")
         if not is_color_like(color):
             raise ValueError(f"{color!r}, for {word!r}, is no colour; give one as #0072b2, or by its name in English")
     return dict(palette)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import listed
+from nearer._common.formatting import quote_all
 from nearer._common.progress import warn_caller
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def draw_pictures(
         edge = 0.0 if frame is None else 2.0
         halves[index] = np.array(pixels.shape[1::-1]) * scale / 2 + edge
     if unread:
-        warn_caller(f"pictures that cannot be read are drawn as dots: {listed(unread, 5)}; give png, jpg, webp or gif")
+        warn_caller(
+            f"pictures that cannot be read are drawn as dots: {quote_all(unread, 5)}; give png, jpg, webp or gif"
+        )
     return halves
 
 

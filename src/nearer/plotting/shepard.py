@@ -14,7 +14,7 @@ import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.figures import ACCENT, FAINT, INK, SECOND
-from nearer._common.formatting import digits
+from nearer._common.formatting import intcomma
 from nearer._common.parameters import check_integer, check_level
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import units_of, with_positive_weight
@@ -217,6 +217,6 @@ def _draw_counts(ax: Axes, found: Agreement, low: float, size: float) -> None:
         edgecolor="white", linewidth=0.5,
     )  # fmt: skip
     ax.annotate(
-        f"{digits(round(found.n_answers.sum()))} answers", (1, strip + heights.max()), (0, -0.6 * size),
+        f"{intcomma(round(found.n_answers.sum()))} answers", (1, strip + heights.max()), (0, -0.6 * size),
         xycoords=ax.get_yaxis_transform(), textcoords="offset points", ha="right", color=FAINT,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearer._common.formatting import counted, figure, interval, number, percent
+from nearer._common.formatting import decimals, format_interval, format_number, percent, pluralize
 from nearer.evaluation.ceiling import Best
 from nearer.evaluation.curves import CHANCE
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
@@ -92,7 +92,7 @@ class Axes:
         *,
         x_ticks: Iterable[float] | None = None,
         y_ticks: Iterable[float] | None = None,
-        x_name: Callable[[float], str] = number,
+        x_name: Callable[[float], str] = format_number,
     ) -> list[str]:
         """Return the lines and labels of both axes; ``x_name`` writes the labels of the horizontal one."""
         floor = self.height - self.bottom
@@ -106,7 +106,7 @@ class Axes:
         for value in ticks(*self.y, most=5) if y_ticks is None else y_ticks:
             parts += [
                 line(self.left, self.at_y(value), WIDTH - self.right, self.at_y(value), "grid"),
-                words(self.left - 8, self.at_y(value) + 4, number(value), "tick end"),
+                words(self.left - 8, self.at_y(value) + 4, format_number(value), "tick end"),
             ]
         if y_title:
             middle = (self.top + floor) / 2
@@ -151,7 +151,7 @@ def path(places: Sequence[tuple[float, float]], kind: str, *, closed: bool = Fal
 def predicts_otherwise(error: Mapping[str, Any]) -> bool:
     """Whether the method predicts by something else than the map: the two errors differ where they are printed."""
     own, held_out = error.get("map"), error.get("held_out")
-    return own is None or held_out is None or figure(own) != figure(held_out)
+    return own is None or held_out is None or decimals(own) != decimals(held_out)
 
 
 def error_chart(error: Mapping[str, Any]) -> Markup:
@@ -181,12 +181,13 @@ def error_chart(error: Mapping[str, Any]) -> Markup:
         if low is not None and high is not None:
             parts += _whisker(axes.at_x(low), axes.at_x(high), y, kind)
         parts.append(dot(axes.at_x(value), y, kind, 5.5))
-        parts.append(_above(axes.at_x(value), y - 12, f"{name}  {figure(value)}"))
+        parts.append(_above(axes.at_x(value), y - 12, f"{name}  {decimals(value)}"))
     described = "; ".join(
-        f"{name} {figure(value)} ({interval(low, high) or 'no interval'})" for name, value, low, high, _ in rows
+        f"{name} {decimals(value)} ({format_interval(low, high) or 'no interval'})"
+        for name, value, low, high, _ in rows
     )
     unknown = "" if error.get("ceiling") is not None else f"; {BEST_POSSIBLE} not known"
-    return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {figure(chance)}{unknown}")
+    return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {decimals(chance)}{unknown}")
 
 
 def _above(x: float, y: float, content: str) -> str:
@@ -218,7 +219,8 @@ def margins_chart(margins: Mapping[str, Any]) -> Markup:
         parts.append(line(axes.at_x(0), axes.top, axes.at_x(0), axes.at_y(0), "reference"))
     return axes.drawing(
         parts,
-        f"Histogram of the margins of {counted(int(sum(counts)), 'comparison')} from {edges[0]:.3g} to {edges[-1]:.3g}",
+        f"Histogram of the margins of {pluralize(int(sum(counts)), 'comparison')} from {edges[0]:.3g} to "
+        f"{edges[-1]:.3g}",
     )
 
 
@@ -233,7 +235,7 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
     at_x = [axes.at_x(math.log10(size)) for size in sizes]
     parts = axes.frame(
         X_TITLE, Y_TITLE, x_ticks=[math.log10(size) for size in scale.ticks], y_ticks=scale.heights,
-        x_name=lambda place: number(round(10**place)),
+        x_name=lambda place: format_number(round(10**place)),
     )  # fmt: skip
     band = [(x, axes.at_y(high)) for x, high in zip(at_x, highs, strict=True)]
     band += [(x, axes.at_y(low)) for x, low in reversed(list(zip(at_x, lows, strict=True)))]
@@ -253,7 +255,7 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
         parts,
         "Learning curve: "
         + "; ".join(
-            f"{counted(round(size), 'comparison')}, error {figure(value)}"
+            f"{pluralize(round(size), 'comparison')}, error {decimals(value)}"
             for size, value in zip(sizes, errors, strict=True)
         ),
     )
@@ -299,7 +301,7 @@ def dimension_chart(choice: Mapping[str, Any]) -> Markup:
         parts,
         "Held-out error: "
         + "; ".join(
-            f"{counted(size, 'dimension')} {figure(value)}" for size, value in zip(candidates, errors, strict=True)
+            f"{pluralize(size, 'dimension')} {decimals(value)}" for size, value in zip(candidates, errors, strict=True)
         )
         + f"; chosen: {choice.get('chosen') or 'none'}",
     )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
-from nearer._common.formatting import counted, level_of, percent
+from nearer._common.formatting import format_level, percent, pluralize
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.sections import N_NEIGHBORS, Content, Results, Section, citing, methods, settings
@@ -131,7 +131,7 @@ def all_sections(results: Results) -> list[Section]:
 
 def _map(results: Results) -> Content:
     region = (
-        f" The ellipse of an object holds its position with {level_of(results['level'] or 0.95)} confidence"
+        f" The ellipse of an object holds its position with {format_level(results['level'] or 0.95)} confidence"
         f"{', provided that the dimensions of the map are enough' if assumes_dimensions(results) else ''}."
         if results["covariances"] is not None
         else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
@@ -157,14 +157,14 @@ def _about_placed(results: Results) -> str:
     found = results["placed"]
     if found is None:
         return ""
-    words = f" Rings are the {counted(len(found['objects']), 'object')} placed on the map after it was fitted"
+    words = f" Rings are the {pluralize(len(found['objects']), 'object')} placed on the map after it was fitted"
     if results["covariances"] is None:
         return f"{words}."
     words += "; their ellipses are outlined, and were not calibrated."
     unsure = found.get("n_unsure")
     if unsure:
         words += (
-            f" {counted(unsure, 'of them has', 'of them have')} too few answers, and an ellipse as wide as the map."
+            f" {pluralize(unsure, 'of them has', 'of them have')} too few answers, and an ellipse as wide as the map."
         )
     return words
 
@@ -172,13 +172,13 @@ def _about_placed(results: Results) -> str:
 def _kicker(results: Results) -> str:
     """Return the line above the heading: what was compared, and how often."""
     source, later = results["source"] or {}, results["placed"]
-    parts = [counted(n_fitted(results), "object")]
+    parts = [pluralize(n_fitted(results), "object")]
     if source.get("n_answers") is not None:
         kind = f" ({source['kind']})" if source.get("kind") else ""
-        parts.append(counted(source["n_answers"], "answer") + kind)
+        parts.append(pluralize(source["n_answers"], "answer") + kind)
     if later is not None:
-        by = f" by {counted(later['n_answers'], 'answer')}" if later.get("n_answers") is not None else ""
-        parts.append(f"{counted(len(later['objects']), 'object')} placed{by}")
+        by = f" by {pluralize(later['n_answers'], 'answer')}" if later.get("n_answers") is not None else ""
+        parts.append(f"{pluralize(len(later['objects']), 'object')} placed{by}")
     if results["date"]:
         parts.append(str(results["date"])[:10])
     return " · ".join(parts)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
-from nearer._common.formatting import counted, digits, figure, interval, level_of, percent
+from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, about_ceiling
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
@@ -78,14 +78,14 @@ def trust(results: Results) -> Content:
         paragraphs = [sentences(unknown, left_out(results, "error")), sentences(*_about_distances(results))]
         return {"figure": None, "paragraphs": paragraphs}
     value, low, high = measured
-    level = level_of(results["level"] or 0.95)
+    level = format_level(results["level"] or 0.95)
     unit = f", {error['unit']} kept whole" if error.get("unit") else ""
     folds = f" Measured by {error['n_folds']}-fold cross-validation{unit}." if error.get("n_folds") else ""
-    within = f" ({level} interval {interval(low, high)})" if interval(low, high) else ""
+    within = f" ({level} interval {format_interval(low, high)})" if format_interval(low, high) else ""
     said = sentences(
-        f"On comparisons that it was not fitted to, the map has an error of {figure(value)}{within}: "
+        f"On comparisons that it was not fitted to, the map has an error of {decimals(value)}{within}: "
         "the share of them that it gets wrong.",
-        f"Guessing has an error of {figure(error.get('chance') or 0.5)}.",
+        f"Guessing has an error of {decimals(error.get('chance') or 0.5)}.",
         _about_ceiling(value, results),
     )
     return {
@@ -98,7 +98,7 @@ def _about_distances(results: Results) -> list[str]:
     """Say how far distances on the map can be trusted: their reliability, and the size of the ellipses."""
     found, size = results["reproducibility"], results["ellipse_size"]
     if found:
-        splits = f" in {counted(found['n_splits'], 'split')}" if found.get("n_splits") else ""
+        splits = f" in {pluralize(found['n_splits'], 'split')}" if found.get("n_splits") else ""
         within = (
             f" ({found['low']:.2f} to {found['high']:.2f}{splits})"
             if None not in (found.get("low"), found.get("high"))
@@ -134,7 +134,7 @@ def _about_whole(error: Mapping[str, Any]) -> str:
         return ""
     return (
         f"The method can predict with more than positions on a map, and then has an error of "
-        f"{figure(error['held_out'])}."
+        f"{decimals(error['held_out'])}."
     )
 
 
@@ -194,7 +194,7 @@ def learning(results: Results) -> Content:
         return {"figure": None, "paragraphs": [sentences(unknown, why)]}
     caption = "Held-out error against the number of comparisons learned from, on a logarithmic axis."
     if _has_band(curve):
-        caption += f" The band is the {level_of(results['level'] or 0.95)} interval."
+        caption += f" The band is the {format_level(results['level'] or 0.95)} interval."
     drawing = _charts.learning_chart(curve, results["error"])
     return {"figure": Figure(drawing, caption), "paragraphs": [sentences(*_about_curve(results))]}
 
@@ -272,7 +272,7 @@ def _most_probable(evidence: Sequence[float]) -> int:
 
 def called_for(evidence: Sequence[float], dimension: int) -> str:
     """Return the determined dimension in words: with its probability, if it is the most probable one."""
-    told = counted(dimension, "dimension")
+    told = pluralize(dimension, "dimension")
     likely = _most_probable(evidence) == dimension
     return f"{told} (probability {percent(evidence[dimension - 1])})" if likely else told
 
@@ -299,7 +299,7 @@ def _about_choice(choice: Mapping[str, Any]) -> list[str]:
     if chosen is None:
         return [f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show."]
     by = f" by the rule of {rule}" if rule else ""
-    words = [f"{counted(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
+    words = [f"{pluralize(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
     if rule == "one standard error":
         words.append(
             "It takes the smallest number of dimensions whose error is at most one standard error above the lowest."
@@ -330,15 +330,15 @@ def _about_people(results: Results) -> str:
     found, looked_at = results["annotators"], results["findings"] is not None
     flagged = sum(bool(person.get("flags")) for person in found)
     if flagged:
-        flags = f"{counted(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
+        flags = f"{pluralize(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
     else:
         unknown = "Whether somebody answers at chance was not looked at in this run."
         flags = "Nobody is flagged." if looked_at else unknown
     untold = [each["title"] + "." for each in results["findings"] or [] if each.get("code") == "maybe-at-chance"]
     return sentences(
-        f"The error of {'one person' if len(found) == 1 else f'each of {digits(len(found))} people'} against a map "
-        f"fitted without them, with {level_of(results['level'] or 0.95)} intervals; the dashed line is guessing, "
-        f"an error of {figure((results['error'] or {}).get('chance') or 0.5)}.",
+        f"The error of {'one person' if len(found) == 1 else f'each of {intcomma(len(found))} people'} against a map "
+        f"fitted without them, with {format_level(results['level'] or 0.95)} intervals; the dashed line is guessing, "
+        f"an error of {decimals((results['error'] or {}).get('chance') or 0.5)}.",
         flags,
         *untold,
     )
@@ -347,7 +347,7 @@ def _about_people(results: Results) -> str:
 def neighbours(results: Results) -> Content:
     """Leave room for the table of neighbours, which the page's script fills."""
     many = min(N_NEIGHBORS, len(results["objects"]) - 1)
-    space = counted(len(results["embedding"][0]), "dimension")
+    space = pluralize(len(results["embedding"][0]), "dimension")
     if many == 0:
         words = "There is only one object, which has no neighbours."
     elif many == 1:
@@ -382,16 +382,16 @@ def _data(results: Results) -> str:
     source, summary = results["source"] or {}, results["summary"] or {}
     kind = f" ({source['kind']})" if source.get("kind") else ""
     n_undecided, n_bad = source.get("n_undecided"), source.get("n_bad")
-    left = [counted(n_undecided, "undecided answer")] if n_undecided else []
-    left += [f"{counted(n_bad, 'row')} that could not be read"] if n_bad else []
-    left += [f"{counted(out['n_rows'], 'row')} where {out['where']}" for out in source.get("left_out") or []]
+    left = [pluralize(n_undecided, "undecided answer")] if n_undecided else []
+    left += [f"{pluralize(n_bad, 'row')} that could not be read"] if n_bad else []
+    left += [f"{pluralize(out['n_rows'], 'row')} where {out['where']}" for out in source.get("left_out") or []]
     listing = " and ".join(filter(None, [", ".join(left[:-1]), *left[-1:]]))
     without = f", without {listing}" if left else ""
     answers, comparisons = source.get("n_answers"), summary.get("n_comparisons")
     if answers is None or not comparisons:
         return f"The map rests on {basis(results)}{kind}{without}."
     was = "was" if answers == 1 else "were"
-    return f"The {basis(results)}{kind} {was} read as {counted(comparisons, 'comparison')} of distances{without}."
+    return f"The {basis(results)}{kind} {was} read as {pluralize(comparisons, 'comparison')} of distances{without}."
 
 
 def _lots(results: Results) -> str:
@@ -413,7 +413,7 @@ def _catches(results: Results) -> str:
     share = percent(right / asked)
     judged = ", the answer of most people taken for the right one," if found.get("by") == "majority" else ""
     return (
-        f"{right} of {counted(asked, 'answer')} to catch questions{judged} {'was' if asked == 1 else 'were'} right "
+        f"{right} of {pluralize(asked, 'answer')} to catch questions{judged} {'was' if asked == 1 else 'were'} right "
         f"({share}); catch questions were not part of the map."
     )
 
@@ -431,7 +431,7 @@ def _map(results: Results) -> str:
     chosen = (settings.get("chosen") or {}).get("method")
     how = method_name(chosen or {"name": settings["method"]})
     how += ", which predicted held-out answers best among several methods" if chosen else ""
-    return f"A map of {counted(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
+    return f"A map of {pluralize(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
 
 
 def _weighed(results: Results) -> str:
@@ -464,14 +464,14 @@ def _error(results: Results) -> str:
     value, low, high = measured
     whole = f" that kept {error['unit']} whole" if error.get("unit") else ""
     folds = f"In {error['n_folds']}-fold cross-validation{whole} such maps" if error.get("n_folds") else "The map"
-    beside = [f"guessing: {figure(error.get('chance') or 0.5)}"]
-    if interval(low, high):
-        beside.insert(0, f"{_level(results)} interval {interval(low, high)}")
+    beside = [f"guessing: {decimals(error.get('chance') or 0.5)}"]
+    if format_interval(low, high):
+        beside.insert(0, f"{_level(results)} interval {format_interval(low, high)}")
     if error.get("ceiling") is not None:
-        around, best = interval(error.get("ceiling_low"), error.get("ceiling_high")), Best.read(error)
+        around, best = format_interval(error.get("ceiling_low"), error.get("ceiling_high")), Best.read(error)
         within = f", {_level(results)} interval {around}" if around else ""
-        beside.append(f"{BEST_POSSIBLE} of maps that all people share: {best.shown(figure) if best else ''}{within}")
-    return f"{folds} had an error of {figure(value)} on held-out comparisons ({'; '.join(beside)})."
+        beside.append(f"{BEST_POSSIBLE} of maps that all people share: {best.shown(decimals) if best else ''}{within}")
+    return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(beside)})."
 
 
 def _distances(results: Results) -> str:
@@ -479,7 +479,7 @@ def _distances(results: Results) -> str:
     if not found:
         return ""
     kept = f" of whole {found['unit']}" if found.get("unit") else ""
-    splits = f" (mean of {counted(found['n_splits'], 'random split')})" if found.get("n_splits") else ""
+    splits = f" (mean of {pluralize(found['n_splits'], 'random split')})" if found.get("n_splits") else ""
     return (
         f"Spearman correlations of the distances on maps of two halves{kept}{splits}, stepped up to all answers by the "
         f"Spearman-Brown formula, gave a reliability of {found['reliability']:.2f}."
@@ -491,8 +491,8 @@ def _placed(results: Results) -> str:
     if found is None:
         return ""
     number, by = len(found["objects"]), found.get("n_answers")
-    answers = f" by {counted(by, 'further answer')}" if by is not None else ""
-    were = f"{counted(number, 'further object')} {'was' if number == 1 else 'were'}"
+    answers = f" by {pluralize(by, 'further answer')}" if by is not None else ""
+    were = f"{pluralize(number, 'further object')} {'was' if number == 1 else 'were'}"
     return f"{were} placed on that map{answers}, which left the others where they were; no figure above takes them in."
 
 
@@ -501,15 +501,15 @@ def _regions(results: Results) -> str:
     if results["covariances"] is None or not found:
         return ""
     drawn, unit = found.get("n_resamples"), found.get("unit")
-    resampled = f", from {counted(drawn, 'bootstrap resample')} of {unit}" if drawn and unit else ""
+    resampled = f", from {pluralize(drawn, 'bootstrap resample')} of {unit}" if drawn and unit else ""
     if (found.get("n_dimensions") or 0) > len(results["embedding"][0]):
-        resampled = f", projected from draws in up to {counted(found['n_dimensions'], 'dimension')}"
+        resampled = f", projected from draws in up to {pluralize(found['n_dimensions'], 'dimension')}"
     assumed = "; they assume that the dimensions of the map are enough" if assumes_dimensions(results) else ""
     return f"Ellipses are {_level(results)} {found['kind']} regions of the positions{resampled}{assumed}."
 
 
 def _level(results: Results) -> str:
-    return level_of(results["level"] or 0.95)
+    return format_level(results["level"] or 0.95)
 
 
 def settings(results: Results) -> Content:
@@ -572,6 +572,6 @@ def citing(results: Results) -> Content | None:
     if not found:
         return None
     works = [cite["text"] + (f" doi:{cite['doi']}" if cite.get("doi") else "") for cite in found]
-    please = f"If this map is of use in a publication, please cite {counted(len(works), 'work')}:"
+    please = f"If this map is of use in a publication, please cite {pluralize(len(works), 'work')}:"
     entries = [cite["bibtex"] for cite in found if cite.get("bibtex")]
     return {"paragraphs": [please], "id": "citations", "lines": "\n".join(works).split("\n"), "bibtex": entries}

@@ -43,7 +43,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from nearer._common.formatting import counted, digits, number, percent
+from nearer._common.formatting import format_number, intcomma, percent, pluralize
 from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
 from nearer.plotting.curve_scale import BEST_POSSIBLE
@@ -110,15 +110,15 @@ def held_out_unit(results: Mapping[str, Any]) -> str:
 def basis(results: Mapping[str, Any]) -> str:
     """Return what the map rests on: how many answers, of how many people, about how many objects."""
     summary, source = results["summary"] or {}, results["source"] or {}
-    about = f"about {counted(n_fitted(results), 'object')}"
+    about = f"about {pluralize(n_fitted(results), 'object')}"
     if source.get("n_answers") is not None:
-        basis = counted(source["n_answers"], "answer")
+        basis = pluralize(source["n_answers"], "answer")
     elif summary.get("n_comparisons") is not None:
-        basis = counted(summary["n_comparisons"], "comparison")
+        basis = pluralize(summary["n_comparisons"], "comparison")
     else:
         return f"answers {about}"
     if summary.get("n_annotators"):
-        basis += f" of {counted(summary['n_annotators'], 'person', 'people')}"
+        basis += f" of {pluralize(summary['n_annotators'], 'person', 'people')}"
     return f"{basis} {about}"
 
 
@@ -161,7 +161,7 @@ def setting_value(name: str, value: Any) -> str:
     >>> setting_value("penalty", {"class": "Penalty", "trace": 0.01, "ridge": None, "diagonal": 1.0})
     'trace 0.01, diagonal 1'
     >>> setting_value("settled", True), setting_value("candidates", [1, 2]), setting_value("answers", 12000)
-    ('yes', '1, 2', '12 000')
+    ('yes', '1, 2', '12,000')
     """
     if name == "method":
         return method_name(value if isinstance(value, Mapping) else {"name": value})
@@ -174,7 +174,7 @@ def setting_value(name: str, value: Any) -> str:
         return "yes" if value else "no"
     # A seed is a name and not an amount: it has no separators.
     if isinstance(value, int | float) and name != "seed":
-        return number(value)
+        return format_number(value)
     return str(value)
 
 
@@ -307,7 +307,7 @@ def more_to_ask(results: Mapping[str, Any]) -> str:
     --------
     >>> results = {"reproducibility": {"reliability": 0.75}, "summary": {"n_triads": 1329, "n_possible_triads": 7770}}
     >>> more_to_ask(results)
-    'ask for about 3 times as many answers, to other questions (1329 of 7770 possible triads were asked)'
+    'ask for about 3 times as many answers, to other questions (1,329 of 7,770 possible triads were asked)'
     """
     reliability = (results["reproducibility"] or {}).get("reliability")
     ask = "ask for more answers"
@@ -318,8 +318,8 @@ def more_to_ask(results: Mapping[str, Any]) -> str:
     if not asked or not possible:
         return ask
     if asked < _MOSTLY_ASKED * possible:
-        return f"{ask}, to other questions ({digits(asked)} of {digits(possible)} possible triads were asked)"
-    return f"{ask}, of more people ({digits(asked)} of {digits(possible)} possible triads were asked already)"
+        return f"{ask}, to other questions ({intcomma(asked)} of {intcomma(possible)} possible triads were asked)"
+    return f"{ask}, of more people ({intcomma(asked)} of {intcomma(possible)} possible triads were asked already)"
 
 
 def _judge_people(results: Mapping[str, Any]) -> str:
@@ -336,7 +336,7 @@ def _reading(results: Mapping[str, Any]) -> str:
     flagged = sum(bool(person.get("flags")) for person in results["annotators"] or [])
     found = [f"read {_the(n_warnings, 'warning')}"] if n_warnings else []
     if flagged:
-        people = "the person who is" if flagged == 1 else f"the {digits(flagged)} people who are"
+        people = "the person who is" if flagged == 1 else f"the {intcomma(flagged)} people who are"
         found.append(f"look at {people} flagged")
     return " and ".join(found)
 
@@ -390,7 +390,7 @@ def _about_placing(results: Mapping[str, Any]) -> str:
         return ""
     number = len(found["objects"])
     return (
-        f"{counted(number, 'object')} {'was' if number == 1 else 'were'} placed on a map of {n_fitted(results)}, and "
+        f"{pluralize(number, 'object')} {'was' if number == 1 else 'were'} placed on a map of {n_fitted(results)}, and "
         f"what follows is about that map, without {'it' if number == 1 else 'them'}. "
     )
 
@@ -415,4 +415,4 @@ def at_chance(results: Mapping[str, Any]) -> bool:
 
 
 def _the(number: int, noun: str) -> str:
-    return f"the {noun}" if number == 1 else f"the {counted(number, noun)}"
+    return f"the {noun}" if number == 1 else f"the {pluralize(number, noun)}"

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from nearer._common.formatting import counted, listed
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.tables import unescape_formula
 from nearer.io.delimited import as_utf8, delimited_table, read_bytes
 from nearer.io.labels import same_objects
@@ -45,9 +45,9 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
     strange, bare = [label for label in labels if label not in on_map], [each for each in objects if each not in row_of]
     said = []
     if strange:
-        said.append(f"{counted(len(strange), 'label is', 'labels are')} not on the map: {listed(strange, 10)}")
+        said.append(f"{pluralize(len(strange), 'label is', 'labels are')} not on the map: {quote_all(strange, 10)}")
     if bare:
-        said.append(f"{counted(len(bare), 'object has', 'objects have')} no attributes: {listed(bare, 10)}")
+        said.append(f"{pluralize(len(bare), 'object has', 'objects have')} no attributes: {quote_all(bare, 10)}")
     if said:
         warnings.warn(f"{path.name}: {'; '.join(said)}", UserWarning, stacklevel=2)
     rows = [row_of.get(label) for label in objects]

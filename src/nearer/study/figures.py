@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, digits, level_of, listed, percent
+from nearer._common.formatting import format_level, intcomma, percent, pluralize, quote_all
 from nearer.evaluation.curves import CHANCE
 from nearer.geometry import ellipses_of
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
@@ -111,7 +111,7 @@ def draw_curve(study: Study) -> Axes:
 
     assert study.curve is not None
     curve, ax = study.curve, new_figure(5, 3.5).add_subplot()
-    band = f"{level_of(study.settings.level)} interval"
+    band = f"{format_level(study.settings.level)} interval"
     ax.fill_between(curve.sizes, curve.lows, curve.highs, color=INK, alpha=0.12, linewidth=0, label=band)
     ax.plot(curve.sizes, curve.errors, "o-", color=INK, markersize=4, linewidth=1.4)
     known = study.ceiling is not None and not study.ceiling.best.vague
@@ -123,7 +123,7 @@ def draw_curve(study: Study) -> Axes:
         )
     scale = CurveScale.of(curve.sizes.tolist(), curve.highs.tolist())
     ax.set(xscale="log", xlabel=X_TITLE, ylabel=Y_TITLE, xlim=scale.x, ylim=scale.y)
-    ax.set_xticks(scale.ticks, [digits(round(size)) for size in scale.ticks])
+    ax.set_xticks(scale.ticks, [intcomma(round(size)) for size in scale.ticks])
     ax.set_yticks(scale.heights)
     ax.minorticks_off()
     ax.legend(frameon=False, fontsize=8, loc="lower left")
@@ -199,9 +199,9 @@ def _warn_of_others(folder: str, files: list[Path], found: dict[int, Path], obje
     bare = [label for number, label in enumerate(objects) if number not in found]
     said = []
     if strange:
-        said.append(f"{counted(len(strange), 'picture is', 'pictures are')} of no object: {listed(strange, 10)}")
+        said.append(f"{pluralize(len(strange), 'picture is', 'pictures are')} of no object: {quote_all(strange, 10)}")
     if bare:
-        said.append(f"{counted(len(bare), 'object has', 'objects have')} no picture: {listed(bare, 10)}")
+        said.append(f"{pluralize(len(bare), 'object has', 'objects have')} no picture: {quote_all(bare, 10)}")
     if said:
         warnings.warn(f"{folder}: {'; '.join(said)}", UserWarning, stacklevel=3)
 
@@ -317,7 +317,7 @@ def _names(objects: list[str], shown: Sequence[str] | None) -> list[str]:
         return objects
     strange = [label for label in shown if label not in objects]
     if strange:
-        raise ValueError(f"labels of no object: {listed(strange, 5)}; the map has {listed(objects, 5)}")
+        raise ValueError(f"labels of no object: {quote_all(strange, 5)}; the map has {quote_all(objects, 5)}")
     return [label if label in shown else "" for label in objects]
 
 
@@ -330,7 +330,7 @@ def attribute_of(results: Mapping[str, Any], name: str) -> list[Any]:
     """Return an attribute of the objects, one value for each."""
     known = results["attributes"] or {}
     if name not in known:
-        where = f"there are {listed(list(known), 10)}" if known else "give a file of them with --attributes FILE.csv"
+        where = f"there are {quote_all(list(known), 10)}" if known else "give a file of them with --attributes FILE.csv"
         raise ValueError(f"there is no attribute {name!r}; {where}")
     return list(known[name])
 

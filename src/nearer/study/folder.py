@@ -17,7 +17,7 @@ import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer._common.json_files import read_json
 from nearer._common.tables import escape_formula
 from nearer.embedding.base import OrdinalEmbedding
@@ -186,7 +186,7 @@ def log_text(results: Mapping[str, Any]) -> str:
             for lot in results["source"].get("lots") or ()
         ),
         *(
-            f"left out: {counted(out['n_rows'], 'row')} where {out['where']}"
+            f"left out: {pluralize(out['n_rows'], 'row')} where {out['where']}"
             for out in results["source"].get("left_out") or ()
         ),
         f"seed: {results['seed']}",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
-from nearer._common.formatting import counted, listed
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.json_files import plain_values
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
@@ -41,14 +41,14 @@ def read_places(path: Path, objects: Sequence[str]) -> FloatArray:
         other = read_results(path)
         row_of = {label: row for row, label in enumerate(other["objects"])}
         if not any(label in row_of for label in objects):
-            raise ValueError(f"the maps have no object in common; {path} has {listed(other['objects'])}")
+            raise ValueError(f"the maps have no object in common; {path} has {quote_all(other['objects'])}")
         known = np.array(other["embedding"], dtype=np.float64)
         nowhere = np.full(known.shape[1], np.nan)
         return np.array([known[row_of[label]] if label in row_of else nowhere for label in objects])
     columns = {name: of for name, of in read_attributes(path, objects).items() if not _SPREAD.fullmatch(name)}
     words = [name for name, column in columns.items() if any(isinstance(cell, str) for cell in column)]
     if words or not columns:
-        raise ValueError(f"{path} must have numbers beside the labels, an axis a column; {listed(words)} has words")
+        raise ValueError(f"{path} must have numbers beside the labels, an axis a column; {quote_all(words)} has words")
     places = np.array(list(columns.values()), dtype=np.float64).T
     places[np.isnan(places).any(axis=1)] = np.nan
     return places
@@ -108,5 +108,5 @@ def shared(places: FloatArray, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which objects have a place on another map, too, or say that they are too few."""
     both = seen & np.isfinite(places).all(axis=1)
     if both.sum() < 2:
-        raise ValueError(f"the maps have {counted(int(both.sum()), 'object')} in common, and two are needed at least")
+        raise ValueError(f"the maps have {pluralize(int(both.sum()), 'object')} in common, and two are needed at least")
     return both

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.study.schema_checks import (
     HINT,
     LARGEST,
@@ -198,7 +198,7 @@ def _check_map(results: Mapping[str, Any]) -> None:
     for name, column in (results["attributes"] or {}).items():
         if len(column) != n:
             raise ValueError(
-                f"attributes: the column {name!r} has {counted(len(column), 'value')} for {counted(n, 'object')}; "
+                f"attributes: the column {name!r} has {pluralize(len(column), 'value')} for {pluralize(n, 'object')}; "
                 "give one for each"
             )
     if results["scree"] is not None:
@@ -223,7 +223,7 @@ def _check_charts(results: Mapping[str, Any]) -> None:
 
 def _check_length(place: str, values: Sequence[Any], wanted: int) -> None:
     if len(values) != wanted:
-        raise ValueError(f"{place} must hold {counted(wanted, 'number')}; got {len(values)}{HINT}")
+        raise ValueError(f"{place} must hold {pluralize(wanted, 'number')}; got {len(values)}{HINT}")
 
 
 def _matrix(values: Any, name: str, shape: tuple[int | None, ...]) -> FloatArray:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from nearer._common.formatting import digits, name
+from nearer._common.formatting import intcomma, quote
 from nearer._common.parameters import check_level
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
@@ -84,9 +84,9 @@ class RunSettings:
         number = isinstance(value, int | float)
         text = isinstance(value, str) and setting not in _TEXT_PARAMETERS
         if text or isinstance(value, list | dict) or (number and not abs(value) <= MAX_PARAMETER):
-            limit = digits(MAX_PARAMETER)
+            limit = intcomma(MAX_PARAMETER)
             raise ValueError(
-                f"the setting {name(setting)} must be a number between -{limit} and {limit}, got {name(value)}"
+                f"the setting {quote(setting)} must be a number between -{limit} and {limit}, got {quote(value)}"
             )
 
     def for_answers(self, comparisons: Comparisons) -> RunSettings:

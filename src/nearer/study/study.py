@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.checking import Finding, Findings, check
 from nearer.checking.case import part_seed
 from nearer.checking.doctor import OF_MAPS
@@ -230,7 +230,7 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
 
 
 def _no_dimension_note(n_components: int) -> str:
-    return f"{NO_DIMENSION}; the map of {counted(n_components, 'dimension')} is for show"
+    return f"{NO_DIMENSION}; the map of {pluralize(n_components, 'dimension')} is for show"
 
 
 def _with_analysis(study: Study, analysis: Analysis) -> Study:

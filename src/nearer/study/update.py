@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, percent
+from nearer._common.formatting import percent, pluralize
 from nearer._common.json_files import plain_values
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
@@ -379,14 +379,14 @@ def _larger(model: OrdinalEmbedding, results: Mapping[str, Any], new: Placed, co
     columns, old = (results["attributes"] or {}).items(), results["covariances"]
     both = None if old is None or new.covariances is None else [*old, *plain_values(new.covariances)]
     return {
-        "title": f"{title}, with {counted(len(objects), 'object')} placed on it",
+        "title": f"{title}, with {pluralize(len(objects), 'object')} placed on it",
         "objects": [str(label) for label in model.objects_.tolist()],
         "embedding": plain_values(model.embedding_),
         "scree": plain_values(np.sort(model.embedding_.var(axis=0))[::-1]),
         "covariances": both,
         "attributes": {name: [*column, *[None] * number] for name, column in columns},
         "summary": {**(results["summary"] or {}), "n_objects": before + number},
-        "notes": [*(results["notes"] or []), f"{counted(number, 'object')} placed on the map of {before}"],
+        "notes": [*(results["notes"] or []), f"{pluralize(number, 'object')} placed on the map of {before}"],
         "placed": {
             "objects": objects,
             "n_answers": earlier.get("n_answers", 0) + new.n_answers,

@@ -19,7 +19,7 @@ from struct import unpack
 from typing import BinaryIO, Literal
 from xml.parsers import expat
 
-from nearer._common.formatting import counted, digits, listed, name
+from nearer._common.formatting import intcomma, pluralize, quote, quote_all
 from nearer.survey.settings import DEFAULTS, SETTINGS_FILE, Settings, gather_settings
 from nearer.survey.settings_checks import place_of
 from nearer.survey.stimuli import ENDINGS, OBJECTS_FILE, STIMULI_FOLDER, Stimuli, Stimulus, gather_stimuli
@@ -130,11 +130,11 @@ def _of_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
     form = form_of(settings.kind)
     if n_objects < form.width:
         shown = f"a question of kind {settings.kind!r} shows {form.width}"
-        yield Problem("wrong", STIMULI_FOLDER, f"there are {counted(n_objects, 'object')}, and {shown}; add some")
+        yield Problem("wrong", STIMULI_FOLDER, f"there are {pluralize(n_objects, 'object')}, and {shown}; add some")
         return
     n_questions = Pool(form, n_objects).size
     if settings.per_person > n_questions:
-        about = f"there are {counted(n_questions, 'question')} about {n_objects} objects"
+        about = f"there are {pluralize(n_questions, 'question')} about {n_objects} objects"
         what = f"{place_of('per_person')} is {settings.per_person}, and {about}; write {n_questions} or less"
         yield Problem("careful", SETTINGS_FILE, f"{what}, or people get some of them twice")
     if settings.dimensions >= n_objects:
@@ -163,7 +163,8 @@ def _of_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator
     unasked = sorted(set(stimuli.objects) - asked)
     if asked and unasked and not missing:
         what = (
-            f"people will be asked about {listed(unasked)}, as nobody has been yet; remove what does not belong there"
+            f"people will be asked about {quote_all(unasked)}, as nobody has been yet; remove what does not "
+            "belong there"
         )
         yield Problem("careful", STIMULI_FOLDER, what)
 
@@ -186,24 +187,24 @@ def _of_captions(stimuli: Stimuli) -> Iterator[Problem]:
         if stimulus.kind == "text":
             said[stimulus.caption].append(label)
         elif len(stimulus.caption) > _LONGEST_CAPTION:
-            what = f"the caption of {name(label)} has {len(stimulus.caption)} characters; phones have room for about"
+            what = f"the caption of {quote(label)} has {len(stimulus.caption)} characters; phones have room for about"
             yield Problem("careful", OBJECTS_FILE, f"{what} {_LONGEST_CAPTION}, so shorten it")
         if stimulus.file is not None:
             continue
         found = files.get(label.casefold()) or stems.get(label.casefold())
         if found:
-            what = f"{name(label)} has no file; write {name(found.stem)}, the name of {found.name} without its ending"
+            what = f"{quote(label)} has no file; write {quote(found.stem)}, the name of {found.name} without its ending"
             yield Problem("wrong", OBJECTS_FILE, what)
         elif Path(label).suffix.lower() in ENDINGS:
-            yield Problem("wrong", OBJECTS_FILE, f"there is no file {name(label)} in {STIMULI_FOLDER}; put it there")
+            yield Problem("wrong", OBJECTS_FILE, f"there is no file {quote(label)} in {STIMULI_FOLDER}; put it there")
         else:
             bare.append(label)
     if bare and files:
-        what = f"{listed(bare)}: shown as text, as there is no file of that name; put one there if you meant one"
+        what = f"{quote_all(bare)}: shown as text, as there is no file of that name; put one there if you meant one"
         yield Problem("careful", OBJECTS_FILE, what)
     for labels in said.values():
         if len(labels) > 1:
-            yield Problem("careful", OBJECTS_FILE, f"{listed(labels)} have the same text; keep one of them")
+            yield Problem("careful", OBJECTS_FILE, f"{quote_all(labels)} have the same text; keep one of them")
 
 
 def _of_files(stimuli: Stimuli) -> Iterator[Problem]:
@@ -253,8 +254,8 @@ def _of_file(stimulus: Stimulus, path: Path, where: str, shapes: dict[str, float
             return
     shapes[where] = width / height
     if max(width, height) > _LONGEST_SIDE:
-        what = f"it has {digits(width)} x {digits(height)} pixels, more than phones show; make it at most"
-        yield Problem("careful", where, f"{what} {digits(_LONGEST_SIDE)} wide and high")
+        what = f"it has {intcomma(width)} x {intcomma(height)} pixels, more than phones show; make it at most"
+        yield Problem("careful", where, f"{what} {intcomma(_LONGEST_SIDE)} wide and high")
 
 
 def _misnamed(stimulus: Stimulus, path: Path, where: str, held: str) -> Problem:
@@ -282,7 +283,7 @@ def _of_duplicates(stimuli: Stimuli) -> Iterator[Problem]:
     for first, *others in same.values():
         if others:
             hold = "holds" if len(others) == 1 else "hold"
-            what = f"{listed(others)} {hold} the same; nobody can tell them apart, so keep one"
+            what = f"{quote_all(others)} {hold} the same; nobody can tell them apart, so keep one"
             yield Problem("careful", f"{STIMULI_FOLDER}/{first}", what)
 
 

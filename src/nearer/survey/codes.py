@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.survey.asking import NOT_COUNTED
 from nearer.survey.settings import Settings
 from nearer.survey.store.tables import answers, people, questions
@@ -53,7 +53,7 @@ def _look_up(connection: Connection, settings: Settings, code: str) -> Code:
     if row is None or not wanted:
         return Code(code, False, None, None, 0, "there is no such code")
     n_answers = _n_answers(connection, row)
-    given = counted(n_answers, "answer")
+    given = pluralize(n_answers, "answer")
     if row.completed is None:
         return Code(code, False, row.name, None, n_answers, f"of {row.name}, who is not done yet: {given}")
     when = datetime.datetime.fromtimestamp(row.completed, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -65,7 +65,7 @@ def _of_all(connection: Connection, code: str) -> Code:
     """Say what a code is worth that everybody gets."""
     n_done = connection.execute(select(func.count()).where(people.c.completed.is_not(None))).scalar_one()
     said = (
-        f"the code of all, which does not tell who hands it in; {counted(n_done, 'person has', 'people have')} it so "
+        f"the code of all, which does not tell who hands it in; {pluralize(n_done, 'person has', 'people have')} it so "
         'far. With completion_code = "each" everybody gets another'
     )
     return Code(code, n_done > 0, None, None, 0, said)

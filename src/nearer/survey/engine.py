@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.design.mix import OTHER, PURPOSES
 from nearer.survey.asking import NOT_COUNTED, numbers_in
 from nearer.survey.exporting import answers_of
@@ -133,7 +133,7 @@ class Engine:
         self.seen, self._sum = there, (n_answers, int(total))
         here = [row for row in new if self.study.positions(labels_in(row.shown))]
         if len(here) < len(new):
-            n_others = counted(len(new) - len(here), "answer")
+            n_others = pluralize(len(new) - len(here), "answer")
             _LOG.warning("%s about objects that came into the folder later: start the server again", n_others)
         return here
 

@@ -17,7 +17,7 @@ import numpy as np
 from anyio import to_thread
 from sqlalchemy import Connection, Integer, Row, case, cast, func, or_, select
 
-from nearer._common.formatting import money
+from nearer._common.formatting import format_money
 from nearer.survey.asking import NOT_COUNTED
 from nearer.survey.people import status_of
 from nearer.survey.store.database import Database, read_fact
@@ -199,8 +199,8 @@ def _cost(study: Study, n_done: int, outlook: dict[str, Any] | None) -> dict[str
     settings = study.settings
     if not settings.pay:
         return None
-    more = None if outlook is None else money(outlook["n_answers_more"] * settings.pay / settings.per_person)
-    return {"so_far": money(n_done * settings.pay), "more": more, "each": money(settings.pay)}
+    more = None if outlook is None else format_money(outlook["n_answers_more"] * settings.pay / settings.per_person)
+    return {"so_far": format_money(n_done * settings.pay), "more": more, "each": format_money(settings.pay)}
 
 
 def _is_here(row: Row[Any], now: float) -> bool:

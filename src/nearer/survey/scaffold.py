@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import number
+from nearer._common.formatting import format_number
 from nearer.datasets import load_colors
 from nearer.survey.settings import SETTINGS_FILE
 from nearer.survey.settings_template import TEMPLATE, commented
@@ -20,7 +20,8 @@ Put one file for each object into this folder.
 
 The name of a file without its ending is the label of the object: cat.png is the object cat. People do not see labels.
 Endings that are shown: {", ".join(each[1:] for each in ENDINGS)}.
-A .txt file holds a text of up to {number(LONGEST_TEXT)} characters. Pictures need not be larger than 1000 pixels.
+A .txt file holds a text of up to {format_number(LONGEST_TEXT)} characters. Pictures need not be larger than 1,000
+pixels.
 
 To show a caption below an object, put a table called objects.csv beside study.toml, saved as CSV UTF-8:
 

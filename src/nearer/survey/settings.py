@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from nearer._common.formatting import digits, name
+from nearer._common.formatting import intcomma, quote
 from nearer.survey.settings_checks import KEYS, TABLE_OF, TABLES, place_of, wrong_values
 
 SETTINGS_FILE = "study.toml"
@@ -72,7 +72,7 @@ class Settings:
     '2 of 8'
     >>> Settings(per_person=0)
     Traceback (most recent call last):
-    ValueError: [questions] per_person must be a whole number from 1 to 10 000, got 0
+    ValueError: [questions] per_person must be a whole number from 1 to 10,000, got 0
     """
 
     title: str = ""
@@ -169,7 +169,7 @@ def _tables(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror}; see who may read it") from None
     if len(data) > _MOST_BYTES:
-        raise ValueError(f"it has {digits(len(data))} bytes, and settings never have so many; is it another file?")
+        raise ValueError(f"it has {intcomma(len(data))} bytes, and settings never have so many; is it another file?")
     try:
         # Editors on Windows put a mark before the text, which TOML does not know.
         text = data.decode("utf-8-sig")
@@ -205,7 +205,7 @@ def _placed(tables: Mapping[str, Any], wrong: list[str]) -> Iterator[tuple[str, 
         elif isinstance(value, dict):
             alike = get_close_matches(key, list(TABLES), n=1)
             meant = f"; did you mean [{alike[0]}]?" if alike else f"; there are {', '.join(filter(None, TABLES))}"
-            wrong.append(f"there is no table {name(key)}{meant}")
+            wrong.append(f"there is no table {quote(key)}{meant}")
         else:
             yield from _placed_in("", {key: value}, wrong)
 
@@ -224,4 +224,4 @@ def _placed_in(table: str, values: Mapping[str, Any], wrong: list[str]) -> Itera
         else:
             alike = get_close_matches(key, here, n=1) or get_close_matches(key, everywhere, n=1)
             meant = f"; did you mean {place_of(everywhere[alike[0]])}?" if alike else f"; there are {', '.join(here)}"
-            wrong.append(f"there is no setting {name(key)} {where}{meant}")
+            wrong.append(f"there is no setting {quote(key)} {where}{meant}")

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
-from nearer._common.formatting import digits, name, number
+from nearer._common.formatting import format_number, intcomma, quote
 from nearer.survey.words import LANGUAGES
 
 #: The least contrast of buttons against the page (WCAG 2.1, criterion 1.4.11).
@@ -73,12 +73,12 @@ def wrong_values(values: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], s
 
 def _wrong_type(key: str, value: Any) -> str:
     if key not in _RANGES:
-        return "" if isinstance(value, str) else f"must be text in double quotes, got {name(value)}"
+        return "" if isinstance(value, str) else f"must be text in double quotes, got {quote(value)}"
     least, most = _RANGES[key]
     wanted: Any = int | float if key in _FRACTIONS else int
     fits = isinstance(value, wanted) and not isinstance(value, bool) and least <= value <= most
     whole = "a number" if key in _FRACTIONS else "a whole number"
-    return "" if fits else f"must be {whole} from {number(least)} to {number(most)}, got {name(value)}"
+    return "" if fits else f"must be {whole} from {format_number(least)} to {format_number(most)}, got {quote(value)}"
 
 
 def _wrong_text(key: str, value: Any) -> str:
@@ -89,7 +89,7 @@ def _wrong_text(key: str, value: Any) -> str:
     if key in _ONE_LINE and "\n" in value:
         return "must be a single line"
     most = _LONGEST.get(key, 2000)
-    return f"has {digits(len(value))} characters; write at most {digits(most)}" if len(value) > most else ""
+    return f"has {intcomma(len(value))} characters; write at most {intcomma(most)}" if len(value) > most else ""
 
 
 def _wrong_kind(kind: str) -> str:
@@ -101,17 +101,17 @@ def _wrong_kind(kind: str) -> str:
         if "answers" in str(error):
             return f"is too much to choose from: {error}; write fewer, such as '2 of 8'"
         known = "'triplet', 'odd-one-out', 'most-central', or such as '2 of 8'"
-        return f"must be {known}, got {name(kind)}{_meant(kind, ('triplet', 'odd-one-out', 'most-central'))}"
+        return f"must be {known}, got {quote(kind)}{_meant(kind, ('triplet', 'odd-one-out', 'most-central'))}"
     return ""
 
 
 def _wrong_language(language: str) -> str:
-    return "" if language in LANGUAGES else f"must be one of {', '.join(sorted(LANGUAGES))}, got {name(language)}"
+    return "" if language in LANGUAGES else f"must be one of {', '.join(sorted(LANGUAGES))}, got {quote(language)}"
 
 
 def _wrong_method(method: str) -> str:
     known = ("active", "random")
-    return "" if method in known else f"must be 'active' or 'random', got {name(method)}{_meant(method, known)}"
+    return "" if method in known else f"must be 'active' or 'random', got {quote(method)}{_meant(method, known)}"
 
 
 def _meant(said: str, known: tuple[str, ...]) -> str:
@@ -127,9 +127,9 @@ def _wrong_url(url: str) -> str:
         parts = urlsplit(url)
         host = parts.hostname
     except ValueError:
-        return f"{wanted}, got {name(url)}"
+        return f"{wanted}, got {quote(url)}"
     if parts.scheme not in ("http", "https") or not host or re.search(r"[\s\\\"<>]", url):
-        return f"{wanted}, got {name(url)}"
+        return f"{wanted}, got {quote(url)}"
     if "{" in host or "}" in host:
         return "must not have {code} in the name of the server; put it behind a /"
     left = url.replace("{code}", "")
@@ -139,11 +139,11 @@ def _wrong_url(url: str) -> str:
 def _wrong_code(code: str) -> str:
     if _CODE.fullmatch(code):
         return ""
-    return f"must be 'each', or a code of up to 20 letters, digits, - and _, got {name(code)}"
+    return f"must be 'each', or a code of up to 20 letters, digits, - and _, got {quote(code)}"
 
 
 def _wrong_colour(colour: str) -> str:
-    return "" if _COLOUR.fullmatch(colour) else f"must be a colour such as #1f5fbf, got {name(colour)}"
+    return "" if _COLOUR.fullmatch(colour) else f"must be a colour such as #1f5fbf, got {quote(colour)}"
 
 
 def _wrong_database(database: str) -> str:

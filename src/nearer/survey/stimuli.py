@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from nearer._common.formatting import digits, name
+from nearer._common.formatting import intcomma, quote
 
 Kind: TypeAlias = Literal["text", "image", "audio", "video"]
 Wrong: TypeAlias = tuple[str, str]
@@ -172,7 +172,7 @@ def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Wrong]]:
         elif known.kind != "text":
             found[label] = Stimulus(label, caption, known.kind, known.file, known.media_type)
         elif caption:
-            notes.append(f"{OBJECTS_FILE}: the caption of {name(label)} is not shown; it is a text, which has none")
+            notes.append(f"{OBJECTS_FILE}: the caption of {quote(label)} is not shown; it is a text, which has none")
     return Stimuli(found, attributes, tuple(notes)), wrong
 
 
@@ -188,9 +188,9 @@ def label_of(text: str) -> str:
     if not label:
         raise ValueError("a label is empty; give the object a name")
     if len(label) > LONGEST_LABEL:
-        raise ValueError(f"the label {name(label)} has {len(label)} characters; use at most {LONGEST_LABEL}")
+        raise ValueError(f"the label {quote(label)} has {len(label)} characters; use at most {LONGEST_LABEL}")
     if _CONTROL.search(label) or "\n" in label or "\r" in label or "\t" in label:
-        raise ValueError(f"the label {name(label)} has a character that cannot be shown; rename the object")
+        raise ValueError(f"the label {quote(label)} has a character that cannot be shown; rename the object")
     return label
 
 
@@ -262,7 +262,7 @@ def _text(path: Path) -> str:
     if not text:
         raise ValueError("it is empty; write the text that people are to read, or remove it")
     if len(text) > LONGEST_TEXT:
-        raise ValueError(f"it has {digits(len(text))} characters; a text has at most {LONGEST_TEXT}")
+        raise ValueError(f"it has {intcomma(len(text))} characters; a text has at most {LONGEST_TEXT}")
     if _CONTROL.search(text):
         raise ValueError("it has characters that cannot be shown; is it no text?")
     return text
@@ -275,7 +275,7 @@ def _decoded(path: Path, most: int) -> str:
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror}; see who may read it") from None
     if len(data) > most:
-        raise ValueError(f"it has more than {digits(most)} bytes; make it shorter")
+        raise ValueError(f"it has more than {intcomma(most)} bytes; make it shorter")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -306,7 +306,7 @@ def _rows(folder: Path, wrong: list[Wrong]) -> Iterator[tuple[str, str, dict[str
             try:
                 label, caption, further = _row(cells, header)
                 if label in at_line:
-                    raise ValueError(f"{name(label)} stands in line {at_line[label]} already; keep one of the two")
+                    raise ValueError(f"{quote(label)} stands in line {at_line[label]} already; keep one of the two")
             except ValueError as error:
                 wrong.append((OBJECTS_FILE, f"line {lines.line_num}: {error}"))
                 continue
@@ -327,7 +327,7 @@ def _header(cells: list[str]) -> list[str]:
         raise ValueError("no column is called object; give the column of labels this name")
     twice = sorted({each for each in names if names.count(each) > 1})
     if twice or "" in names:
-        called = f"two columns are called {name(twice[0])}" if twice and twice[0] else "a column has no name"
+        called = f"two columns are called {quote(twice[0])}" if twice and twice[0] else "a column has no name"
         raise ValueError(f"{called}; give each a name of its own")
     return names
 
@@ -339,7 +339,8 @@ def _row(cells: list[str], header: list[str]) -> tuple[str, str, dict[str, str]]
     for column, cell in row.items():
         if len(cell) > LONGEST_TEXT or _CONTROL.search(cell):
             raise ValueError(
-                f"the cell of {name(column)} is longer than {LONGEST_TEXT} characters, or has some that cannot be shown"
+                f"the cell of {quote(column)} is longer than {LONGEST_TEXT} characters, or has some that cannot be "
+                "shown"
             )
     label = label_of(row.pop("object"))
     return label, row.pop("caption", "").replace("\r\n", "\n"), row

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, select
 
-from nearer._common.formatting import listed
+from nearer._common.formatting import quote_all
 from nearer.design.active.forms import Form, form_of
 from nearer.design.active.pools import Pool
 from nearer.design.mix import QuestionMix
@@ -180,8 +180,8 @@ def missing_objects(connection: Connection, labels: Sequence[str]) -> str:
     missing, others = sorted(asked - set(labels)), sorted(set(labels) - asked)
     if not missing:
         return ""
-    what = f"people have been asked about {listed(missing)}, of which there is no file any more; put it back"
-    renamed = f", or give {listed(others)} that name again if it was renamed" if len(missing) == len(others) else ""
+    what = f"people have been asked about {quote_all(missing)}, of which there is no file any more; put it back"
+    renamed = f", or give {quote_all(others)} that name again if it was renamed" if len(missing) == len(others) else ""
     return what + renamed
 
 

@@ -171,7 +171,7 @@ def test_few_people_are_told_what_p_they_can_reach(one_start):
     [
         (np.zeros(1280), "one group"),
         (np.arange(1280), "at most 20 values"),
-        ([1, 2], "2 groups for 1280 comparisons"),
+        ([1, 2], "2 groups for 1,280 comparisons"),
         ("group", "no column 'group'"),
         ([""] * 1280, "no answer says"),
     ],

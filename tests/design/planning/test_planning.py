@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.accuracy.datasets import find_file
 from nearer import Comparisons
-from nearer._common.formatting import digits
+from nearer._common.formatting import intcomma
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
@@ -286,7 +286,7 @@ class TestPlan:
         assert found.answers_per_annotator == math.ceil(found.n_answers / 7)
         text = str(found)
         for part in (
-            f"{digits(found.n_answers)} answers",
+            f"{intcomma(found.n_answers)} answers",
             "With 7 people, each gives",
             f"They cost {found.cost:.2f}",
             "The least error to be expected is 0.100: 10% of the new answers are wrong",
@@ -330,7 +330,7 @@ class TestPlan:
         found = quick_plan()
         ax = plot_plan(found)
         assert ax.get_ylabel() == "error on new answers"
-        assert f"{digits(found.n_answers)} answers" in ax.get_title(loc="left")
+        assert f"{intcomma(found.n_answers)} answers" in ax.get_title(loc="left")
         assert plot_plan(replace(found, against="truth", floor=0.0), ax=ax) is ax
 
     @pytest.mark.parametrize("noise", [0.2, 0.4, 0.46])

@@ -419,7 +419,7 @@ def test_without_a_folder_for_the_cache_the_loops_are_compiled_each_time(tmp_pat
 
 
 def test_nothing_of_size_n_squared_is_made():
-    """30 000 objects: an (n, n) matrix of single bytes would be 900 MB."""
+    """30,000 objects: an (n, n) matrix of single bytes would be 900 MB."""
     n = 30_000
     triplets = sample_triplets(make_gaussian(n, 2, random_state=0), 60_000, random_state=0)
     model = GNMDS(2, solver=Factored(max_iter=3), n_objects=n, random_state=0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, figure, interval, listed, name
+from nearer._common.formatting import decimals, format_interval, pluralize, quote, quote_all
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.comparing.groups.answering import Fitted, Said
@@ -118,9 +118,9 @@ class GroupComparison:
     def _heading(self) -> list[str]:
         parts = []
         for k, (group, count) in enumerate(zip(self.groups, self.n_comparisons, strict=True)):
-            people = "" if self.n_people is None else f"{counted(self.n_people[k], 'person', 'people')}, "
-            parts.append(f"{name(group)} ({people}{counted(count, 'comparison')})")
-        return [f"groups: {'; '.join(parts)}", f"maps of {counted(self.common.shape[1], 'dimension')}"]
+            people = "" if self.n_people is None else f"{pluralize(self.n_people[k], 'person', 'people')}, "
+            parts.append(f"{quote(group)} ({people}{pluralize(count, 'comparison')})")
+        return [f"groups: {'; '.join(parts)}", f"maps of {pluralize(self.common.shape[1], 'dimension')}"]
 
     def _test_lines(self) -> list[str]:
         if self.test is None:
@@ -137,7 +137,7 @@ class GroupComparison:
             lines.append(f"with so few people no p can be below {p_text(self.test.smallest_p)}")
         if len(self.pairs) > 1:
             lines += [
-                f"  {name(pair.first)} and {name(pair.second)}: p = {p_text(pair.p_adjusted)} (Holm)"
+                f"  {quote(pair.first)} and {quote(pair.second)}: p = {p_text(pair.p_adjusted)} (Holm)"
                 for pair in self.pairs
                 if pair.p_adjusted is not None
             ]
@@ -157,32 +157,33 @@ class GroupComparison:
         ]
         for g, group in enumerate(self.groups):
             others = ", ".join(
-                f"of {name(other)} {figure(found.errors[g, k])}" for k, other in enumerate(self.groups) if k != g
+                f"of {quote(other)} {decimals(found.errors[g, k])}" for k, other in enumerate(self.groups) if k != g
             )
             if np.isnan(found.gains[g]):
                 lines.append(
-                    f"  answers of {name(group)}: {others}, of all {figure(found.errors[g, -1])}; "
+                    f"  answers of {quote(group)}: {others}, of all {decimals(found.errors[g, -1])}; "
                     f"too few {found.unit} to judge a map of its own"
                 )
                 continue
             gain = interval_text(found.gains[g], found.gain_lows[g], found.gain_highs[g])
             lines.append(
-                f"  answers of {name(group)}: lower by {gain}; own map {figure(found.errors[g, g])} "
-                f"({interval(found.lows[g, g], found.highs[g, g])}), {others}, of all {figure(found.errors[g, -1])}"
+                f"  answers of {quote(group)}: lower by {gain}; own map {decimals(found.errors[g, g])} "
+                f"({format_interval(found.lows[g, g], found.highs[g, g])}), {others}, of all "
+                f"{decimals(found.errors[g, -1])}"
             )
         return lines
 
     def _moved(self) -> list[str]:
         lines = []
         for pair in self.pairs if self.test is not None else ():
-            between, by = f"from {name(pair.first)} to {name(pair.second)}", pair.displacements
+            between, by = f"from {quote(pair.first)} to {quote(pair.second)}", pair.displacements
             moved = np.flatnonzero(pair.moved())
             moved = moved[np.argsort(-by.corrected[moved])]
             if not len(moved):
                 lines.append(f"{between}: no object's displacement is significant (p > {_ALPHA}, all objects together)")
                 continue
             each = [
-                f"{name(str(self.objects[k]))} {by.corrected[k]:.2f} ({by.lows[k]:.2f} to {by.highs[k]:.2f})"
+                f"{quote(str(self.objects[k]))} {by.corrected[k]:.2f} ({by.lows[k]:.2f} to {by.highs[k]:.2f})"
                 for k in moved[:_SHOWN]
             ]
             more = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
@@ -378,7 +379,7 @@ def _pairs(
         p = None if test is None else test.p
         pairs.append(PairOfGroups(kept.names[first], kept.names[second], p, holms, of_objects, moves))
     notes = [
-        f"nobody in {name(group)} was asked about {listed(kept.comparisons.objects[~known].tolist())}"
+        f"nobody in {quote(group)} was asked about {quote_all(kept.comparisons.objects[~known].tolist())}"
         for group, known in zip(kept.names, seen, strict=True)
         if not known.all()
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted, listed, name
+from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import factorize, missing
 from nearer.io.answers import Answers
@@ -51,10 +51,10 @@ def grouped(answers: Any, groups: Any) -> Grouped:
         comparisons, said = comparisons[known], said[known]
     names, numbers = factorize(said)
     if len(names) < 2:
-        raise ValueError(f"all answers are of one group, {name(names[0])}; there is nothing to compare")
+        raise ValueError(f"all answers are of one group, {quote(names[0])}; there is nothing to compare")
     if len(names) > _MOST_GROUPS:
         raise ValueError(
-            f"there are {len(names)} groups, such as {listed(names.tolist(), 3)}; a column of groups has at most "
+            f"there are {len(names)} groups, such as {quote_all(names.tolist(), 3)}; a column of groups has at most "
             f"{_MOST_GROUPS} values. Name another column, or put values together first"
         )
     notes += (*_alike([str(each) for each in names]), *_astray(comparisons, numbers, names))
@@ -72,7 +72,9 @@ def _alike(names: list[str]) -> list[str]:
     spelled: dict[str, list[str]] = {}
     for each in names:
         spelled.setdefault("".join(each.lower().split()), []).append(each)
-    return [f"are {' and '.join(map(name, same))} one group? Spell them alike" for same in spelled.values() if same[1:]]
+    return [
+        f"are {' and '.join(map(quote, same))} one group? Spell them alike" for same in spelled.values() if same[1:]
+    ]
 
 
 def _astray(comparisons: Comparisons, groups: NDArray[np.intp], names: Any) -> list[str]:
@@ -88,10 +90,11 @@ def _astray(comparisons: Comparisons, groups: NDArray[np.intp], names: Any) -> l
         return []
     first = counts[slips[0]]
     order = np.argsort(-first, kind="stable")[:2]
-    such = " and ".join(f"{first[each]} of {name(names[each])}" for each in order)
+    such = " and ".join(f"{first[each]} of {quote(names[each])}" for each in order)
     return [
-        f"{counted(len(slips), 'person has', 'people have')} nearly all comparisons in one group and a few in another, "
-        f"such as {name(people[slips[0]])}: {such}. If each person is of one group, correct the column: as it is, "
+        f"{pluralize(len(slips), 'person has', 'people have')} nearly all comparisons in one group and a few in "
+        "another, "
+        f"such as {quote(people[slips[0]])}: {such}. If each person is of one group, correct the column: as it is, "
         "labels are permuted within people, who are compared with themselves"
     ]
 
@@ -102,8 +105,8 @@ def _said(answers: Any, comparisons: Comparisons, groups: Any) -> NDArray[np.str
     if isinstance(groups, str):
         if not isinstance(answers, Answers) or groups not in answers.also:
             raise ValueError(
-                f"there is no column {name(groups)} with these answers; read it with "
-                f"read_answers(..., also=[{name(groups)}]), or give the group of each comparison"
+                f"there is no column {quote(groups)} with these answers; read it with "
+                f"read_answers(..., also=[{quote(groups)}]), or give the group of each comparison"
             )
         return np.asarray(answers.also[groups][answers.answer_of])
     if isinstance(groups, Mapping):
@@ -115,7 +118,7 @@ def _said(answers: Any, comparisons: Comparisons, groups: Any) -> NDArray[np.str
     if isinstance(answers, Answers) and len(values) == len(answers) != m:
         return _text(values)[answers.answer_of]
     if len(values) != m:
-        raise ValueError(f"there are {len(values)} groups for {counted(m, 'comparison')}; give one for each")
+        raise ValueError(f"there are {len(values)} groups for {pluralize(m, 'comparison')}; give one for each")
     return _text(values)
 
 
@@ -128,9 +131,9 @@ def _text(values: list[Any]) -> NDArray[np.str_]:
 def _left_out(comparisons: Comparisons, known: NDArray[np.bool_]) -> str:
     count = int((~known).sum())
     verb = "was" if count == 1 else "were"
-    told = f"{counted(count, 'comparison')} {verb} left out, as nothing says which group they are of"
+    told = f"{pluralize(count, 'comparison')} {verb} left out, as nothing says which group they are of"
     if comparisons.annotators is not None:
         people = np.setdiff1d(comparisons.annotators[~known], comparisons.annotators[known])
         if len(people):
-            told += f"; with them all of {listed(people.tolist(), 3)}"
+            told += f"; with them all of {quote_all(people.tolist(), 3)}"
     return told

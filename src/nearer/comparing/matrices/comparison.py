@@ -31,7 +31,7 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import rankdata
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, name
+from nearer._common.formatting import pluralize, quote
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
@@ -184,7 +184,7 @@ def _of_map(model: OrdinalEmbedding, rng: np.random.Generator) -> tuple[ArrayLik
     except ValueError as error:
         is_full = False
         notes.append(
-            f"correlations are with the distances on a map of {counted(shown, 'dimension')}, and no models are "
+            f"correlations are with the distances on a map of {pluralize(shown, 'dimension')}, and no models are "
             f"compared with each other: {error}"
         )
     else:
@@ -195,7 +195,7 @@ def _of_map(model: OrdinalEmbedding, rng: np.random.Generator) -> tuple[ArrayLik
     matrix[unseen] = matrix[:, unseen] = np.nan
     np.fill_diagonal(matrix, 0.0)
     if unseen.any():
-        notes.append(f"{counted(int(unseen.sum()), 'object')} that nobody compared left out")
+        notes.append(f"{pluralize(int(unseen.sum()), 'object')} that nobody compared left out")
     return matrix, tuple(notes), is_full
 
 
@@ -211,7 +211,7 @@ def _read(key: str, matrix: ArrayLike) -> FloatArray:
     try:
         return read_dissimilarities(matrix)
     except ValueError as error:
-        raise ValueError(f"model {name(key)}: {error}") from error
+        raise ValueError(f"model {quote(key)}: {error}") from error
 
 
 def _shared(matrices: list[FloatArray], keys: list[str]) -> tuple[NDArray[np.intp], *_Pairs]:
@@ -219,14 +219,15 @@ def _shared(matrices: list[FloatArray], keys: list[str]) -> tuple[NDArray[np.int
     n = len(matrices[0])
     for key, matrix in zip(keys, matrices[1:], strict=True):
         if len(matrix) != n:
-            raise ValueError(f"model {name(key)} is about {len(matrix)} objects, and the map about {n}; match them")
+            raise ValueError(f"model {quote(key)} is about {len(matrix)} objects, and the map about {n}; match them")
     known: NDArray[np.bool_] = np.all(~np.isnan(np.stack(matrices)), axis=0)
     np.fill_diagonal(known, False)
     shared = np.flatnonzero(known.any(axis=0))
     rows, columns = np.nonzero(np.triu(known[np.ix_(shared, shared)], 1))
     if len(shared) < FEWEST_OBJECTS or len(rows) < FEWEST_OBJECTS:
         raise ValueError(
-            f"map and models know {counted(len(rows), 'distance')} of {counted(len(shared), 'object')} in common; it "
+            f"map and models know {pluralize(len(rows), 'distance')} of {pluralize(len(shared), 'object')} in "
+            "common; it "
             f"takes at least {FEWEST_OBJECTS} objects"
         )
     return shared, rows, columns

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, listed, name
+from nearer._common.formatting import pluralize, quote, quote_all
 from nearer._common.tables import unescape_formula
 from nearer.evaluation.distances import DISTANCES
 from nearer.io.delimited import as_utf8, read_bytes
@@ -70,8 +70,8 @@ class NamedMatrix:
         here = [number for number, label in enumerate(objects) if label in at]
         if not here:
             raise ValueError(
-                f"{self.name} has none of the objects of the map, such as {name(objects[0])}; its own are "
-                f"{listed(self.objects)}"
+                f"{self.name} has none of the objects of the map, such as {quote(objects[0])}; its own are "
+                f"{quote_all(self.objects)}"
             )
         there = [at[objects[number]] for number in here]
         matrix = np.full((len(objects), len(objects)), np.nan)
@@ -83,7 +83,7 @@ class NamedMatrix:
             "not on the map, and left out": [label for label in own if label not in on_map],
         }
         notes = [
-            f"{counted(len(missing), 'object is', 'objects are')} {what}: {listed(missing)}"
+            f"{pluralize(len(missing), 'object is', 'objects are')} {what}: {quote_all(missing)}"
             for what, missing in said.items()
             if missing
         ]
@@ -125,7 +125,7 @@ def read_matrix(path: Path, *, features: bool = False) -> NamedMatrix:
     objects, matrix, notes = found
     twice = sorted({label for label in objects if objects.count(label) > 1})
     if twice:
-        raise ValueError(f"{path} names {listed(twice)} twice; give each object one row")
+        raise ValueError(f"{path} names {quote_all(twice)} twice; give each object one row")
     matrix, more = _symmetric(matrix, path)
     return replace(source, matrix=matrix, objects=objects, notes=(*notes, *more))
 
@@ -173,12 +173,12 @@ def _numbers(rows: list[list[str]], path: Path, what: str, width: int) -> FloatA
     for number, row in enumerate(rows, start=1):
         if len(row) != width:
             raise ValueError(
-                f"{path}: row {number} of the {what} has {counted(len(row), 'cell')} where {width} are needed; leave "
+                f"{path}: row {number} of the {what} has {pluralize(len(row), 'cell')} where {width} are needed; leave "
                 "cells empty that are not known"
             )
         bad = next((cell for cell in row if not _is_number(cell)), None)
         if bad is not None:
-            raise ValueError(f"{path}: row {number} of the {what} holds {name(bad)}, where a number is needed")
+            raise ValueError(f"{path}: row {number} of the {what} holds {quote(bad)}, where a number is needed")
     return np.array([[np.nan if cell.lower() in _UNKNOWN else float(cell) for cell in row] for row in rows])
 
 
@@ -203,7 +203,7 @@ def _square(rows: list[list[str]], path: Path) -> _Found | None:
     common = set(header[1:]) & set(labels)
     if len(common) > 1 and 2 * len(common) > len(labels):
         odd = sorted(set(header[1:]) ^ set(labels))
-        raise ValueError(f"{path}: rows and columns name different objects: {listed(odd)}; name the same in both")
+        raise ValueError(f"{path}: rows and columns name different objects: {quote_all(odd)}; name the same in both")
     return None
 
 
@@ -223,7 +223,7 @@ def _list_of_pairs(rows: list[list[str]], path: Path) -> _Found | None:
             sums[at[one], at[other]] += value
             counts[at[one], at[other]] += 1
     several = int((counts > 1).sum())
-    notes = [f"{counted(several, 'pair')} had several distances, which were averaged"] if several else []
+    notes = [f"{pluralize(several, 'pair')} had several distances, which were averaged"] if several else []
     matrix = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
     return [unescape_formula(label) for label in objects], matrix, notes
 
@@ -238,10 +238,10 @@ def _of_features(rows: list[list[str]], path: Path, wanted: bool) -> _Found:
     labels = [row[0] for row in rows[1:]]
     table = _numbers([row[1:] for row in rows[1:]], path, "table of features", len(rows[0]) - 1)
     unknown: NDArray[np.bool_] = np.any(np.isnan(table), axis=1)
-    notes = [f"Euclidean distances of {counted(table.shape[1], 'feature')}"]
+    notes = [f"Euclidean distances of {pluralize(table.shape[1], 'feature')}"]
     if unknown.any():
         missing = [label for label, bad in zip(labels, unknown, strict=True) if bad]
-        notes.append(f"{counted(len(missing), 'object lacks', 'objects lack')} a feature: {listed(missing)}")
+        notes.append(f"{pluralize(len(missing), 'object lacks', 'objects lack')} a feature: {quote_all(missing)}")
     return [unescape_formula(label) for label in labels], cdist(table, table), notes
 
 
@@ -268,7 +268,7 @@ def _symmetric(matrix: FloatArray, path: Path) -> tuple[FloatArray, list[str]]:
     differ = both & ~np.isclose(matrix, flipped, rtol=1e-6, atol=0)
     if differ.any():
         notes.append(
-            f"{counted(int(differ.sum()) // 2, 'pair')} had different distances one way and the other; averaged"
+            f"{pluralize(int(differ.sum()) // 2, 'pair')} had different distances one way and the other; averaged"
         )
     filled = np.where(np.isnan(matrix), flipped, matrix)
     return np.where(both, (matrix + flipped) / 2, filled), notes

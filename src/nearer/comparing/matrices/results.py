@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nearer._common.formatting import level_of
+from nearer._common.formatting import format_level
 from nearer.comparing.matrices.ceiling import NoiseCeilingOfMatrix
 from nearer.comparing.matrices.measures import NAMES, Measure
 
@@ -121,7 +121,8 @@ class MatrixComparison:
             )
             others = ", ".join(f"{key} {value:.3f}" for key, value in model.measures.items() if key != self.measure)
             lines += [
-                f"{model.name}: {model.estimate:.3f} ({level_of(self.level)} interval over objects {model.low:.3f} to "
+                f"{model.name}: {model.estimate:.3f} ({format_level(self.level)} interval over objects "
+                f"{model.low:.3f} to "
                 f"{model.high:.3f}{people}); Mantel test p = {model.p_value:.2g}; {others}"
             ]
         if self.ceiling is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 
 
 class Asked(Sequence[NDArray[Any]]):
@@ -41,4 +41,4 @@ class Asked(Sequence[NDArray[Any]]):
         return np.array(self.rows, dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
-        return f"Asked({counted(len(self), 'question')})"
+        return f"Asked({pluralize(len(self), 'question')})"

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted
+from nearer._common.formatting import pluralize
 from nearer.design.active.forms import Key
 from nearer.design.active.record import Record
 from nearer.design.mix import AGAIN, TEST
@@ -53,7 +53,7 @@ class HonestError(float):
         return error
 
     def __str__(self) -> str:
-        return f"{float(self):.2f} ({self.low:.2f} to {self.high:.2f}; {counted(self.n_answers, 'random question')})"
+        return f"{float(self):.2f} ({self.low:.2f} to {self.high:.2f}; {pluralize(self.n_answers, 'random question')})"
 
 
 def honest_error(draws: Draws, record: Record) -> HonestError:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted, listed, name
+from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trials_of
 from nearer.design.active.forms import Form
@@ -44,7 +44,7 @@ class Objects:
         self._position = {label: position for position, label in enumerate(given)}
         if len(self._position) < len(given):
             twice = [label for label in self._position if given.count(label) > 1]
-            raise ValueError(f"objects must have different names: {listed(twice)} more than once")
+            raise ValueError(f"objects must have different names: {quote_all(twice)} more than once")
         self.labels: NDArray[Any] = np.array(given)
 
     def __len__(self) -> int:
@@ -55,7 +55,7 @@ class Objects:
         try:
             return self._position[label]
         except (KeyError, TypeError):
-            raise ValueError(f"{name(label)} is none of the {counted(len(self), 'object')}; add it first") from None
+            raise ValueError(f"{quote(label)} is none of the {pluralize(len(self), 'object')}; add it first") from None
 
     def positions(self, rows: Any, width: int) -> NDArray[np.intp]:
         """Return rows of labels as positions, (k, width)."""
@@ -70,7 +70,7 @@ class Objects:
         found = np.array([[self.position(each) for each in row] for row in given.tolist()], dtype=np.intp)
         same = np.array([len(set(row)) < width for row in found.tolist()], dtype=bool)
         if same.any():
-            raise ValueError(f"row {int(same.argmax())} names an object twice: {listed(given[same][0].tolist())}")
+            raise ValueError(f"row {int(same.argmax())} names an object twice: {quote_all(given[same][0].tolist())}")
         return found
 
     def said(self, form: Form, rows: Any, answers: Any, person: Any) -> Said:
@@ -90,7 +90,7 @@ class Objects:
                 raise ValueError(f"answers to questions of kind {form.name!r} are needed, one for each row")
             numbers = [0] * len(questions)
         elif len(answers) != len(questions):
-            raise ValueError(f"there are {len(answers)} answers to {counted(len(questions), 'question')}")
+            raise ValueError(f"there are {len(answers)} answers to {pluralize(len(questions), 'question')}")
         else:
             numbers = [self._number(form, row, answer) for row, answer in zip(questions, answers, strict=True)]
         said = [form.comparisons(row, number) for row, number in zip(questions, numbers, strict=True)]
@@ -115,8 +115,8 @@ class Objects:
         where = {position: place for place, position in enumerate(question.tolist())}
         places = tuple(sorted(where.get(self._position.get(each, -1), -1) for each in named))
         if places not in form.chosen:
-            shown = listed(self.labels[question].tolist())
-            raise ValueError(f"{name(answer)} is no answer to a question about {shown}")
+            shown = quote_all(self.labels[question].tolist())
+            raise ValueError(f"{quote(answer)} is no answer to a question about {shown}")
         return form.chosen.index(places)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer._common.formatting import counted, listed
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.parameters import check_integer
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
@@ -111,7 +111,7 @@ class Questions:
         if n_components is not None:
             check_integer("n_components", n_components, 1)
         if n_components is not None and n_components >= len(self.objects_):
-            raise ValueError(f"{counted(len(self.objects_), 'object')} have no map of {n_components} dimensions")
+            raise ValueError(f"{pluralize(len(self.objects_), 'object')} have no map of {n_components} dimensions")
         self.n_components = n_components
         self.form: Form = form_of(kind)
         self._allowed = None if allowed is None else self._objects.positions(allowed, self.form.width)
@@ -147,7 +147,7 @@ class Questions:
             barred = self._barred(person)
             left = self.pool.size - sum(key in self.pool for key in barred)
             if k > left:
-                raise ValueError(f"there are {counted(left, 'question')} left to ask, not {k}; ask for fewer")
+                raise ValueError(f"there are {pluralize(left, 'question')} left to ask, not {k}; ask for fewer")
             chosen: list[tuple[NDArray[np.intp], str]] = []
             shares = self._record.shares()
             for _ in range(k):
@@ -463,8 +463,8 @@ def _checked_purposes(purposes: ArrayLike | None, count: int) -> NDArray[np.str_
         return None
     given = np.asarray(purposes, dtype=np.str_)
     if given.shape != (count,):
-        raise ValueError(f"there are {len(given)} purposes of {counted(count, 'row')}")
+        raise ValueError(f"there are {len(given)} purposes of {pluralize(count, 'row')}")
     unknown = sorted(set(given.tolist()) - set(PURPOSES))
     if unknown:
-        raise ValueError(f"{listed(unknown)}: purposes are {listed(list(PURPOSES))}")
+        raise ValueError(f"{quote_all(unknown)}: purposes are {quote_all(list(PURPOSES))}")
     return given

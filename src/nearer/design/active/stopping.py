@@ -18,7 +18,7 @@ from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from nearer._common.formatting import counted, digits, figure, interval, percent
+from nearer._common.formatting import decimals, format_interval, intcomma, percent, pluralize
 from nearer._common.parameters import check_integer, check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
@@ -123,14 +123,18 @@ more answers gain 0.006, which is worth the asking (0.005 or more).
         """Why."""
         left, gain = self.error_now - self.floor, self.gain_of_a_fifth
         if self.recommendation == "go on":
-            return f"a fifth more answers gain {figure(gain)}, which is worth the asking ({figure(self.worth)} or more)"
+            return (
+                f"a fifth more answers gain {decimals(gain)}, which is worth the asking ({decimals(self.worth)} "
+                "or more)"
+            )
         if left < self.worth:
             return (
-                f"the error is within {figure(left)} of the noise of people, and no answers can bring it below that; "
+                f"the error is within {decimals(left)} of the noise of people, and no answers can bring it below that; "
                 "they would make the ellipses smaller, and little else"
             )
         return (
-            f"a fifth more answers gain {figure(gain)}, less than {figure(self.worth)}; {figure(left)} could be gained "
+            f"a fifth more answers gain {decimals(gain)}, less than {decimals(self.worth)}; {decimals(left)} could "
+            "be gained "
             "at most, by answers without end"
         )
 
@@ -148,14 +152,15 @@ more answers gain 0.006, which is worth the asking (0.005 or more).
     @property
     def _spread(self) -> str:
         if self.gain_low <= 0:
-            return f"by {figure(self.gain_high)} at most in 9 of 10 cases"
-        return f"by {interval(self.gain_low, self.gain_high)} in 8 of 10 cases"
+            return f"by {decimals(self.gain_high)} at most in 9 of 10 cases"
+        return f"by {format_interval(self.gain_low, self.gain_high)} in 8 of 10 cases"
 
     def __str__(self) -> str:
-        answers = counted(self.n_answers_more, "more answer")
+        answers = pluralize(self.n_answers_more, "more answer")
         error = (
-            f"{answers} would move the error on new answers from {figure(self.error_now)} to {figure(self.error_then)} "
-            f"({self._spread}; noise leaves {figure(self.floor)} to any map)"
+            f"{answers} would move the error on new answers from {decimals(self.error_now)} to "
+            f"{decimals(self.error_then)} "
+            f"({self._spread}; noise leaves {decimals(self.floor)} to any map)"
         )
         if self.ellipse_now is not None and self.ellipse_then is not None:
             error += (
@@ -225,7 +230,8 @@ def outlook(
     check_is_fitted(model)
     if comparisons.n_objects != model.n_objects_:
         raise ValueError(
-            f"the model is about {counted(model.n_objects_, 'object')}, and the answers about {comparisons.n_objects}; "
+            f"the model is about {pluralize(model.n_objects_, 'object')}, and the answers about "
+            f"{comparisons.n_objects}; "
             "pass the comparisons that it was fitted to"
         )
     comparisons = with_positive_weight(comparisons)
@@ -312,7 +318,7 @@ def _n_truths(n_coordinates: int) -> int:
     """Return around how many draws to look: fewer where each takes long."""
     if n_coordinates > _MOST_COORDINATES:
         raise ValueError(
-            f"an outlook takes in {digits(_MOST_COORDINATES)} coordinates at most, and the map has "
-            f"{digits(n_coordinates)}; fit a map of fewer objects, drawn at random, or of fewer dimensions"
+            f"an outlook takes in {intcomma(_MOST_COORDINATES)} coordinates at most, and the map has "
+            f"{intcomma(n_coordinates)}; fit a map of fewer objects, drawn at random, or of fewer dimensions"
         )
     return int(np.clip(_MUCH_WORK / float(n_coordinates) ** 3, 2, _TRUTHS))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.formatting import counted, figure
+from nearer._common.formatting import decimals, pluralize
 from nearer.design.active import Questions
 from nearer.design.active.forms import Key
 from nearer.design.lists.answered import Answered
@@ -55,8 +55,10 @@ def obvious_catches(
         left = [at for at in rng.permutation(sure).tolist() if keys[at] not in had]
         if len(left) < n:
             raise ValueError(
-                f"only {len(left)} of {counted(len(pool), 'question')} have an answer that is sure (above {SURE}; the "
-                f"surest has {figure(float(chances.max()))}), and {counted(n, 'catch trial')} cannot be made; ask for "
+                f"only {len(left)} of {pluralize(len(pool), 'question')} have an answer that is sure (above "
+                f"{SURE}; the "
+                f"surest has {decimals(float(chances.max()))}), and {pluralize(n, 'catch trial')} cannot be made; "
+                "ask for "
                 "fewer, or give them in a file, with their right answers"
             )
         chosen: list[Any] = []

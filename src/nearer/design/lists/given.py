@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from nearer._common.formatting import counted, listed, name
+from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.io.columns import SYNONYMS, find_columns
 from nearer.io.delimited import as_utf8, delimited_table, read_bytes
 from nearer.io.formats import open_table
@@ -46,7 +46,7 @@ def read_names(path: Path, what: str = "object") -> list[str]:
         raise ValueError(f"{path.name} names no {what}; write one name on each line")
     twice = sorted({each for each in names if names.count(each) > 1}) if len(set(names)) < len(names) else []
     if twice:
-        raise ValueError(f"{path.name} names {what}s twice: {listed(twice, 10)}; give each a name of its own")
+        raise ValueError(f"{path.name} names {what}s twice: {quote_all(twice, 10)}; give each a name of its own")
     return names
 
 
@@ -80,7 +80,7 @@ def read_groups(said: Sequence[Sequence[str]]) -> list[list[str]]:
     small = [group for group in groups if len(group) < 2]
     if small:
         raise ValueError(
-            f"{name(small[0][0])} alone cannot be kept apart from others; name two objects or more, separated by "
+            f"{quote(small[0][0])} alone cannot be kept apart from others; name two objects or more, separated by "
             "commas, or a file with one such group on each line"
         )
     return groups
@@ -93,10 +93,10 @@ def refuse_unknown(names: Sequence[Any], objects: Sequence[Any], option: str) ->
     if not strange:
         return
     alike = get_close_matches(str(strange[0]), [str(each) for each in objects], n=1)
-    perhaps = f"; perhaps {name(alike[0])} is meant" if alike else ""
+    perhaps = f"; perhaps {quote(alike[0])} is meant" if alike else ""
     raise ValueError(
-        f"{option}: {listed(strange)} {'is' if len(strange) == 1 else 'are'} none of the "
-        f"{counted(len(objects), 'object')}{perhaps}"
+        f"{option}: {quote_all(strange)} {'is' if len(strange) == 1 else 'are'} none of the "
+        f"{pluralize(len(objects), 'object')}{perhaps}"
     )
 
 

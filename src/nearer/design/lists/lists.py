@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted, name
+from nearer._common.formatting import pluralize, quote
 from nearer._common.progress import progress_bar
 from nearer.design.active.forms import Key
 from nearer.design.lists.answered import Answered
@@ -170,11 +170,11 @@ def refuse_too_many(questions: Questions, n: int, people: Sequence[str | None], 
         barred = done.get(person, set())
         left = questions.pool.size - len(barred)
         if n > left:
-            there = f"there are {counted(int(questions.pool.size), 'question')}"
+            there = f"there are {pluralize(int(questions.pool.size), 'question')}"
             if person is None:
                 raise ValueError(f"{there} to ask, not {n}; ask for fewer with -n, or add objects")
             rest = "all of them" if left <= 0 else f"{len(barred)} of them"
-            answered = f", and {name(person)} has answered {rest}" if barred else ""
+            answered = f", and {quote(person)} has answered {rest}" if barred else ""
             raise ValueError(f"{there}{answered}, so that {n} more cannot be asked; ask for fewer with -n")
 
 

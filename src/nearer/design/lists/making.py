@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.formatting import counted, listed
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import seen_objects
@@ -158,7 +158,7 @@ def make(asking: Asking, known: Known | None, tell: Callable[[str], None] = lamb
     people, barred = _people(asking, known), had(questions, answered)
     refuse_too_many(questions, asking.n_questions, people, barred)
     if known is not None:
-        tell(f"learning from {counted(len(known.answers), 'answer')} about {counted(len(old), 'object')}")
+        tell(f"learning from {pluralize(len(known.answers), 'answer')} about {pluralize(len(old), 'object')}")
         comparisons, purposes = _unweighed(known, notes)
         questions.tell(comparisons, purposes=purposes, learn=False)
         questions.update()
@@ -251,7 +251,7 @@ def _people(asking: Asking, known: Known | None) -> tuple[str, ...]:
     if not isinstance(asking.people, int):
         twice = [each for each, times in Counter(asking.people).items() if times > 1]
         if twice:
-            raise ValueError(f"participants are named twice: {listed(twice, _MOST_LISTED)}")
+            raise ValueError(f"participants are named twice: {quote_all(twice, _MOST_LISTED)}")
         return tuple(asking.people)
     there = None if known is None else known.answers.annotators
     return tuple(names_of(asking.people, [] if there is None else sorted({str(each) for each in there.tolist()})))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nearer._common.formatting import counted, digits, figure, interval, listed
+from nearer._common.formatting import decimals, format_interval, intcomma, pluralize, quote_all
 from nearer.design.lists.making import Made
 from nearer.design.mix import CATCH
 
@@ -39,29 +39,30 @@ def _so_far(made: Made) -> list[str]:
     lines = []
     if made.error is not None:
         lines.append(
-            f"error so far, on {counted(made.error.n_answers, 'random question')}: {figure(made.error)} (95% interval "
-            f"{interval(made.error.low, made.error.high)}); chance is 0.5"
+            f"error so far, on {pluralize(made.error.n_answers, 'random question')}: {decimals(made.error)} (95% "
+            "interval "
+            f"{format_interval(made.error.low, made.error.high)}); chance is 0.5"
         )
     if made.outlook is not None:
         lines.append(made.outlook)
     if made.new_objects:
-        lines.append(f"{counted(len(made.new_objects), 'new object')}: {listed(made.new_objects, 10)}")
+        lines.append(f"{pluralize(len(made.new_objects), 'new object')}: {quote_all(made.new_objects, 10)}")
     return lines
 
 
 def _lists(made: Made) -> list[str]:
     """Return how many questions there are for whom, and of which purpose."""
     counts, n_lists = made.purposes, max(len(made.people), 1)
-    about = f"about {counted(len(made.questions.objects_), 'object')} ({made.kind})"
-    each = counted((len(made.trials) - counts[CATCH]) // n_lists, "question")
+    about = f"about {pluralize(len(made.questions.objects_), 'object')} ({made.kind})"
+    each = pluralize((len(made.trials) - counts[CATCH]) // n_lists, "question")
     if counts[CATCH]:
-        each += f" and {counted(counts[CATCH] // n_lists, 'catch trial')}"
-    parts = [f"{digits(counts[purpose])} {word}" for purpose, word in _WORDS.items() if counts[purpose]]
+        each += f" and {pluralize(counts[CATCH] // n_lists, 'catch trial')}"
+    parts = [f"{intcomma(counts[purpose])} {word}" for purpose, word in _WORDS.items() if counts[purpose]]
     return [
-        f"{counted(n_lists, 'participant')}, {each}{' each' * (n_lists > 1)}, {about}"
+        f"{pluralize(n_lists, 'participant')}, {each}{' each' * (n_lists > 1)}, {about}"
         if made.people
         else f"{each} {about}",
-        f"of {counted(len(made.trials), 'trial')}: {', '.join(parts)}",
+        f"of {pluralize(len(made.trials), 'trial')}: {', '.join(parts)}",
     ]
 
 
@@ -70,7 +71,7 @@ def _honest(made: Made) -> str:
     n = made.purposes["test"]
     if not n:
         return "none of them is random: there will be no honest error (--test-share)"
-    honest = f"{counted(n, 'random question')} {'gives' if n == 1 else 'give'} an honest error"
+    honest = f"{pluralize(n, 'random question')} {'gives' if n == 1 else 'give'} an honest error"
     harder = "chosen questions are harder than random ones, and an error over them misleads; "
     return f"{harder if made.purposes['information'] else ''}{honest}: keep the column purpose with the answers"
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import counted, percent
+from nearer._common.formatting import percent, pluralize
 from nearer._common.parameters import check_integer
 from nearer.io.answers import Kind
 
@@ -93,7 +93,7 @@ class Design:
             )
         if self.n_components >= self.n_objects:
             raise ValueError(
-                f"{counted(self.n_objects, 'object')} have a map of {self.n_objects - 1} dimensions at most, "
+                f"{pluralize(self.n_objects, 'object')} have a map of {self.n_objects - 1} dimensions at most, "
                 f"got {self.n_components}; take fewer (--dimensions, n_components)"
             )
 
@@ -116,7 +116,7 @@ class Design:
     @property
     def of_objects(self) -> str:
         """Objects and dimensions in words."""
-        return f"of {counted(self.n_objects, 'object')} in {counted(self.n_components, 'dimension')}"
+        return f"of {pluralize(self.n_objects, 'object')} in {pluralize(self.n_components, 'dimension')}"
 
     @property
     def shown_and_chosen(self) -> tuple[int, int]:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer._common.formatting import level_of
+from nearer._common.formatting import format_level
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
@@ -72,7 +72,7 @@ class NoiseEstimate:
 
     def __str__(self) -> str:
         low, high = (f"{100 * end:.1f}%" for end in (self.low, self.high))
-        return f"{100 * self.noise:.1f}% of the answers are wrong ({level_of(self.level)} interval {low} to {high})"
+        return f"{100 * self.noise:.1f}% of the answers are wrong ({format_level(self.level)} interval {low} to {high})"
 
     def continued_by(self, design: Design) -> bool:
         """Whether a study asks on about the same objects; with another number of them it is a new study."""

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import counted, digits, figure, interval, level_of, money, percent
+from nearer._common.formatting import (
+    decimals,
+    format_interval,
+    format_level,
+    format_money,
+    intcomma,
+    percent,
+    pluralize,
+)
 from nearer._common.randomness import RandomState
 from nearer.design.planning.design import MOST_COMPARISONS, Against, Design
 from nearer.design.planning.errors import (
@@ -116,36 +124,40 @@ class Plan:
 
     def _summary(self) -> list[str]:
         design = self.design
-        need = f"{level_of(self.level)} of simulated studies need {digits(self.low)} to "
+        need = f"{format_level(self.level)} of simulated studies need {intcomma(self.low)} to "
         if self.high is None:
-            need = f"simulated studies need {digits(self.low)} or more, and some are too noisy to get there: more than "
-        need += digits(int(self.sizes[-1]) if self.high is None else self.high)
+            need = (
+                f"simulated studies need {intcomma(self.low)} or more, and some are too noisy to get there: more than "
+            )
+        need += intcomma(int(self.sizes[-1]) if self.high is None else self.high)
         lines = [
-            f"About {counted(self.n_answers, 'answer')} bring the error {measured_on(self.against)} down to "
-            f"{figure(self.target_error)}; {need}.",
+            f"About {pluralize(self.n_answers, 'answer')} bring the error {measured_on(self.against)} down to "
+            f"{decimals(self.target_error)}; {need}.",
         ]
         if self.n_pilot is not None:
             lines.append(
-                f"The {counted(self.n_pilot, 'answer')} that are there count among them; further questions are drawn "
+                f"The {pluralize(self.n_pilot, 'answer')} that are there count among them; further questions are drawn "
                 "at random."
             )
         if self.n_comparisons > self.n_answers:
-            each, everything = design.comparisons_per_answer, counted(self.n_comparisons, "comparison")
+            each, everything = design.comparisons_per_answer, pluralize(self.n_comparisons, "comparison")
             lines.append(f"Each answer tells {each} comparisons: {everything} in all.")
         if self.answers_per_annotator is not None:
-            people = counted(design.n_annotators or 0, "person", "people")
-            lines.append(f"With {people}, each gives {counted(self.answers_per_annotator, 'answer')}.")
+            people = pluralize(design.n_annotators or 0, "person", "people")
+            lines.append(f"With {people}, each gives {pluralize(self.answers_per_annotator, 'answer')}.")
         if self.cost is not None and self.cost_low is not None:
-            highest = "or more" if self.cost_high is None else f"to {money(self.cost_high)}"
-            lines.append(f"They cost {money(self.cost)} ({money(self.cost_low)} {highest}).")
-        studies = counted(self.n_replications, "study", "studies")
+            highest = "or more" if self.cost_high is None else f"to {format_money(self.cost_high)}"
+            lines.append(f"They cost {format_money(self.cost)} ({format_money(self.cost_low)} {highest}).")
+        studies = pluralize(self.n_replications, "study", "studies")
         simulated = f"{studies} {design.of_objects}, {_AFTER_PILOT}" if self.after_pilot else f"{studies} {design}"
         return [*lines, f"Simulated: {simulated}; maps by {self.estimator}."]
 
     def _curve(self) -> list[str]:
         rows = zip(self.sizes.tolist(), self.errors, self.lows, self.highs, strict=True)
-        lines = [f"{digits(size):>9}  {figure(error)}  ({interval(low, high)})" for size, error, low, high in rows]
-        return [f"  answers  error  ({level_of(self.level)} of studies)", *lines, *floor_of(self.floor)]
+        lines = [
+            f"{intcomma(size):>9}  {decimals(error)}  ({format_interval(low, high)})" for size, error, low, high in rows
+        ]
+        return [f"  answers  error  ({format_level(self.level)} of studies)", *lines, *floor_of(self.floor)]
 
     def _theorem(self) -> list[str]:
         """Say what theorem 1 of the paper promises where it promises anything: a map of one point has a risk of 1."""
@@ -153,7 +165,7 @@ class Plan:
         if allowed >= 1:
             return []
         return [
-            f"Theorem 1 of the paper: with so many comparisons the risk is at most {figure(allowed)} above the least "
+            f"Theorem 1 of the paper: with so many comparisons the risk is at most {decimals(allowed)} above the least "
             "possible, in the worst case."
         ]
 
@@ -266,7 +278,7 @@ def measured_on(against: Against) -> str:
 def floor_of(floor: float) -> list[str]:
     """Say which error no map gets below, if there is one."""
     wrong = f"{percent(floor)} of the new answers are wrong themselves"
-    return [f"The least error to be expected is {figure(floor)}: {wrong}."] if floor else []
+    return [f"The least error to be expected is {decimals(floor)}: {wrong}."] if floor else []
 
 
 def check_price(price: float | None) -> None:
@@ -304,7 +316,8 @@ def _check_target(target_error: float, floor: float) -> None:
         else "errors stay above 0"
     )
     raise ValueError(
-        f"an error of {figure(target_error)} is out of reach: {why}; aim at {figure(_least(floor))} or more (--target, "
+        f"an error of {decimals(target_error)} is out of reach: {why}; aim at {decimals(_least(floor))} or more "
+        "(--target, "
         "target_error)"
         + (", or ask for the error without their noise (--against truth, against='truth')" if floor else "")
     )
@@ -342,16 +355,16 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_xlim(plan.sizes[0], plan.sizes[-1])
     ax.set_ylim(0, None)
-    ax.set_xticks(plan.sizes, [digits(size) for size in plan.sizes.tolist()], rotation=35, ha="right")
+    ax.set_xticks(plan.sizes, [intcomma(size) for size in plan.sizes.tolist()], rotation=35, ha="right")
     ax.minorticks_off()
     left: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9}
-    ax.annotate(f"target {figure(plan.target_error)}", (0, plan.target_error), (6, -12), color=INK, **left)
+    ax.annotate(f"target {decimals(plan.target_error)}", (0, plan.target_error), (6, -12), color=INK, **left)
     if plan.floor:
         ax.axhline(plan.floor, color=FAINT, linewidth=1.0, linestyle=":")
-        ax.annotate(f"floor {figure(plan.floor)}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
+        ax.annotate(f"floor {decimals(plan.floor)}: wrong answers", (0, plan.floor), (6, -12), color=INK, **left)
     ax.set_xlabel("answers", color=INK)
     ax.set_ylabel("error on new answers" if plan.against == "answers" else "error against the true order", color=INK)
-    highest = "or more" if plan.high is None else f"to {digits(plan.high)}"
-    title = f"{digits(plan.n_answers)} answers ({digits(plan.low)} {highest})"
+    highest = "or more" if plan.high is None else f"to {intcomma(plan.high)}"
+    title = f"{intcomma(plan.n_answers)} answers ({intcomma(plan.low)} {highest})"
     ax.set_title(title, color=INK, fontsize=11, loc="left")
     return plain(ax)

@@ -18,7 +18,7 @@ from sklearn.isotonic import IsotonicRegression
 from tqdm import tqdm
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import digits, figure
+from nearer._common.formatting import decimals, intcomma
 from nearer._common.progress import progress_bar
 from nearer.design.planning.design import Against
 from nearer.design.planning.errors import Replication
@@ -96,8 +96,9 @@ class SizeSearch:
     def _check_size(self, wanted: int, tried: int, error: float) -> None:
         if wanted > self.most_answers:
             raise ValueError(
-                f"target_error={figure(self.target)} is not reached by {digits(tried)} answers: simulated studies "
-                f"still err by {figure(error)}. {digits(wanted)} would be more than most_answers={self.most_answers}; "
+                f"target_error={decimals(self.target)} is not reached by {intcomma(tried)} answers: simulated studies "
+                f"still err by {decimals(error)}. {intcomma(wanted)} would be more than "
+                f"most_answers={self.most_answers}; "
                 "aim higher, or raise it"
             )
 

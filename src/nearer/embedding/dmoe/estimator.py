@@ -83,7 +83,7 @@ class DMOE(GramEmbedding):
     solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
         ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
-        500 objects and 50 000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
+        500 objects and 50,000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
         beyond; `solver_` tells which. `ADMM(tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.

@@ -1,6 +1,6 @@
 """The penalty of DMOE, in units that carry over from one set of comparisons to the next.
 
-A trace penalty that suits 200 comparisons of 30 objects says nothing about 10 000 of 100. Measured against the value
+A trace penalty that suits 200 comparisons of 30 objects says nothing about 10,000 of 100. Measured against the value
 at which the map vanishes, and a ridge against one comparison, the same numbers serve both. Weights count comparisons:
 scaled to a sum of 1 they stand for a single one, and every ridge is then strong.
 """

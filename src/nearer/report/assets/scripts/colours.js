@@ -76,7 +76,7 @@ function drawLegend(legend) {
       const line = element("li");
       const swatch = element("i", `swatch ${row.shape}`);
       swatch.style.backgroundColor = row.colour;
-      line.append(swatch, labelElement(row.value), element("small", "", digits(row.size)));
+      line.append(swatch, labelElement(row.value), element("small", "", formatInteger(row.size)));
       list.append(line);
     });
     root.append(list);

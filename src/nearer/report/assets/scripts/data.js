@@ -1,7 +1,7 @@
 // What the page was given, and small helpers. Labels reach the page through textContent alone.
 const data = JSON.parse(document.getElementById("data").textContent);
 const count = data.objects.length;
-const counted = count === 1 ? "1 object" : `${digits(count)} objects`;
+const counted = count === 1 ? "1 object" : `${formatInteger(count)} objects`;
 const dimensions = data.embedding[0].length;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -25,16 +25,15 @@ function clamp(value, low, high) {
   return Math.min(Math.max(value, low), high);
 }
 
-// A whole number with its thousands apart, as in the words of the page.
-function digits(value) {
-  const figures = String(value);
-  return Math.abs(value) >= 10000 ? figures.replace(/\B(?=(\d{3})+$)/g, " ") : figures;
+// A whole number with its thousands separated, as in the text of the page.
+function formatInteger(value) {
+  return value.toLocaleString("en-US");
 }
 
 function shortNumber(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
-  if (Number.isInteger(value)) return digits(value);
+  if (Number.isInteger(value)) return formatInteger(value);
   return String(Number(value.toPrecision(3)));
 }
 

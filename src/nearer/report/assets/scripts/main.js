@@ -62,7 +62,7 @@ function listenToSearch() {
   const search = () => {
     const found = matching(input.value);
     look.found = input.value.trim() ? new Set(found) : null;
-    byId("status").textContent = look.found ? `${digits(found.length)} of ${counted} ${found.length === 1 ? "matches" : "match"}.` : "";
+    byId("status").textContent = look.found ? `${formatInteger(found.length)} of ${counted} ${found.length === 1 ? "matches" : "match"}.` : "";
     redraw();
     return found;
   };

@@ -69,7 +69,7 @@ function noteLargeRegions() {
   const many = scene.large.filter(Boolean).length;
   scene.allLarge = many > count / 2;
   byId("large").hidden = many === 0;
-  const whose = many === count ? "all objects" : many === 1 ? "1 object" : `${digits(many)} of ${digits(count)} objects`;
+  const whose = many === count ? "all objects" : many === 1 ? "1 object" : `${formatInteger(many)} of ${formatInteger(count)} objects`;
   byId("large").textContent =
     `The ellipses of ${whose} are larger than half the map: where they lie is hardly known. ` +
     "Point at an object to see its own.";

@@ -55,7 +55,7 @@ function makeTable(root, { name, columns, rows, searched }) {
       heading.setAttribute("aria-sort", sorted ? (state.down ? "descending" : "ascending") : "none");
     });
     const last = state.first + shown.length;
-    counter.textContent = kept.length ? `${digits(state.first + 1)}–${digits(last)} of ${digits(kept.length)}` : "nothing matches";
+    counter.textContent = kept.length ? `${formatInteger(state.first + 1)}–${formatInteger(last)} of ${formatInteger(kept.length)}` : "nothing matches";
     pager.update(kept.length, last);
   }
 
