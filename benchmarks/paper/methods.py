@@ -25,7 +25,7 @@ from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.metrics import comparison_error
 from nearer.optimize.problems.margins import error_from_margins, soft_error
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 
 Settings: TypeAlias = dict[str, Any]
 

@@ -1,5 +1,5 @@
 from .data.comparisons import Comparisons as Comparisons
 from .data.streamed import ComparisonsFile as ComparisonsFile
-from .optimize.problems.penalty import Penalty as Penalty
+from .optimize.problems.points import Penalty as Penalty
 
 __version__: str

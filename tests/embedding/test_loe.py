@@ -12,8 +12,7 @@ from nearer.evaluation import procrustes_error
 from nearer.model import DistanceHinge
 from nearer.optimize import Factored
 from nearer.optimize.kernels.graph import graph_hinge
-from nearer.optimize.problems.graph import GraphProblem, GraphTriplets
-from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.points import FactoredProblem, GraphProblem, GraphTriplets
 from nearer.optimize.problems.sources import InMemory
 
 

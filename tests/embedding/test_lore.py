@@ -11,8 +11,8 @@ from nearer.embedding import LORE, STE
 from nearer.model import SoftHinge
 from nearer.optimize import Outcome, Shrinkage, solve
 from nearer.optimize.problems.points import FactoredProblem
-from nearer.optimize.problems.schatten import SchattenProblem
 from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.solvers.shrinkage import SchattenProblem
 
 POINTS = make_gaussian(20, 2, random_state=0)
 NOISY = sample_triplets(POINTS, 600, logistic_slope=20.0, random_state=0)

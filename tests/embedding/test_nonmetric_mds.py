@@ -13,8 +13,7 @@ from nearer.embedding import NonmetricMDS
 from nearer.embedding.storage import load_model, save_model
 from nearer.evaluation import comparison_error, procrustes_error
 from nearer.optimize import solve
-from nearer.optimize.problems.stress import ComparedPairs, StressProblem, TotalOrder
-from nearer.optimize.solvers.smacof import Smacof
+from nearer.optimize.solvers.smacof import ComparedPairs, Smacof, StressProblem, TotalOrder
 
 POINTS = make_gaussian(20, 2, random_state=0)
 DISTANCES = cdist(POINTS, POINTS)

@@ -248,7 +248,7 @@ def test_partial_fit_goes_on_from_the_present_map(monkeypatch):
         starts.append(start)
         return solve(problem, solver, start, **settings)
 
-    monkeypatch.setattr("nearer.optimize.solvers.restarts.solve", seen)
+    monkeypatch.setattr("nearer.optimize.solvers.descent.solve", seen)
     model.partial_fit(FIT[:3])
     np.testing.assert_allclose(model.embedding_, before, atol=0.1 * np.abs(before).max())
     (start,) = starts

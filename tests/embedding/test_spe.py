@@ -12,8 +12,14 @@ from nearer.data.conversions import Graph
 from nearer.embedding import SPE
 from nearer.evaluation import margins
 from nearer.optimize import solve
-from nearer.optimize.problems.structure import BMatching, Cuts, NearestNeighbours, StructureProblem
-from nearer.optimize.solvers.cutting_planes import CuttingPlanes, onto_slack
+from nearer.optimize.solvers.cutting_planes import (
+    BMatching,
+    Cuts,
+    CuttingPlanes,
+    NearestNeighbours,
+    StructureProblem,
+    onto_slack,
+)
 
 
 def grid(rows, columns):
@@ -113,7 +119,7 @@ def test_the_map_itself_meets_them_at_its_own_rank():
 @pytest.mark.parametrize("most_for_bound", [600, 30])
 def test_many_objects_take_the_low_rank_form(monkeypatch, most_for_bound):
     monkeypatch.setattr("nearer.embedding.spe.MOST_OBJECTS_CONVEX", 30)
-    for module in ("nearer.optimize.solvers.cutting_planes", "nearer.optimize.problems.structure"):
+    for module in ("nearer.optimize.solvers.cutting_planes", "nearer.optimize.solvers.cutting_planes"):
         monkeypatch.setattr(f"{module}.MOST_FOR_BOUND", most_for_bound)
     adjacency = grid(6, 6)
     model = SPE(random_state=0).fit(sp.csr_array(adjacency))

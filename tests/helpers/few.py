@@ -3,13 +3,13 @@
 from nearer.evaluation import uncertainty
 from nearer.evaluation.curves import learning_curve
 from nearer.evaluation.uncertainty import bootstrap
-from nearer.optimize.solvers import restarts
+from nearer.optimize.solvers import descent
 from nearer.sampling import Microcanonical
 
 
 def one_start(patch):
     """Have every map found from one start, by a patch as of pytest: enough where a fold in it would not matter."""
-    patch.setattr(restarts, "several_by_default", lambda *_: False)
+    patch.setattr(descent, "several_by_default", lambda *_: False)
 
 
 def few_draws(patch):

@@ -9,7 +9,7 @@ from helpers.importance import gaps_to_the_truth, small_model
 from scipy.stats import cauchy, kstest, norm
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.optimize.kernels import microcanonical as kernel
+from nearer.optimize.kernels import samplers as kernel
 from nearer.sampling import Microcanonical, Prior
 from nearer.sampling.microcanonical import Chain
 

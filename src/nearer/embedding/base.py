@@ -59,7 +59,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         The one that found the map.
     restarts_ : Restarts
         ``tried``, the number of descents, and ``agreed``, how many of them ended as low as the best one, the map; see
-        `nearer.optimize.solvers.restarts`.
+        `nearer.optimize.solvers.descent`.
     trace_ : float
         The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
     comparisons_ : Comparisons, ComparisonsFile or ComparisonsOnCluster

@@ -11,7 +11,7 @@ from nearer.data.streamed import Judgments
 from nearer.embedding.fitting import LossEmbedding, Recipe, checked_solver, fit, turned
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 from nearer.optimize.solvers import SVRG, Factored, Projected
 from nearer.optimize.solvers.device_lbfgs import on_device
 from nearer.optimize.solvers.driver import AnySolver, Callback

@@ -26,7 +26,7 @@ from nearer.embedding.predictor import Calibration, Predictor
 from nearer.geometry import along_axes, principal
 from nearer.model import StudentT
 from nearer.optimize.problems.margins import clear_ties, pair_distances
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 from nearer.optimize.problems.sources import InMemory
 from nearer.optimize.solvers import Factored
 from nearer.sampling.maps import chances_of, mean_map

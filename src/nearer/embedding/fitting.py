@@ -20,12 +20,11 @@ from nearer.geometry import align, centred, embedding_from_gram, principal
 from nearer.model import DistanceHinge, Loss
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
-from nearer.optimize.problems.penalty import Penalty
-from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.points import FactoredProblem, Penalty, leading_pull
 from nearer.optimize.problems.sources import InMemory, Source, rows_of, source_of
 from nearer.optimize.solvers import Factored, FactoredOnDevice, Outcome, Progress, Solution, solve
+from nearer.optimize.solvers.descent import dimensions_above, solve_from_all_starts
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
-from nearer.optimize.solvers.restarts import dimensions_above, solve_from_all_starts
 
 _FEW_OBJECTS = 1000
 

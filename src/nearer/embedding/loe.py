@@ -17,11 +17,10 @@ from nearer.data.conversions import Graph
 from nearer.embedding.classical import SOE
 from nearer.embedding.fitting import Fitted, Recipe
 from nearer.geometry import centred, embedding_from_gram, principal
-from nearer.optimize.problems.graph import GraphProblem, GraphTriplets
-from nearer.optimize.problems.points import leading_pull
+from nearer.optimize.problems.points import GraphProblem, GraphTriplets, leading_pull
 from nearer.optimize.solvers import Factored, Solution, solve
+from nearer.optimize.solvers.descent import agreeing_within, best_of_restarts
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
-from nearer.optimize.solvers.restarts import agreeing_within, best_of_restarts
 
 _LANDMARKS = 300
 _TIE_BREAK = 1e-6

@@ -17,12 +17,11 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points, turned
 from nearer.geometry import principal
 from nearer.model import Loss, SoftHinge
-from nearer.optimize.problems.penalty import Penalty
-from nearer.optimize.problems.points import FactoredProblem
-from nearer.optimize.problems.schatten import SchattenProblem
+from nearer.optimize.problems.points import FactoredProblem, Penalty
 from nearer.optimize.problems.sources import InMemory
 from nearer.optimize.solvers import Factored, Outcome, Shrinkage, Solution, solve
 from nearer.optimize.solvers.driver import Callback, limited_blas
+from nearer.optimize.solvers.shrinkage import SchattenProblem
 
 _MOST_DIMENSIONS = 15
 _TRACE_OF_START = 0.01  # as a share: where between 0.001 and 0.1 it is hardly changes what is found

@@ -39,9 +39,8 @@ from nearer.embedding.scale import (
 from nearer.model.answers import answer_probability
 from nearer.model.links import LINKS, LinkName
 from nearer.optimize.problems.margins import clear_ties
-from nearer.optimize.problems.scaling import OrderedQuestions, ScalingProblem
 from nearer.optimize.solvers.driver import Callback, Solution
-from nearer.optimize.solvers.newton import Newton
+from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem
 
 
 class ScaleIntervals(NamedTuple):

@@ -24,12 +24,10 @@ from nearer.geometry import align, principal
 from nearer.model import DistanceHinge, Loss
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import InMemory
-from nearer.optimize.problems.stress import ComparedPairs, StressProblem, TotalOrder
 from nearer.optimize.solvers import Solution, solve
+from nearer.optimize.solvers.descent import best_of_restarts, spectral_start
 from nearer.optimize.solvers.driver import Callback, limited_blas
-from nearer.optimize.solvers.restarts import best_of_restarts
-from nearer.optimize.solvers.smacof import Smacof
-from nearer.optimize.solvers.starts import spectral_start
+from nearer.optimize.solvers.smacof import ComparedPairs, Smacof, StressProblem, TotalOrder
 
 _MOST_OBJECTS = 20_000  # two matrices of 3 GB
 _PLACING_SCALE = 10.0

@@ -18,9 +18,8 @@ from nearer._common.formatting import pluralize
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_objects, show
-from nearer.optimize.problems.scaling import OrderedQuestions, ScalingProblem
 from nearer.optimize.solvers.driver import Callback, Solution, solve
-from nearer.optimize.solvers.newton import Newton
+from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem
 
 RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
 _LAPSE_TOL, _MOST_LAPSES = 1e-4, 0.99  # of the ends of an interval

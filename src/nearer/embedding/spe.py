@@ -17,9 +17,15 @@ from nearer.embedding.fitting import Fitted, GramEmbedding, turned, usable_start
 from nearer.embedding.graph_input import TakesGraphs
 from nearer.geometry import embedding_from_gram
 from nearer.model import Hinge
-from nearer.optimize.problems.structure import BMatching, GivenComparisons, NearestNeighbours, Oracle, StructureProblem
 from nearer.optimize.solvers import Outcome, solve
-from nearer.optimize.solvers.cutting_planes import CuttingPlanes
+from nearer.optimize.solvers.cutting_planes import (
+    BMatching,
+    CuttingPlanes,
+    GivenComparisons,
+    NearestNeighbours,
+    Oracle,
+    StructureProblem,
+)
 from nearer.optimize.solvers.driver import Callback
 
 MOST_OBJECTS_CONVEX = 300

@@ -44,7 +44,7 @@ class ByState(Protocol):
 _JSON, _ARRAYS = "model.json", "model.npz"
 # What a file may name: class -> where it lives.
 _KNOWN = {
-    "Penalty": "nearer.optimize.problems.penalty",
+    "Penalty": "nearer.optimize.problems.points",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.optimize.solvers.driver"),
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "FactoredOnDevice"), "nearer.optimize.solvers"),
     **dict.fromkeys(("Paper", "Projected", "Shrinkage"), "nearer.optimize.solvers"),

@@ -1,45 +1,18 @@
-from .solvers import (
-    ADMM as ADMM,
-)
-from .solvers import (
-    SVRG as SVRG,
-)
-from .solvers import (
-    ClosedForm as ClosedForm,
-)
-from .solvers import (
-    Factored as Factored,
-)
-from .solvers import (
-    FactoredOnDevice as FactoredOnDevice,
-)
-from .solvers import (
-    Outcome as Outcome,
-)
-from .solvers import (
-    Paper as Paper,
-)
-from .solvers import (
-    Progress as Progress,
-)
-from .solvers import (
-    Projected as Projected,
-)
-from .solvers import (
-    Restarts as Restarts,
-)
-from .solvers import (
-    Shrinkage as Shrinkage,
-)
-from .solvers import (
-    Solution as Solution,
-)
-from .solvers import (
-    Solver as Solver,
-)
-from .solvers import (
-    nearest_psd as nearest_psd,
-)
-from .solvers import (
-    solve as solve,
-)
+from .solvers.admm import ADMM as ADMM
+from .solvers.admm import Paper as Paper
+from .solvers.cutting_planes import CuttingPlanes as CuttingPlanes
+from .solvers.descent import Factored as Factored
+from .solvers.device_lbfgs import FactoredOnDevice as FactoredOnDevice
+from .solvers.driver import Outcome as Outcome
+from .solvers.driver import Progress as Progress
+from .solvers.driver import Restarts as Restarts
+from .solvers.driver import Solution as Solution
+from .solvers.driver import Solver as Solver
+from .solvers.driver import solve as solve
+from .solvers.gram import ClosedForm as ClosedForm
+from .solvers.gram import Projected as Projected
+from .solvers.gram import nearest_psd as nearest_psd
+from .solvers.newton import Newton as Newton
+from .solvers.shrinkage import Shrinkage as Shrinkage
+from .solvers.smacof import Smacof as Smacof
+from .solvers.svrg import SVRG as SVRG

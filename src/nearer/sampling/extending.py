@@ -58,7 +58,7 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
     unknowns : ndarray, shape (k, size)
     new : ndarray of bool, shape (n,)
     """
-    from nearer.optimize.kernels import nuts
+    from nearer.optimize.kernels import samplers
 
     n, p = model.n_objects, model.n_components
     free = np.concatenate([np.repeat(new, p), np.zeros(p, bool), new, np.zeros(len(NUMBERS), bool)])
@@ -80,7 +80,7 @@ def settled(model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.
         here, length = draw, step
         value, gradient = model.density(here)
         for _ in range(_MOVES if number else _FIRST_MOVES):
-            here, gradient, value, acceptance, *_ = nuts.transition(
+            here, gradient, value, acceptance, *_ = samplers.transition(
                 here, gradient, value, length, inverse_mass, _DEPTH, rng, arguments
             )
             if number == 0:

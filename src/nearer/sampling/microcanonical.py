@@ -171,10 +171,10 @@ class Chain:
         return error
 
     def _walk(self, n_steps: int) -> float:
-        from nearer.optimize.kernels import microcanonical
+        from nearer.optimize.kernels import samplers
 
         length = _LENGTH * np.sqrt(self.size)
-        self.value, error = microcanonical.walk(
+        self.value, error = samplers.walk(
             self.unknowns, self.velocity, self.gradient, self.value, self.step, length, self.scales, n_steps, self.rng,
             self.arguments,
         )  # fmt: skip

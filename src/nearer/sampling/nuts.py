@@ -209,9 +209,9 @@ class _Chain:
                 self.step.restart()
 
     def _move(self, step: float, depth: int) -> tuple[float, bool]:
-        from nearer.optimize.kernels import nuts
+        from nearer.optimize.kernels import samplers
 
-        self.unknowns, self.gradient, self.value, acceptance, n_steps, diverged = nuts.transition(
+        self.unknowns, self.gradient, self.value, acceptance, n_steps, diverged = samplers.transition(
             self.unknowns, self.gradient, self.value, step, self.inverse_mass, depth, self.rng, self.arguments
         )
         self.n_steps += n_steps

@@ -10,7 +10,7 @@ from nearer._common.formatting import intcomma, quote
 from nearer._common.parameters import check_level
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 from nearer.sampling.answers import answers_of
 from nearer.study.methods import METHOD_CLASSES
 

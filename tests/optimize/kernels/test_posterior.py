@@ -5,7 +5,7 @@ import pytest
 from helpers import posterior_twin as twin
 from helpers.drawn_rows import random_quadruplets
 
-from nearer.optimize.kernels import nuts, posterior
+from nearer.optimize.kernels import posterior, samplers
 from nearer.sampling.model import Prior
 
 SHAPES = [(3, 1), (5, 1), (6, 2), (5, 3), (4, 4), (7, 5), (4, 7), (5, 8), (5, 15)]
@@ -215,7 +215,7 @@ def test_a_frozen_unknown_stays_and_the_others_move():
     value, gradient = model.density(q)
     inverse_mass = np.where(np.arange(model.size) < 4, 1.0, 0.0)
     rng = np.random.default_rng(0)
-    moved, _, found, acceptance, n_steps, diverged = nuts.transition(
+    moved, _, found, acceptance, n_steps, diverged = samplers.transition(
         q, gradient, value, 0.05, inverse_mass, 5, rng, model.arguments
     )
     np.testing.assert_array_equal(moved[4:], q[4:])
@@ -231,10 +231,10 @@ def test_short_steps_keep_the_energy_and_huge_ones_are_divergent():
     q = unknowns(model)[0]
     value, gradient = model.density(q)
     ones, rng = np.ones(model.size), np.random.default_rng(0)
-    _, _, _, acceptance, _, diverged = nuts.transition(q, gradient, value, 1e-4, ones, 3, rng, model.arguments)
+    _, _, _, acceptance, _, diverged = samplers.transition(q, gradient, value, 1e-4, ones, 3, rng, model.arguments)
     assert acceptance > 1 - 1e-4
     assert not diverged
-    stayed, _, _, acceptance, n_steps, diverged = nuts.transition(
+    stayed, _, _, acceptance, n_steps, diverged = samplers.transition(
         q, gradient, value, 1e6, ones, 3, rng, model.arguments
     )
     np.testing.assert_array_equal(stayed, q)

@@ -6,8 +6,7 @@ from nearer import Comparisons
 from nearer.data import ComparisonsOnCluster
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.model import Compiled, CrowdKernel, DistanceHinge, Hinge, Logistic, StudentT
-from nearer.optimize.problems.cluster import OnCluster
-from nearer.optimize.problems.sources import Tally, source_of
+from nearer.optimize.problems.sources import OnCluster, Tally, source_of
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -9,10 +9,9 @@ from helpers.drawn_rows import random_quadruplets
 from nearer import Comparisons
 from nearer._common import devices
 from nearer.model import DistanceHinge, Hinge, Logistic, StudentT
-from nearer.optimize.problems import device
-from nearer.optimize.problems.device import OnDevice, objective_and_gradient
+from nearer.optimize.problems import sources
 from nearer.optimize.problems.points import FactoredProblem, leading_pull
-from nearer.optimize.problems.sources import InMemory
+from nearer.optimize.problems.sources import InMemory, OnDevice, objective_and_gradient
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # a second one takes five times as long over so little, in waiting
@@ -58,7 +57,7 @@ def test_points_of_the_host_may_be_evaluated_as_well(loss):
 def test_cuda_takes_the_triton_loop_where_that_works(there, working, monkeypatch):
     """With tensors of the CPU under its name: what is chosen depends on the name alone."""
     loops = SimpleNamespace(works=lambda *asked, **more: working, evaluate=lambda *given: "by Triton")
-    monkeypatch.setattr(device, "_triton_loops", lambda: loops if there else None)
+    monkeypatch.setattr(sources, "_triton_loops", lambda: loops if there else None)
     source = OnDevice(InMemory(judgments()), "cuda")
     vars(source)["rows"] = OnDevice(source.host, "cpu").rows
     found = source.evaluate_tensors(Hinge().compiled, torch.zeros((12, 2)))

@@ -1,4 +1,4 @@
-"""The problem over points against the problem over Gram matrices."""
+"""The problem over points against that over Gram matrices, its leading eigenpairs, and the units of penalties."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from helpers.drawn_rows import random_quadruplets
 
-from nearer import Comparisons
+from nearer import Comparisons, Penalty
 from nearer.evaluation import comparison_error
 from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
-from nearer.optimize.problems.points import FactoredProblem
+from nearer.optimize.problems.points import FactoredProblem, _orthonormal, leading_pairs
 from nearer.optimize.problems.sources import InMemory, rows_of
 
 N, M, P = 9, 50, 3
@@ -184,3 +184,150 @@ def test_rows_are_not_copied():
 def test_a_loss_that_is_no_sum_is_refused():
     with pytest.raises(ValueError, match="projected"):
         FactoredProblem(InMemory(comparisons()), MeanVariance()).objective_and_gradient(points())
+
+
+def spread(n, n_leading, seed=0):
+    """Return a symmetric matrix whose leading eigenvalues stand out, as those of the pull of comparisons do."""
+    rng = np.random.default_rng(seed)
+    vectors = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values = np.concatenate([np.linspace(4, 2, n_leading), rng.uniform(-1, 1, n - n_leading)])
+    return vectors * values @ vectors.T
+
+
+def in_memory(block):
+    return block
+
+
+def on_device(block):
+    torch = pytest.importorskip("torch")
+    return torch.tensor(block)
+
+
+KINDS = [in_memory, on_device]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_are_those_of_the_dense_matrix(kind):
+    matrix = spread(400, 3)
+    block = np.random.default_rng(1).normal(size=(400, 5))
+    values, vectors = leading_pairs(kind(matrix).__matmul__, kind(block), 3)
+    exact_values, exact = np.linalg.eigh(matrix)
+    np.testing.assert_allclose(values, exact_values[:-4:-1], rtol=1e-5)
+    np.testing.assert_allclose(np.abs(vectors.T @ exact[:, :-4:-1]), np.eye(3), atol=5e-3)
+    assert isinstance(vectors, np.ndarray)
+
+
+def test_a_device_finds_what_memory_finds():
+    torch = pytest.importorskip("torch")
+    matrix, block = spread(350, 2), np.random.default_rng(1).normal(size=(350, 4))
+    expected = leading_pairs(matrix.__matmul__, block, 2)
+    found = leading_pairs(torch.tensor(matrix).__matmul__, torch.tensor(block), 2)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_eigenvalue_is_found_twice_where_the_space_is_soon_full(kind):
+    """A matrix of rank 3: after two blocks there is nothing new, and rounding errors are what is left."""
+    factor = np.random.default_rng(0).normal(size=(500, 3))
+    matrix = factor @ factor.T
+    values, vectors = leading_pairs(kind(matrix).__matmul__, kind(np.random.default_rng(1).normal(size=(500, 4))), 4)
+    np.testing.assert_allclose(values[:3], np.linalg.eigvalsh(matrix)[:-4:-1], rtol=1e-10)
+    assert abs(values[3]) < 1e-9 * values[0]
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("twice", [False, True])
+def test_tall_matrices_get_orthonormal_columns_also_if_they_are_dependent(twice, kind):
+    block = np.random.default_rng(0).normal(size=(500, 6)) * np.geomspace(1, 1e6, 6)
+    if twice:
+        block[:, 3] = block[:, 1] + 1e-9 * block[:, 0]
+    basis = np.asarray(_orthonormal(kind(block)))
+    np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(basis @ (basis.T @ block), block, atol=1e-6 * np.abs(block).max())
+
+
+def problem(m=40):
+    rows = random_quadruplets(np.random.default_rng(0), 8, m, "triplets")
+    return Problem(MarginMap.from_quadruplets(rows, 8), TwoSidedHinge(), np.full(m, 2.0))
+
+
+def test_units():
+    penalized = Penalty(trace=0.3, ridge=4.0, diagonal=0.5, specificity=16.0).over_gram_matrices(problem())
+    assert penalized.trace == pytest.approx(0.3 * penalized.vanishing_trace)
+    assert penalized.ridge == pytest.approx(4 / 80)
+    assert penalized.specificity == pytest.approx(16 / 80)
+    assert penalized.margins.diagonal == 0.5
+
+
+def test_the_vanishing_trace_is_that_of_the_weighted_diagonal():
+    assert (
+        Penalty(diagonal=0.2).over_gram_matrices(problem()).vanishing_trace
+        != Penalty().over_gram_matrices(problem()).vanishing_trace
+    )
+
+
+def test_infinite_specificity_is_none():
+    assert not Penalty().over_gram_matrices(problem()).has_specificities
+
+
+@pytest.mark.parametrize("loss", [TwoSidedHinge(0.5, 2), Hinge(1), Logistic(), CrowdKernel(0.5)], ids=str)
+def test_the_units_over_points_are_those_over_gram_matrices(loss):
+    rows = random_quadruplets(np.random.default_rng(0), 8, 40, "quadruplets")
+    comparisons = Comparisons.from_quadruplets(rows, weights=np.full(40, 2.0), n_objects=8)
+    points = FactoredProblem(InMemory(comparisons), loss)
+    largest = np.linalg.eigvalsh(points.pull(np.eye(8)))[-1]
+    over_points = Penalty(trace=0.3, ridge=4.0).over_points(points, largest)
+    gram = Problem(MarginMap.from_quadruplets(rows, 8), loss, np.full(40, 2.0))
+    over_gram = Penalty(trace=0.3, ridge=4.0).over_gram_matrices(gram)
+    assert over_points.trace == pytest.approx(over_gram.trace)
+    assert over_points.ridge == pytest.approx(over_gram.ridge)
+
+
+def test_a_pull_of_rounding_gives_no_negative_trace():
+    comparisons = Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]])
+    assert Penalty().over_points(FactoredProblem(InMemory(comparisons), Hinge()), -1e-18).trace == 0
+
+
+@pytest.mark.parametrize("penalty", [Penalty(diagonal=0.5), Penalty(specificity=10)], ids=str)
+def test_what_needs_a_gram_matrix_is_refused_over_points(penalty):
+    problem = FactoredProblem(InMemory(Comparisons.from_triplets([[0, 1, 2]])), Hinge())
+    with pytest.raises(ValueError, match="Gram matrix"):
+        penalty.over_points(problem, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"trace": -0.1}, "trace"),
+        ({"trace": np.nan}, "trace"),
+        ({"ridge": np.inf}, "ridge"),
+        ({"diagonal": -1}, "diagonal"),
+        ({"specificity": 0}, "specificity"),
+        ({"specificity": np.nan}, "specificity"),
+        ({"trace": "0.1"}, "trace"),
+        ({"specificity": "none"}, "specificity"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Penalty(**settings)
+
+
+def test_what_is_open_is_filled_and_nothing_else():
+    half_open = Penalty(trace=None, ridge=2.0, diagonal=None)
+    assert half_open.is_open
+    assert Penalty.open().is_open
+    assert not Penalty().is_open
+    assert half_open.filled(Penalty(0.3, 5.0, 0.4, 20.0)) == Penalty(0.3, 2.0, 0.4)
+    assert Penalty.open().filled(Penalty()) == Penalty()
+
+
+@pytest.mark.parametrize("name", ["trace", "ridge", "diagonal", "specificity"])
+def test_an_open_penalty_is_no_penalty(name):
+    penalty = Penalty(**{name: None})
+    with pytest.raises(ValueError, match="open values"):
+        penalty.over_gram_matrices(problem())
+    with pytest.raises(ValueError, match="open values"):
+        penalty.over_points(FactoredProblem(InMemory(Comparisons.from_triplets([[0, 1, 2]])), Hinge()), 1.0)

@@ -10,7 +10,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE
 from nearer.model import Hinge, Logistic, StudentT
 from nearer.optimize import Factored
-from nearer.optimize.kernels import compiling, evaluate, summing
+from nearer.optimize.kernels import compiling, evaluate
 from nearer.optimize.kernels import points as kernel_points
 from nearer.optimize.problems import sources
 from nearer.optimize.problems.sources import InMemory, Streamed, source_of
@@ -122,5 +122,5 @@ def test_an_error_in_one_thread_ends_the_others():
             yield InMemory(Comparisons.from_triplets(ROWS)).rows.taken(slice(start, stop))
 
     with pytest.raises(OSError, match="the disk is gone"):
-        summing.evaluate_stream(Hinge().compiled, POINTS, between, M, 10, 2)
+        kernel_points.evaluate_stream(Hinge().compiled, POINTS, between, M, 10, 2)
     assert len(read) < M // 10

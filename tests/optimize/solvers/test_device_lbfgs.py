@@ -1,6 +1,10 @@
-"""L-BFGS on a device against `Factored`: the same path decision for decision, and no waiting on the way."""
+"""The descent on a device: that of NumPy, decision for decision, also with steps repeated in place."""
 
+import threading
+import warnings
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,12 +14,11 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, StudentT, TwoSidedHinge
 from nearer.optimize import SVRG, Factored, FactoredOnDevice, Outcome, Projected, solve
-from nearer.optimize.problems.device import OnDevice
 from nearer.optimize.problems.points import FactoredProblem
-from nearer.optimize.problems.sources import InMemory
-from nearer.optimize.solvers import device_lbfgs, lbfgs
-from nearer.optimize.solvers.device_lbfgs import on_device
-from nearer.optimize.solvers.restarts import solve_from_all_starts
+from nearer.optimize.problems.sources import InMemory, OnDevice
+from nearer.optimize.solvers import descent, device_lbfgs
+from nearer.optimize.solvers.descent import solve_from_all_starts
+from nearer.optimize.solvers.device_lbfgs import in_place, on_device, repeatable
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # a second one takes five times as long over so little, in waiting
@@ -87,14 +90,14 @@ def test_the_steps_include_shorter_ones_and_changes_of_the_penalty(monkeypatch):
 
 @pytest.mark.parametrize(("loss", "seed"), [(StudentT(2.0), 2), (CrowdKernel(1.0), 3)], ids=str)
 def test_a_pair_that_a_new_penalty_makes_useless_gives_its_place_to_the_next(loss, seed, monkeypatch):
-    numbers, true = [], lbfgs._further
+    numbers, true = [], descent._further
 
     def further(state):
         after = true(state)
         numbers.append((len(state.pairs), len(after.pairs)))
         return after
 
-    monkeypatch.setattr(lbfgs, "_further", further)
+    monkeypatch.setattr(descent, "_further", further)
     check_same_steps(monkeypatch, problems(noisy(20, 300, seed), loss, "float64", trace=0.0003, rank=3))
     assert (5, 4) in numbers  # or this would test nothing
 
@@ -255,3 +258,81 @@ def test_settings_carry_over():
         with pytest.raises(ValueError, match=f"{type(other).__name__} runs on the CPU"):
             on_device(other, "cpu")
         assert on_device(other, "auto") is other
+
+
+class Pair(NamedTuple):
+    a: object
+    b: object
+
+
+def exchanged(pair):
+    """Each becomes what the other was: what is written too early shows."""
+    return Pair(pair.b + 1, pair.a)
+
+
+def problem(loss, device="cpu"):
+    rows = random_quadruplets(np.random.default_rng(0), 12, 150, "triplets")
+    source = OnDevice.copy_of(InMemory(Comparisons.from_quadruplets(rows, n_objects=12)), device, "float64")
+    return FactoredProblem(source, loss, 1e-5)
+
+
+def test_a_step_in_place_is_that_step():
+    pair = Pair(torch.tensor(1.0), torch.tensor(10.0))
+    kept = pair.a, pair.b
+    in_place(exchanged, pair)
+    assert (pair.a, pair.b) == (torch.tensor(11.0), torch.tensor(1.0))
+    assert kept[0] is pair.a
+    assert kept[1] is pair.b
+
+
+@pytest.mark.parametrize("loss", [Logistic(), StudentT(2.0)], ids=str)
+def test_a_descent_in_place_is_that_descent(loss, monkeypatch):
+    expected = solve(problem(loss), FactoredOnDevice(device="cpu", dtype="float64"))
+
+    def written_over(step, state):
+        def tick(now):
+            in_place(step, now)
+            return now
+
+        return tick, type(state)(*(tensor.clone() for tensor in state))
+
+    monkeypatch.setattr(device_lbfgs, "repeatable", written_over)
+    found = solve(problem(loss), FactoredOnDevice(device="cpu", dtype="float64"))
+    np.testing.assert_array_equal(found.value, expected.value)
+    assert (found.n_iter, found.outcome) == (expected.n_iter, expected.outcome)
+    assert str(found.history) == str(expected.history)
+
+
+def test_elsewhere_than_on_cuda_a_step_stays_as_it_is():
+    pair = Pair(torch.tensor(1.0), torch.tensor(10.0))
+    assert repeatable(exchanged, pair) == (exchanged, pair)
+
+
+def test_what_cannot_be_recorded_is_done_step_by_step(monkeypatch):
+    def fails(step, state):
+        raise RuntimeError("operation not permitted when stream is capturing\nmore of it")
+
+    monkeypatch.setattr(device_lbfgs, "recorded", fails)
+    monkeypatch.setattr(device_lbfgs, "_failed", threading.Event())
+    pair = Pair(SimpleNamespace(device=SimpleNamespace(type="cuda")), None)
+    with pytest.warns(RuntimeWarning, match=r"could not be recorded.*stream is capturing\); its operations") as caught:
+        assert repeatable(exchanged, pair) == (exchanged, pair)
+    assert "more of it" not in str(caught[0].message)
+    with warnings.catch_warnings():  # it is told once, and not tried again
+        warnings.simplefilter("error")
+        assert repeatable(exchanged, pair) == (exchanged, pair)
+
+
+def test_a_gpu_repeats_a_descent():
+    if not torch.cuda.is_available():
+        pytest.skip(
+            "PyTorch finds no CUDA device: steps in place were tested on PyTorch's CPU device, recording was not"
+        )
+    there, solver = problem(Logistic(), "cuda"), FactoredOnDevice(device="cuda", dtype="float64")
+    state = solver.init(there, None, np.random.default_rng(0))
+    plain = state.descent._make(tensor.clone() for tensor in state.descent)
+    for _ in range(30):
+        plain = device_lbfgs._tick(there, plain, state.path, solver.tol)
+        found = state.tick(state.descent)
+    assert found is state.descent
+    np.testing.assert_allclose(found.iterate.cpu().numpy(), plain.iterate.cpu().numpy(), rtol=1e-6, atol=1e-9)

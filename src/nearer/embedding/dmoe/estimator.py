@@ -20,11 +20,11 @@ from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average,
 from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, checked_solver, fit, refined, turned, with_points
 from nearer.embedding.predictor import Calibration, Predictor, check_calibration, spread_of_points
 from nearer.model import TwoSidedHinge
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Paper
+from nearer.optimize.solvers.descent import DescentSettings
 from nearer.optimize.solvers.device_lbfgs import on_device
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
-from nearer.optimize.solvers.lbfgs import DescentSettings
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
 _SOLVERS: dict[str, AnySolver] = {

@@ -26,8 +26,7 @@ from nearer.embedding.predictor import Predictor, spread_of_points
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap, clear_ties
-from nearer.optimize.problems.penalty import Penalty
-from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.points import FactoredProblem, Penalty, leading_pull
 from nearer.optimize.problems.sources import InMemory, rows_of
 from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Solution, solve
 from nearer.optimize.solvers.driver import AnySolver, ValueT

@@ -24,7 +24,7 @@ from nearer.embedding.individual.evidence import around, evidence, likeliest_spr
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel
 from nearer.geometry import align, principal, with_fixed_signs
 from nearer.model import StudentT
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 from nearer.optimize.problems.sources import InMemory
 from nearer.optimize.solvers import Factored, Progress
 from nearer.sampling.answers import answers_of

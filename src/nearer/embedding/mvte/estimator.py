@@ -29,7 +29,7 @@ from nearer.geometry import align
 from nearer.model import StudentT
 from nearer.model.answers import answer_probability
 from nearer.optimize.problems.margins import clear_ties, pair_distances
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 from nearer.optimize.problems.views import Mixture, PackedAnswers, judge
 from nearer.optimize.solvers import Factored
 from nearer.optimize.solvers.driver import Callback, limited_blas

@@ -24,11 +24,11 @@ from nearer.embedding.fitting import Recipe, fit_points
 from nearer.embedding.placing import place_points
 from nearer.geometry import principal
 from nearer.model import StudentT
-from nearer.optimize.problems.penalty import Penalty
+from nearer.optimize.problems.points import Penalty
 from nearer.optimize.problems.views import Mixture, PackedAnswers, ViewsProblem, best_mixture
 from nearer.optimize.solvers import Factored, Outcome, Progress, Solution, solve
+from nearer.optimize.solvers.descent import best_of_restarts
 from nearer.optimize.solvers.driver import Callback
-from nearer.optimize.solvers.restarts import best_of_restarts
 
 SOFTNESS = (0.3, 1.0)  # from 0.1 on the views of few answers never part; 1 alone finds them less often
 FIRST_TAILS, LIGHTER_TAILS, HEAVIER_TAILS = 3.0, (7.0, 15.0, 31.0), (1.0,)

@@ -16,8 +16,15 @@ Importing this package takes numba's 0.4 seconds: callers import it where they n
 from nearer.data.rows import Rows
 from nearer.optimize.kernels.compiling import default_threads
 from nearer.optimize.kernels.gram import normal_cg
-from nearer.optimize.kernels.points import add_gradient, evaluate, mentions, pull, squared_distances, unite
-from nearer.optimize.kernels.summing import evaluate_stream
+from nearer.optimize.kernels.points import (
+    add_gradient,
+    evaluate,
+    evaluate_stream,
+    mentions,
+    pull,
+    squared_distances,
+    unite,
+)
 
 __all__ = [
     "Rows",

@@ -4,26 +4,40 @@
 
 The shares c_q are the weights divided by their sum. On G = X X^T the penalties are those on tr(G) and ||G||_F^2. A
 value with its gradient costs O(m p + n p^2), in the compiled loops of `optimize.kernels`; nothing of size n^2 is made.
+The comparisons come from a source of `optimize.problems.sources`.
 
-The comparisons come from a source of `optimize.problems.sources`: memory, or a file that is read a block at a time.
+All triplets of a graph are such a source, too, of which none is written down: an object's neighbours j are nearer to it
+than all other k, and a value with its gradient costs what the pairs within reach cost. A graph is easily folded, and no
+small step unfolds a map. So the descent has one dimension more than is wanted, and pays more and more for it.
+
+`Penalty` holds the weights of the penalties in units that carry over from one set of comparisons to the next. A trace
+penalty that suits 200 comparisons of 30 objects says nothing about 10,000 of 100; as a share of the value at which the
+map vanishes, and a ridge in units of one comparison, the same numbers serve both.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import cholesky, eigh, solve_triangular
 
 from nearer._common.arrays import FloatArray, PointArray
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import stream
+from nearer.data.conversions import Graph
 from nearer.data.rows import Rows
 from nearer.model import Compiled, Loss
-from nearer.optimize.problems.krylov import Tall, leading_pairs
+from nearer.optimize.problems.margins import clear_ties, error_from_margins
 from nearer.optimize.problems.sources import Source
+
+if TYPE_CHECKING:
+    from nearer.optimize.problems.gram import Problem
 
 _MOST_FOR_EXACT = 300
 _KRYLOV_BLOCKS = 8
@@ -53,7 +67,7 @@ class FactoredProblem:
     movable : ndarray of bool, shape (n,), optional
         Which objects may move; all if left out.
     spectrum : Spectrum, optional
-        The leading pull of the comparisons, if it is known already; see `nearer.optimize.solvers.starts`.
+        The leading pull of the comparisons, if it is known already; see `nearer.optimize.solvers.descent`.
     rank : int
         Columns p of X.
     n_threads : int, optional
@@ -140,7 +154,6 @@ class FactoredProblem:
     def held_out_error(self, points: PointArray) -> float:
         """Return the weighted share of held-out comparisons that the map gets wrong, ties counted half."""
         from nearer.optimize import kernels
-        from nearer.optimize.problems.margins import clear_ties, error_from_margins
 
         assert self.held_out is not None
         margins = clear_ties(*kernels.squared_distances(points, self.held_out, self.n_threads))
@@ -163,3 +176,287 @@ def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
     block = rng.normal(size=(problem.n_objects, width))
     block[~seen] = 0
     return Spectrum(*leading_pairs(problem.pull, problem.source.beside(block), rank, n_blocks))
+
+
+Tall: TypeAlias = Any  # ndarray or Tensor of float64
+
+_NEARLY_DEPENDENT = 1e-4  # its square, in the products, is far from the precision of the numbers
+
+
+def leading_pairs(
+    product: Callable[[Tall], Tall], block: Tall, rank: int, n_blocks: int = 8
+) -> tuple[FloatArray, FloatArray]:
+    """Return leading eigenvalues, falling, (rank,), and their vectors as columns, (n, rank).
+
+    Parameters
+    ----------
+    product : callable
+        Returns the product of the matrix with a tall one.
+    block : ndarray or Tensor, shape (n, w)
+        Where the space begins: columns that lie in no eigenspace, a few more of them than ``rank``.
+    rank : int
+    n_blocks : int
+        How many blocks the space has; no more columns in all of them than there are dimensions to fill.
+
+    Examples
+    --------
+    >>> matrix = np.diag([7.0, 5.0, *np.linspace(-1, 1, 98)])
+    >>> values, _ = leading_pairs(matrix.__matmul__, np.random.default_rng(0).normal(size=(100, 4)), 2)
+    >>> values.round(6).tolist()
+    [7.0, 5.0]
+    """
+    n, width = block.shape
+    shape = n_blocks * width, n
+    # One array for all blocks, column after column: products with it read memory once, not once for each block.
+    space = (np.empty(shape) if isinstance(block, np.ndarray) else block.new_empty(shape)).T
+    # Of the images of the space only these products are kept: of a million objects they would be the largest thing.
+    within = np.zeros((n_blocks * width, n_blocks * width))
+    with progress_bar("start", n_blocks) as bar:
+        for begin in range(0, n_blocks * width, width):
+            end, before = begin + width, space[:, :begin]
+            for _ in range(2):  # once leaves rounding errors as large as what remains of a block
+                if begin:
+                    block = block - before @ (before.T @ block)
+                block = _orthonormal(block)
+            space[:, begin:end] = block
+            block = product(block)
+            within[:end, begin:end] = _small(space[:, :end].T @ block)
+            within[begin:end, :end] = within[:end, begin:end].T
+            bar.update()
+    eigenvalues, vectors = eigh(within)
+    shares = np.ascontiguousarray(vectors[:, : -rank - 1 : -1])
+    # Rounding, which is another on a device, must not decide which way a vector points.
+    shares *= np.sign(np.take_along_axis(shares, np.abs(shares).argmax(axis=0)[None], axis=0))
+    return eigenvalues[: -rank - 1 : -1], _small(space @ _beside(space, shares))
+
+
+def _orthonormal(block: Tall) -> Tall:
+    """Return an orthonormal basis of the columns of a tall matrix, (n, k).
+
+    By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
+    dependent, which the products would hide.
+    """
+    try:
+        factor = cholesky(_small(block.T @ block))
+    except np.linalg.LinAlgError:
+        return _beside(block, np.linalg.qr(_small(block))[0])
+    sizes = np.diagonal(factor)
+    if sizes.min() <= _NEARLY_DEPENDENT * sizes.max():
+        return _beside(block, np.linalg.qr(_small(block))[0])
+    return block @ _beside(block, solve_triangular(factor, np.eye(len(factor))))
+
+
+def _small(matrix: Tall) -> FloatArray:
+    """Return a matrix as an array."""
+    found: FloatArray = matrix if isinstance(matrix, np.ndarray) else matrix.cpu().numpy()
+    return found
+
+
+def _beside(tall: Tall, matrix: FloatArray) -> Tall:
+    """Return an array as a matrix of the kind of a tall one, where that lies."""
+    return matrix if isinstance(tall, np.ndarray) else tall.new_tensor(matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTriplets(Source):
+    """The triplets of a graph as a source of comparisons, made a block at a time."""
+
+    graph: Graph
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects."""
+        return self.graph.n_objects
+
+    def __len__(self) -> int:
+        return self.graph.n_triplets
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
+        """Return all triplets, some at a time."""
+        for block in self.graph.blocks():
+            yield Rows.of(block)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphProblem(FactoredProblem):
+    """The problem over points for all triplets of a graph, none of which is written down.
+
+    Parameters
+    ----------
+    source : GraphTriplets
+    loss : DistanceHinge
+    pressure : float
+        Weight of the squares of the coordinates from ``flat`` on.
+    flat : int
+        The number of dimensions that cost nothing more.
+
+    Examples
+    --------
+    >>> from nearer.model import DistanceHinge
+    >>> path = GraphTriplets(Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> GraphProblem(path, DistanceHinge()).objective_and_gradient(np.array([[0.0], [1.0], [1.5]]))[0]
+    0.125
+    """
+
+    source: GraphTriplets
+    pressure: float = 0.0
+    flat: int = 0
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.source.graph
+
+    @property
+    def mentions(self) -> FloatArray:
+        """The number of triplets that mention each object, (n,)."""
+        graph = self.graph
+        degrees = graph.degrees.astype(np.float64)
+        others = graph.n_objects - 1 - degrees
+        near = graph.adjacency.T @ others
+        far = degrees.sum() - degrees - graph.adjacency.T @ degrees
+        total: FloatArray = degrees * others + near + far
+        return total
+
+    @property
+    def n_groups(self) -> int:
+        """One: an anchor is compared with all others."""
+        return 1
+
+    @property
+    def total_weight(self) -> float:
+        """The number of triplets."""
+        return float(len(self.source))
+
+    @property
+    def others(self) -> float:
+        """The number of triplets for each edge, on average."""
+        return self.total_weight / len(self.graph.neighbours)
+
+    def objective_and_gradient(self, points: PointArray, trace: float | None = None) -> tuple[float, PointArray]:
+        """Return the value to be minimized and its gradient with respect to X, (n, p); at another trace if given."""
+        value, gradient = super().objective_and_gradient(points, trace)
+        if self.pressure:
+            extra = points[:, self.flat :]
+            value += self.pressure * float(np.vdot(extra, extra))
+            gradient[:, self.flat :] += points.dtype.type(2 * self.pressure) * extra
+        return value, gradient
+
+    def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
+        """Return the mean loss alone and its gradient."""
+        from nearer.optimize.kernels.graph import graph_hinge
+
+        value, gradient = graph_hinge(points, self.graph.starts, self.graph.neighbours, self.n_threads)
+        gradient /= points.dtype.type(self.total_weight)
+        return value / self.total_weight, gradient
+
+    def pull(self, points: PointArray) -> PointArray:
+        """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the triplets."""
+        return self.graph.pull(points) / self.total_weight
+
+
+class Settled(NamedTuple):
+    """A penalty of which nothing is open."""
+
+    trace: float
+    ridge: float
+    diagonal: float
+    specificity: float
+
+
+@dataclass(frozen=True)
+class Penalty:
+    r"""What keeps a map simple: :math:`\lambda \,\mathrm{tr}\, G + \frac{\kappa}{2} \lVert G \rVert_F^2`, and more.
+
+    A value of None is open: `DMOE` chooses it from the comparisons.
+
+    Parameters
+    ----------
+    trace : float >= 0 or None, default 0.1
+        Prefers few dimensions. As a share of the smallest lambda at which the map is a point, so that 1 is too much.
+    ridge : float >= 0 or None, default 1
+        Prefers maps whose distances differ little; any above 0 makes the solution unique. In units of one comparison:
+        kappa is this number divided by the total weight.
+    diagonal : float >= 0 or None, default 1
+        How much an object's distance from the centre adds to its distance from everything. 1 is the Euclidean
+        distance of the paper; people's judgments of many objects are often predicted better by 0.3 to 0.6.
+    specificity : float > 0 or None, default infinity
+        Price of the specificities s_i that are added to the squared distances of each object (Winsberg and Carroll
+        1989), in units of one comparison. Infinity means none; 10 to 100 helps when comparisons are few.
+
+    Examples
+    --------
+    >>> Penalty(trace=0.2).ridge
+    1.0
+    >>> Penalty(trace=None, ridge=0.0).filled(Penalty(trace=0.3, ridge=5.0))
+    Penalty(trace=0.3, ridge=0.0, diagonal=1.0, specificity=inf)
+    """
+
+    trace: float | None = 0.1
+    ridge: float | None = 1.0
+    diagonal: float | None = 1.0
+    specificity: float | None = np.inf
+
+    def __post_init__(self) -> None:
+        for name in ("trace", "ridge", "diagonal"):
+            value = getattr(self, name)
+            if value is not None and (not _is_number(value) or not 0 <= value < np.inf):
+                raise ValueError(f"{name} must be a finite number >= 0, or None to have it chosen, got {value!r}")
+        if self.specificity is not None and (not _is_number(self.specificity) or not self.specificity > 0):
+            raise ValueError(
+                f"specificity must be above 0 (infinity for none), or None to have it chosen, got {self.specificity!r}"
+            )
+
+    @classmethod
+    def open(cls) -> Penalty:
+        """Return the penalty of which nothing is settled."""
+        return cls(None, None, None, None)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some value is left to be chosen."""
+        return None in self._values()
+
+    def filled(self, other: Penalty) -> Penalty:
+        """Return this penalty with what is open taken from another."""
+        pairs = zip(fields(self), self._values(), other._values(), strict=True)
+        return Penalty(**{field.name: theirs if own is None else own for field, own, theirs in pairs})
+
+    def over_gram_matrices(self, problem: Problem) -> Problem:
+        """Return the problem with this penalty, in its own units."""
+        trace, ridge, diagonal, specificity = self.settled()
+        if problem.margins.diagonal != diagonal:
+            problem = replace(problem, margins=replace(problem.margins, diagonal=diagonal))
+        return replace(
+            problem,
+            trace=trace * problem.vanishing_trace,
+            ridge=ridge / problem.total_weight,
+            specificity=specificity / problem.total_weight,
+        )
+
+    def over_points(self, problem: FactoredProblem, largest_pull: float) -> FactoredProblem:
+        """Return the problem over points with this penalty, given the largest eigenvalue of the pull A^T c."""
+        trace, ridge, diagonal, specificity = self.settled()
+        if diagonal != 1 or specificity < np.inf:
+            raise ValueError(
+                f"diagonal={diagonal} and specificity={specificity} need a Gram matrix, which a solver over "
+                "points does not make; leave them out, or use solver='admm'"
+            )
+        return replace(
+            problem,
+            trace=trace * problem.loss.pull_of_zero * max(largest_pull, 0.0),
+            ridge=ridge / problem.total_weight,
+        )
+
+    def _values(self) -> tuple[float | None, ...]:
+        return self.trace, self.ridge, self.diagonal, self.specificity
+
+    def settled(self) -> Settled:
+        """Return all values, or raise ValueError if some are open."""
+        if self.trace is None or self.ridge is None or self.diagonal is None or self.specificity is None:
+            raise ValueError(f"{self} has open values, which only DMOE chooses; give all of them")
+        return Settled(self.trace, self.ridge, self.diagonal, self.specificity)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

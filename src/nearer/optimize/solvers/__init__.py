@@ -1,14 +1,11 @@
 """Algorithms for the problem of `nearer.optimize.problems.gram`: one a file, one driver loop, one kind of solution."""
 
 from nearer.geometry import centred, embedding_from_gram
-from nearer.optimize.solvers.admm import ADMM
-from nearer.optimize.solvers.closed_form import ClosedForm
-from nearer.optimize.solvers.convex_steps import nearest_psd
+from nearer.optimize.solvers.admm import ADMM, Paper
+from nearer.optimize.solvers.descent import Factored
 from nearer.optimize.solvers.device_lbfgs import FactoredOnDevice
 from nearer.optimize.solvers.driver import Outcome, Progress, Restarts, Solution, Solver, solve
-from nearer.optimize.solvers.lbfgs import Factored
-from nearer.optimize.solvers.paper import Paper
-from nearer.optimize.solvers.projected import Projected
+from nearer.optimize.solvers.gram import ClosedForm, Projected, nearest_psd
 from nearer.optimize.solvers.shrinkage import Shrinkage
 from nearer.optimize.solvers.svrg import SVRG
 

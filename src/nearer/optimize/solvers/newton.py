@@ -1,16 +1,296 @@
-"""Newton's method with backtracking, for smooth convex problems of a few hundred parameters."""
+"""Difference scaling: the likelihood of answers about objects of known order, maximized by Newton's method.
+
+Objects have places psi on a scale, in a known order. A question sets a lower pair i < j against an upper pair l < k, as
+they come in that order, and with the noise sigma of the decision
+
+    P(the upper pair is called the farther apart) = F(eta),    eta = ((psi_k - psi_l) - (psi_j - psi_i)) / sigma.
+
+The order says which end of an interval is its upper one, so that eta is linear in psi: a generalized linear model with
+a concave likelihood (Knoblauch and Maloney 2008). Its parameters are the steps (psi_{a+1} - psi_a) / sigma from one
+object to the next. Adding a constant to psi changes nothing, and psi is not forced to rise.
+
+People *lapse*: with probability lambda they answer whatever the question is, and hit either answer half of the time, so
+that P = lambda / 2 + (1 - lambda) F. A lapse rate is fixed, or one more parameter, the last. With lambda > 0 the
+likelihood is no longer concave; Newton's method then takes Fisher's information for the Hessian, which is never
+negative.
+
+Answers may be *separated*: some steps satisfy all of them, so that any multiple is more likely still and there is no
+maximum. A ridge then makes one: it draws each step to the size of the noise, and so prefers an even scale that rises.
+With a free lapse rate a few errors do not help: lapses account for them, and the rest is separated.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.optimize import linprog
 
 from nearer._common.arrays import FloatArray
-from nearer.optimize.problems.scaling import ScalingProblem
+from nearer.data.comparisons import Comparisons
+from nearer.model.answers import LogProbability, answer_probability, log_answer_probability
+from nearer.model.links import Link
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
+
+_FLAT = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
+
+_MOST_STEP = 1e6  # in units of the noise
+_LEAST_LOG = -100.0  # of a probability that is divided by
+
+
+class OrderedQuestions(NamedTuple):
+    """Distinct questions along an order, with the weights of their answers.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, shape (q, 4)
+        Positions (lower end, upper end) of the lower pair, then of the upper pair.
+    farther : ndarray, shape (q,)
+        Weight of the answers that the upper pair is the farther apart.
+    totals : ndarray, shape (q,)
+        Weight of all answers.
+    """
+
+    pairs: NDArray[np.intp]
+    farther: FloatArray
+    totals: FloatArray
+
+    @classmethod
+    def of(cls, comparisons: Comparisons, position: NDArray[np.intp]) -> Self:
+        """Return the questions of comparisons whose objects have these positions in the order, (n,).
+
+        Which way round a question was written plays no part.
+
+        Examples
+        --------
+        >>> twice = Comparisons.from_triplets([[1, 0, 2], [1, 2, 0]])
+        >>> OrderedQuestions.of(twice, np.arange(3))
+        OrderedQuestions(pairs=array([[0, 1, 1, 2]]), farther=array([1.]), totals=array([2.]))
+        """
+        kept = comparisons.sample_weight > 0
+        near, far = np.sort(position[comparisons.oriented[kept].reshape(-1, 2, 2)], axis=2).transpose(1, 0, 2)
+        upper_is_far = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
+        lower, upper = np.where(upper_is_far[:, None], near, far), np.where(upper_is_far[:, None], far, near)
+        pairs, question = np.unique(np.column_stack([lower, upper]), axis=0, return_inverse=True)
+        weights = comparisons.sample_weight[kept]
+        farther, totals = np.zeros((2, len(pairs)))
+        farther += np.bincount(question.ravel(), weights * upper_is_far, len(pairs))
+        totals += np.bincount(question.ravel(), weights, len(pairs))
+        return cls(pairs, farther, totals)
+
+    def intervals(self) -> FloatArray:
+        """Return the matrix that makes differences of intervals of lengths of their own, (q, number of intervals)."""
+        ends, which = np.unique(self.pairs.reshape(-1, 2), axis=0, return_inverse=True)
+        lower, upper = which.reshape(-1, 2).T
+        matrix, rows = np.zeros((len(self.pairs), len(ends))), np.arange(len(self.pairs))
+        matrix[rows, upper] += 1.0
+        matrix[rows, lower] -= 1.0
+        return matrix
+
+    def design(self, n_objects: int) -> FloatArray:
+        """Return the matrix that makes differences of intervals of places, (q, n): two ends are 1, two are -1."""
+        matrix = np.zeros((len(self.pairs), n_objects))
+        rows = np.arange(len(self.pairs))
+        for end, sign in zip(self.pairs.T, (1.0, -1.0, -1.0, 1.0), strict=True):
+            matrix[rows, end] += sign
+        return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class ScalingProblem:
+    """Minus the log-likelihood of answers, over parameters theta: eta = offset + design steps.
+
+    Parameters
+    ----------
+    design : ndarray, shape (q, k)
+    farther, totals : ndarray, shape (q,)
+        Weights of the answers, as in `OrderedQuestions`.
+    link : Link
+    offset : ndarray, shape (q,), optional
+        What is known already.
+    ridge : float >= 0
+        Weight of the squared differences of the steps from the centre, halved.
+    centre : float
+    lapse : float or None
+        The lapse rate. None: it is the last parameter, after the steps.
+
+    Examples
+    --------
+    >>> from nearer.model.links import Probit
+    >>> problem = ScalingProblem(np.eye(1), np.array([3.0]), np.array([4.0]), Probit())
+    >>> round(problem.value(np.zeros(1)), 4)
+    2.7726
+    """
+
+    design: FloatArray
+    farther: FloatArray
+    totals: FloatArray
+    link: Link
+    offset: FloatArray | float = 0.0
+    ridge: float = 0.0
+    centre: float = 0.0
+    lapse: float | None = 0.0
+
+    @classmethod
+    def over_steps(
+        cls, questions: OrderedQuestions, n_objects: int, link: Link, lapse: float | None = 0.0, ridge: float = 0.0
+    ) -> Self:
+        """Return the problem over the steps between objects at positions 0..n-1, which all occur."""
+        places = questions.design(n_objects)
+        # A place is the sum of the steps before it.
+        design = places[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+        return cls(design, questions.farther, questions.totals, link, ridge=ridge, centre=1.0, lapse=lapse)
+
+    @property
+    def n_steps(self) -> int:
+        """The number k of steps."""
+        return int(self.design.shape[1])
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of steps, and of free lapse rates."""
+        return self.n_steps + (self.lapse is None)
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects, as the driver counts them."""
+        return self.n_steps + 1
+
+    @property
+    def n_open(self) -> int:
+        """How many directions no question says anything about."""
+        return self.n_steps - int(np.linalg.matrix_rank(self.design))
+
+    def lapse_of(self, theta: FloatArray) -> float:
+        """Return the lapse rate."""
+        return float(theta[-1]) if self.lapse is None else self.lapse
+
+    def eta(self, theta: FloatArray) -> FloatArray:
+        """Return the differences of intervals in units of the noise, (q,)."""
+        return self.offset + self.design @ theta[: self.n_steps]
+
+    def chances(self, theta: FloatArray) -> FloatArray:
+        """Return the probability that the upper pair is called the farther apart, (q,)."""
+        return answer_probability(self.eta(theta), self.lapse_of(theta), self.link)
+
+    def value(self, theta: FloatArray) -> float:
+        """Return minus the log-likelihood, and the ridge; infinite where the lapse rate is none, or steps have no end.
+
+        With lapses the likelihood is bounded, so that nothing else would hold a step in a flat direction back.
+        """
+        if not 0 <= self.lapse_of(theta) < 1 or np.abs(theta).max() > _MOST_STEP:
+            return np.inf
+        log_far, log_near = self._log_chances(theta)
+        likelihood = self.farther @ log_far + (self.totals - self.farther) @ log_near
+        return float(self.ridge / 2 * np.sum(self._away(theta) ** 2) - likelihood)
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient, (k,), or (k + 1,) with a free lapse rate."""
+        far, near = self._slopes(theta)
+        pull = self.farther * far - (self.totals - self.farther) * near
+        by_steps = self.ridge * self._away(theta) - pull @ self.design
+        return by_steps if self.lapse is not None else np.append(by_steps, self.lapse_slope(theta))
+
+    def lapse_slope(self, theta: FloatArray) -> float:
+        """Return the derivative of minus the log-likelihood by the lapse rate."""
+        log_far, log_near = (np.maximum(logs, _LEAST_LOG) for logs in self._log_chances(theta))
+        towards_far = 0.5 - self.link.probability(self.eta(theta))
+        by_answer = (self.totals - self.farther) * np.exp(-log_near) - self.farther * np.exp(-log_far)
+        return float(by_answer @ towards_far)
+
+    def hessian(self, theta: FloatArray) -> FloatArray:
+        """Return the matrix of second derivatives; where there are lapses, what is expected of it."""
+        if self.lapse != 0:
+            return self.information(theta)
+        eta = self.eta(theta)
+        curvature = self.farther * self.link.curvature(eta)
+        curvature += (self.totals - self.farther) * self.link.curvature(-eta)
+        return self._with_ridge((self.design.T * curvature) @ self.design)
+
+    def information(self, theta: FloatArray) -> FloatArray:
+        """Return Fisher's information: the Hessian that is expected of answers of the model."""
+        jacobian = self.standardized_jacobian(theta)
+        return self._with_ridge(jacobian.T @ jacobian)
+
+    def standardized_slopes(self, theta: FloatArray) -> FloatArray:
+        """Return derivatives of the chances by eta, over the standard deviations of answers, (q,)."""
+        far, near = self._slopes(theta)
+        return np.sqrt(self.totals * far * near)
+
+    def standardized_jacobian(self, theta: FloatArray) -> FloatArray:
+        """Return derivatives of the chances by the parameters, over the standard deviations of answers, (q, k)."""
+        by_steps = self.standardized_slopes(theta)[:, None] * self.design
+        if self.lapse is not None:
+            return by_steps
+        by_lapse = (0.5 - self.link.probability(self.eta(theta))) * self._precision(theta)
+        return np.column_stack([by_steps, by_lapse])
+
+    def pearson_residuals(self, theta: FloatArray) -> FloatArray:
+        """Return answers minus what is expected, over their standard deviations, (q,)."""
+        return np.asarray((self.farther / self.totals - self.chances(theta)) * self._precision(theta))
+
+    def separated(self, theta: FloatArray) -> bool:
+        """Whether answers are separated, given where the descent has ended.
+
+        Curvature vanishes on the way to infinity. Where there is next to none a linear program decides: does any
+        direction agree with every answer, and with one strictly? Lapses may account for any answer, so that with a
+        lapse rate above 0 next to no curvature is enough.
+        """
+        if np.linalg.eigvalsh(self.hessian(theta)[: self.n_steps, : self.n_steps])[0] > _FLAT * self.totals.max():
+            return False
+        if self.lapse_of(theta) > 0:
+            return True
+        signs = np.where(self.farther > 0, 1.0, -1.0)
+        agreeing = signs[:, None] * self.design
+        both = (self.farther > 0) & (self.farther < self.totals)
+        found = linprog(
+            -agreeing[~both].sum(axis=0),
+            A_ub=-agreeing[~both],
+            b_ub=np.zeros(int((~both).sum())),
+            A_eq=agreeing[both],
+            b_eq=np.zeros(int(both.sum())),
+            bounds=(-1, 1),
+        )
+        return bool(found.success and agreeing[~both].sum(axis=0) @ found.x > 1e-6)
+
+    def simulated(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return weights of answers drawn from the model, (q,); weights that are whole are numbers of answers."""
+        draws = np.ceil(self.totals)
+        drawn = rng.binomial(draws.astype(np.int64), self.chances(theta))
+        return np.asarray(drawn * (self.totals / draws))
+
+    def _log_chances(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the logarithms of the probabilities of both answers, (q,) each."""
+        far, near = self._answers(theta)
+        return far.answer, near.answer
+
+    def _slopes(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return by how much these logarithms rise as eta moves towards each answer, (q,) each."""
+        eta = self.eta(theta)
+        far, near = self._answers(theta)
+        return np.exp(far.attentive) * self.link.slope(eta), np.exp(near.attentive) * self.link.slope(-eta)
+
+    def _answers(self, theta: FloatArray) -> tuple[LogProbability, LogProbability]:
+        eta, lapse = self.eta(theta), self.lapse_of(theta)
+        logs = self.link.log_probability(eta), self.link.log_probability(-eta)
+        return log_answer_probability(logs[0], lapse), log_answer_probability(logs[1], lapse)
+
+    def _precision(self, theta: FloatArray) -> FloatArray:
+        """Return one over the standard deviation of the share of answers to each question, (q,)."""
+        log_far, log_near = (np.maximum(logs, _LEAST_LOG) for logs in self._log_chances(theta))
+        return np.sqrt(self.totals) * np.exp(-(log_far + log_near) / 2)
+
+    def _away(self, theta: FloatArray) -> FloatArray:
+        return theta[: self.n_steps] - self.centre
+
+    def _with_ridge(self, matrix: FloatArray) -> FloatArray:
+        steps = np.arange(self.n_steps)
+        matrix[steps, steps] += self.ridge
+        return matrix
+
 
 _DECREASE = 1e-4  # of what the slope promises, that a step must achieve
 _HALVINGS = 50

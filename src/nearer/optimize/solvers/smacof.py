@@ -1,7 +1,17 @@
-"""SMACOF: majorization of the stress, in turn with monotone regression (de Leeuw 1977; Kruskal 1964).
+"""Nonmetric scaling: the stress of a map, and SMACOF, which lowers it (de Leeuw 1977; Kruskal 1964).
 
-With pairs of objects of weight w and their distances d(X), the disparities h are the numbers nearest to the distances
-that are in the right order, and
+The stress says how far the distances of a map are from disparities: the numbers in the right order that are nearest to
+them. Of a matrix of dissimilarities the order is total, up to ties, and the disparities are its monotone regression.
+Comparisons are a partial order, and as people contradict themselves often none at all: a cycle of answers would make
+all its disparities equal, and a few wrong answers link nearly all pairs into one such cycle. Each comparison is
+therefore an order of its own, of two pairs, as each row of a matrix is in conditional scaling:
+
+    h(far) >= h(near) + gap,        h(near) >= 0.
+
+Where its distances fall short of that, both disparities meet in the middle, and it adds (gap + d(near) - d(far))^2 / 2
+to the stress. Without a gap, objects on one point satisfy every order between them, and noise drives maps there.
+
+With pairs of objects of weight w, distances d(X) and disparities h,
 
     stress(X)^2 = sum w (d - h)^2 / sum w d^2.
 
@@ -13,13 +23,179 @@ stress. A step of twice the length goes as far as two (de Leeuw and Heiser 1980)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
 
 from nearer._common.arrays import FloatArray
-from nearer.optimize.problems.stress import StressProblem
+from nearer.data.comparisons import Comparisons
+from nearer.data.groups import near_and_far
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
+
+Ties: TypeAlias = Literal["primary", "secondary"]
+
+
+@dataclass(frozen=True, eq=False)
+class TotalOrder:
+    """Pairs in the order of their dissimilarities.
+
+    Parameters
+    ----------
+    ranks : ndarray of int, shape (k,)
+        The place of each pair, 0 for the smallest dissimilarity; ties share a place.
+    weights : ndarray, shape (k,)
+        Positive, of sum 1.
+    ties : {"primary", "secondary"}
+        Whether tied pairs may have different disparities, or must have the same.
+
+    Examples
+    --------
+    >>> order = TotalOrder(np.array([0, 1, 1]), np.full(3, 1 / 3), "secondary")
+    >>> order.disparities(np.array([1.0, 2.0, 4.0]))[0].tolist()
+    [1.0, 3.0, 3.0]
+    """
+
+    ranks: NDArray[np.intp]
+    weights: FloatArray
+    ties: Ties
+
+    def disparities(self, distances: FloatArray) -> tuple[FloatArray, float]:
+        """Return the monotone regression of the distances on the ranks, and the weighted squares that it misses."""
+        if self.ties == "primary":
+            order = np.lexsort((distances, self.ranks))
+            result = np.empty_like(distances)
+            result[order] = isotonic_regression(distances[order], sample_weight=self.weights[order])
+        else:
+            totals = np.bincount(self.ranks, self.weights)
+            means = np.bincount(self.ranks, self.weights * distances) / totals
+            result = isotonic_regression(means, sample_weight=totals)[self.ranks]
+        return result, float(self.weights @ (distances - result) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedPairs:
+    """Pairs of which some are known to be nearer than others.
+
+    Parameters
+    ----------
+    near, far : ndarray of int, shape (m,)
+        Positions among the pairs.
+    shares : ndarray, shape (m,)
+        Weights of the comparisons, of sum 1/2: each has two pairs.
+    n_pairs : int
+    gap : float
+        By how much a far disparity must exceed a near one.
+
+    Examples
+    --------
+    >>> order = ComparedPairs(np.array([0]), np.array([1]), np.array([0.5]), 2, gap=1.0)
+    >>> order.disparities(np.array([3.0, 1.0]))[0].tolist()
+    [1.5, 2.5]
+    """
+
+    near: NDArray[np.intp]
+    far: NDArray[np.intp]
+    shares: FloatArray
+    n_pairs: int
+    gap: float
+
+    @classmethod
+    def of(cls, comparisons: Comparisons, gap: float) -> tuple[NDArray[np.intp], ComparedPairs]:
+        """Return the pairs that comparisons mention, (k, 2), and their order."""
+        n = comparisons.n_objects
+        keys, where = np.unique(near_and_far(comparisons.oriented, n), return_inverse=True)
+        near, far = where.reshape(2, -1)
+        weights = comparisons.sample_weight
+        pairs = np.column_stack(np.divmod(keys, n))
+        return pairs, cls(near, far, weights / (2 * weights.sum()), len(keys), gap)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """The weight of the comparisons that mention each pair, (k,), of sum 1."""
+        return self._summed(self.shares, self.shares)
+
+    def of_comparisons(self, distances: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the disparities of the near and of the far pair of each comparison, (m,) each."""
+        near, far = distances[self.near], distances[self.far]
+        excess = np.maximum(self.gap + near - far, 0) / 2
+        # Below 0 there are no distances: the far pair alone then makes the gap.
+        return np.maximum(near - excess, 0), np.where(near < excess, np.maximum(far, self.gap), far + excess)
+
+    def disparities(self, distances: FloatArray) -> tuple[FloatArray, float]:
+        """Return the mean of the disparities that comparisons give to each pair, and the weighted squares missed."""
+        near, far = self.of_comparisons(distances)
+        missed = float(self.shares @ ((distances[self.near] - near) ** 2 + (distances[self.far] - far) ** 2))
+        return self._summed(self.shares * near, self.shares * far) / self.weights, missed
+
+    def _summed(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        sums = [np.bincount(self.near, near, self.n_pairs), np.bincount(self.far, far, self.n_pairs)]
+        total: FloatArray = np.sum(sums, axis=0, dtype=np.float64)
+        return total
+
+
+class Order(Protocol):
+    """What is known of the order of distances."""
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights of the pairs, (k,), which sum to 1."""
+        ...
+
+    def disparities(self, distances: FloatArray) -> tuple[FloatArray, float]:
+        """Return the disparity of each pair, (k,), and the weighted sum of squares by which distances miss theirs."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class StressProblem:
+    """Pairs of objects and what is known of the order of their distances.
+
+    Parameters
+    ----------
+    pairs : ndarray of int, shape (k, 2)
+        Each pair once.
+    order : Order
+    n_objects : int
+        Each of them in some pair.
+    """
+
+    pairs: NDArray[np.integer]
+    order: Order
+    n_objects: int
+
+    def distances(self, points: FloatArray) -> FloatArray:
+        """Return the distances of the pairs, (k,)."""
+        difference = points[self.pairs[:, 0]] - points[self.pairs[:, 1]]
+        result: FloatArray = np.sqrt(np.einsum("kp,kp->k", difference, difference))
+        return result
+
+    def laplacian(self, weights: FloatArray) -> FloatArray:
+        """Return the graph Laplacian of the pairs with these weights, (n, n)."""
+        n, (a, b) = self.n_objects, self.pairs.T
+        adjacency = np.bincount(a * n + b, weights, n * n).reshape(n, n)
+        adjacency = adjacency + adjacency.T
+        result: FloatArray = np.diag(adjacency.sum(axis=1)) - adjacency
+        return result
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """The pseudoinverse V^+ of the Laplacian of the weights, (n, n)."""
+        # The mean of the points has an eigenvalue of 0 up to rounding, whose inverse would swamp all others.
+        return np.asarray(np.linalg.pinv(self.laplacian(self.order.weights), rcond=1e-10, hermitian=True))
+
+    def stress(self, points: FloatArray) -> float:
+        """Return Kruskal's stress of points, at the size where it has a meaning."""
+        _, missed = self.order.disparities(self.distances(self.scaled(points)))
+        return float(np.sqrt(max(missed, 0.0)))
+
+    def scaled(self, points: FloatArray) -> FloatArray:
+        """Return points scaled such that their distances have a mean square of 1, unless they are all the same."""
+        size = np.sqrt(self.order.weights @ self.distances(points) ** 2)
+        return points / size if size > 0 else points
+
 
 WINDOW = 10  # iterations over which the decrease is judged: some are short
 

@@ -20,7 +20,7 @@ follows the gradient for a time in which its slowest directions settle, while ea
 is stable along the steepest ones.
 
 Nothing above promises that an epoch ends lower than it began. If it does not, it is undone and tried again with a
-quarter of the step, so that every snapshot is the best so far. As in `nearer.optimize.solvers.lbfgs`, the trace penalty
+quarter of the step, so that every snapshot is the best so far. As in `optimize.solvers.descent`, the trace penalty
 falls along a path to the one asked for, which keeps the map from folding early. As long as it does, a sample of the
 comparisons tells as much as all of them, and the epochs run over that: they cost next to nothing when there are many.
 """
@@ -38,8 +38,8 @@ from nearer._common.parameters import check_counts
 from nearer.data.rows import Rows
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import Source
+from nearer.optimize.solvers.descent import Start, begin, check_begin
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
-from nearer.optimize.solvers.starts import Start, begin, check_begin
 
 WINDOW = 3  # epochs over which the decrease is judged: single ones may be short
 PATH_TOL = 1e-2  # on the way along the path less will do

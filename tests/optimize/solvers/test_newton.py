@@ -7,8 +7,7 @@ from scipy.optimize import approx_fprime, minimize
 from nearer import Comparisons
 from nearer.model.links import LINKS, Probit
 from nearer.optimize import Outcome, solve
-from nearer.optimize.problems.scaling import OrderedQuestions, ScalingProblem
-from nearer.optimize.solvers.newton import Newton
+from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem
 
 
 @pytest.mark.parametrize("link", LINKS)

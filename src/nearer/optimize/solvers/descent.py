@@ -1,0 +1,517 @@
+"""Descent over points: where it begins, L-BFGS, and the best of several starts.
+
+**Starts.** At X = 0 every comparison pulls alike: far pairs apart, near pairs together. The sum of these pulls is a
+signed graph Laplacian A^T c, and the points whose Gram matrix is nearest to it, its p leading eigenvectors, are a map
+that already gets many comparisons right. Descent from there takes half as many steps as from random points, and ends as
+low.
+
+**L-BFGS.** The direction -H g multiplies the gradient by an estimate H of the inverse Hessian that the last few steps s
+and changes of gradient y imply (Nocedal 1980). A backtracking line search takes the full step in nearly every
+iteration, so that an iteration costs one evaluation. A pair whose curvature s.y is not clearly positive, as the problem
+is not convex, is left out of H.
+
+The problem has many local minima when there are few comparisons for each coordinate: descent folds the map early and
+cannot unfold it again. It therefore follows a *path*: it begins with a large trace penalty, under which only what the
+comparisons agree on grows, and lowers it each time the objective settles, down to the one asked for. A change
+of the penalty by D changes every y by -2 D s, so that H carries over.
+
+**Restarts.** Points on a line cannot pass each other without a price, nor can groups of them in a plane: a descent that
+has folded a map of one or two dimensions never unfolds it. The usual remedy is random starts, most of which fold as
+well. Better ones come from the comparisons. The spectral start without the path of penalties keeps the order that it
+has. And in a map of one or two dimensions *more* there is room to pass: its leading part, pressed flat, is a start that
+is hardly ever folded. On a line, that of the plane is also taken along its diagonals. None of these draws a random
+number, and none depends on the names of the objects or the order of the rows. How many descents *agree*, ending as low
+as the best one, tells how far to trust that there is none better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+from nearer._common.arrays import FloatArray, PointArray
+from nearer._common.parameters import check_counts
+from nearer._common.randomness import stream
+from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.solvers.driver import Callback, Outcome, Progress, Restarts, Solution, Space, ValueT, solve
+
+Start: TypeAlias = Literal["spectral", "random"] | PointArray
+
+_SAMPLE = 20_000
+_SMALLEST_SIZE = 0.01  # of a dimension, against the largest eigenvalue
+
+
+def spectral_start(problem: FactoredProblem) -> PointArray:
+    """Return the points of the leading pull, (n, p), as large as suits the loss best."""
+    rank = problem.rank
+    eigenvalues, vectors = leading_pull(problem, rank)
+    points = np.zeros((problem.n_objects, rank))
+    kept = min(rank, len(eigenvalues))
+    # A dimension that starts at 0 has no gradient and would stay there: those of eigenvalues below 0 start small.
+    sizes = np.sqrt(np.maximum(eigenvalues, _SMALLEST_SIZE * max(eigenvalues[0], 0.0)))
+    points[:, :kept] = (vectors * sizes)[:, :kept]
+    if problem.n_groups > 1:
+        # The eigenvectors of separate groups are separate, and those that lead would leave each group flat.
+        points += stream(0, "start").normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
+    points[problem.mentions == 0] = 0
+    return at_best_size(problem, points)
+
+
+class Beginning(NamedTuple):
+    """The points that a descent starts from, and the trace penalties from the first to the one asked for."""
+
+    points: PointArray
+    path: tuple[float, ...]
+
+
+def begin(
+    problem: FactoredProblem,
+    start: Start,
+    path: Sequence[float],
+    dtype: str,
+    rng: np.random.Generator,
+) -> Beginning:
+    """Return the start of a descent: its name made into points, and the path's shares into penalties.
+
+    A map to go on from is not taken apart: no path leads there.
+    """
+    penalties: tuple[float, ...] = (problem.trace,)
+    _check_start(problem, start)
+    if not isinstance(start, str):
+        points = np.array(start)
+    else:
+        spectrum = leading_pull(problem, problem.rank)
+        vanishing = problem.loss.pull_of_zero * float(spectrum.eigenvalues[0])
+        penalties = (*(share * vanishing for share in path if share * vanishing > problem.trace), *penalties)
+        problem = replace(problem, spectrum=spectrum)
+        points = spectral_start(problem) if start == "spectral" else random_start(problem, rng)
+    return Beginning(np.ascontiguousarray(points, dtype), penalties)
+
+
+def check_begin(
+    problem: FactoredProblem, start: Start, path: Sequence[float], dtype: str, n_threads: int | None
+) -> None:
+    """Refuse what no descent can begin with, and losses without a compiled loop."""
+    if not isinstance(problem, FactoredProblem):
+        raise ValueError("this solver moves points and works on a FactoredProblem; see nearer.optimize.problems.points")
+    check_counts(rank=problem.rank, n_threads=1 if n_threads is None else n_threads)
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    if not all(0 <= share < np.inf for share in path):
+        raise ValueError(f"path must hold finite numbers >= 0, got {path!r}")
+    if isinstance(start, str) and start not in ("spectral", "random"):
+        raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {start!r}")
+    _check_start(problem, start)
+    _ = problem.loss.compiled
+
+
+def _check_start(problem: FactoredProblem, start: Start) -> None:
+    if not isinstance(start, str) and np.shape(start) != (problem.n_objects, problem.rank):
+        raise ValueError(
+            f"start must have shape {(problem.n_objects, problem.rank)}, one row for each object, got {np.shape(start)}"
+        )
+    if not isinstance(start, str) and not np.isfinite(start).all():
+        raise ValueError("start holds NaN or infinity; pass finite points")
+
+
+def random_start(problem: FactoredProblem, rng: np.random.Generator) -> PointArray:
+    """Return Gaussian points, (n, p), as large as suits the loss best; objects in no comparison at the origin."""
+    points = rng.normal(size=(problem.n_objects, problem.rank))
+    points[problem.mentions == 0] = 0
+    return at_best_size(problem, points)
+
+
+def at_best_size(problem: FactoredProblem, points: FloatArray) -> PointArray:
+    """Return points scaled such that the loss is least, but never to nothing.
+
+    A poor start has its least loss at a point, where the gradient vanishes and descent would stay: the typical
+    difference of squared distances is kept at a tenth of what the loss aims at, which is about 1.
+    """
+    from nearer.optimize import kernels
+
+    rows = problem.source.sample(_SAMPLE)
+    near, far = kernels.squared_distances(points, rows, problem.n_threads)
+    weights = rows.weights if rows.weights.any() else np.ones(len(rows))
+    shares = weights / weights.sum()
+    typical = float(shares @ np.abs(far - near))
+    if typical == 0:
+        return points
+
+    # A grid, not a search: rounding must not decide where the descent begins.
+    scales = np.geomspace(0.1, 100, 31) / typical
+    costs = [problem.loss.evaluate(scale * near, scale * far, shares).value for scale in scales]
+    scaled: FloatArray = points * np.sqrt(scales[int(np.argmin(costs))])
+    return scaled
+
+
+SUFFICIENT_DECREASE = 1e-4
+SMALLEST_STEP = 2.0**-30
+SMALLEST_CURVATURE = 1e-10  # of s.y against y.y
+WINDOW = 5  # iterations over which the decrease is judged: single ones may be short
+PATH_WINDOW, PATH_TOL = 3, 3e-3  # on the way along the path less will do
+
+
+class CurvaturePair(NamedTuple):
+    """A step s, the change y of the gradient along it, and s.y > 0."""
+
+    step: PointArray
+    change: PointArray
+    product: np.floating
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredState:
+    """Iterates of `Factored`."""
+
+    iterate: PointArray
+    gradient: PointArray
+    progress: Progress
+    pairs: tuple[CurvaturePair, ...]  # oldest first
+    recent: tuple[float, ...]  # the last objectives at this penalty, oldest first
+    path: tuple[float, ...]  # the trace penalties from the present one to the one asked for
+    stalled: bool = False
+    best: PointArray | None = None  # the iterate of least held-out error
+    best_error: float = np.inf
+    since_best: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DescentSettings:
+    """What L-BFGS over points is told wherever it runs; see `Factored`."""
+
+    tol: float = 1e-4
+    max_iter: int = 1000
+    memory: int = 5
+    start: Start = "spectral"
+    path: tuple[float, ...] = (0.15, 0.015)
+    n_init: int | None = None
+    validation: float = 0.0
+    patience: int = 10
+    dtype: Literal["float64", "float32"] = "float64"
+    n_threads: int | None = None
+    space: ClassVar[Space] = "points"
+
+    def descents(self) -> list[Self]:
+        """Return the solvers of the ``n_init`` descents, one if that is left out."""
+        return [self, *[replace(self, start="random")] * ((self.n_init or 1) - 1)]
+
+    def check(self, problem: FactoredProblem) -> None:
+        """Refuse settings that make no sense, and losses without a compiled loop."""
+        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
+        n_init = 1 if self.n_init is None else self.n_init
+        check_counts(n_init=n_init, memory=self.memory, max_iter=self.max_iter, patience=self.patience)
+        if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
+            raise ValueError(f"validation must be a share below 1 or a number of comparisons, got {self.validation!r}")
+        if not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Factored(DescentSettings):
+    """Settings of L-BFGS over points.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the objective falls, in five iterations, by less than five times ``tol`` times its value at a point.
+    max_iter : int
+    memory : int
+        How many steps the estimate of the curvature remembers.
+    start : {"spectral", "random"} or ndarray of shape (n, p)
+        The leading pull of the comparisons, Gaussian points, or a map to go on from.
+    path : sequence of float
+        The trace penalties to begin with, as shares of the one at which the map is a point. A map to go on from is not
+        taken apart: no path leads there.
+    n_init : int, optional
+        Number of descents; those after the first start at random, and the lowest objective wins. Left out: one, but in
+        one dimension six and in two dimensions four, up to 500,000 comparisons times dimensions, whose starts come from
+        the comparisons and draw no random number; see `nearer.optimize.solvers.restarts`.
+    validation : float
+        Share of the comparisons, or their number, that is held out to stop early: when ``patience`` iterations in a row
+        have not lowered their error, the map of least error is returned. 0 fits all comparisons to the end.
+    patience : int
+    dtype : {"float64", "float32"}
+        Of the points. float32 takes half the memory and a fifth less time, and resolves margins to about 1e-5.
+    n_threads : int, optional
+        As many as there are cores, or as NUMBA_NUM_THREADS says, if left out. The result is the same for any number.
+
+    Examples
+    --------
+    >>> Factored().start
+    'spectral'
+    """
+
+    def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> FactoredState:
+        """Evaluate the start, at the penalty where the path begins."""
+        points, path = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        value, gradient = problem.objective_and_gradient(points, path[0])
+        progress = Progress(0, value, float("nan"))
+        return self._judged(problem, FactoredState(points, gradient, progress, (), (value,), path))
+
+    def step(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
+        """One line search along the quasi-Newton direction."""
+        if len(state.path) > 1 and _settled(problem, state, PATH_WINDOW, PATH_TOL):
+            state = _further(state)
+        value = state.progress.objective
+        direction = _direction(state)
+        slope = float(np.vdot(direction, state.gradient))
+        length = 1.0
+        while True:
+            step = direction if length == 1 else direction.dtype.type(length) * direction
+            iterate = state.iterate + step
+            trial, gradient = problem.objective_and_gradient(iterate, state.path[0])
+            if trial <= value + SUFFICIENT_DECREASE * length * slope:
+                break
+            # The minimum of the parabola through what is known, within reason; half where the trial overflowed.
+            parabola = -slope * length**2 / (2 * (trial - value - slope * length)) if np.isfinite(trial) else np.inf
+            length = float(np.clip(parabola, 0.1 * length, 0.5 * length))
+            if length < SMALLEST_STEP:
+                # Before giving up, forget the curvature and try the plain gradient, then the next penalty.
+                if state.pairs:
+                    return replace(state, pairs=())
+                return _further(state) if len(state.path) > 1 else replace(state, stalled=True)
+        change = gradient - state.gradient
+        product = np.vdot(step, change)
+        pairs = state.pairs
+        if product > SMALLEST_CURVATURE * np.vdot(change, change):
+            pairs = (*pairs, CurvaturePair(step, change, product))[-self.memory :]
+        moved = replace(
+            state,
+            iterate=iterate,
+            gradient=gradient,
+            progress=Progress(state.progress.iteration + 1, trial, float("nan")),
+            pairs=pairs,
+            recent=(*state.recent, trial)[-WINDOW - 1 :],
+        )
+        return self._judged(problem, moved)
+
+    def done(self, problem: FactoredProblem, state: FactoredState) -> Outcome | None:
+        """Stop when the objective, or the held-out error, has settled."""
+        if state.stalled:
+            return Outcome.STALLED
+        if not state.gradient.any():
+            return Outcome.CONVERGED
+        if problem.held_out is not None and state.since_best >= self.patience:
+            return Outcome.HELD_OUT
+        arrived = len(state.path) == 1
+        return Outcome.CONVERGED if arrived and _settled(problem, state, WINDOW, self.tol) else None
+
+    def value(self, state: FactoredState) -> PointArray:
+        """Return the iterate, or that of least held-out error."""
+        return state.iterate if state.best is None else state.best
+
+    def _judged(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
+        if problem.held_out is None:
+            return state
+        error = problem.held_out_error(state.iterate)
+        if error < state.best_error:
+            return replace(state, best=state.iterate, best_error=error, since_best=0)
+        return replace(state, since_best=state.since_best + 1)
+
+
+def _settled(problem: FactoredProblem, state: FactoredState, window: int, tol: float) -> bool:
+    """Whether the last ``window`` iterations lowered the objective by less than ``tol`` each, of its value at 0."""
+    recent = state.recent[-window - 1 :]
+    return len(recent) > window and recent[0] - recent[-1] <= window * tol * problem.objective_at_zero
+
+
+def _further(state: FactoredState) -> FactoredState:
+    """Return the same iterate at the next penalty of the path."""
+    drop = state.iterate.dtype.type(state.path[0] - state.path[1])
+    value = state.progress.objective - float(drop * np.vdot(state.iterate, state.iterate))
+    pairs = []
+    for pair in state.pairs:
+        change = pair.change - 2 * drop * pair.step
+        product = np.vdot(pair.step, change)
+        if product > SMALLEST_CURVATURE * np.vdot(change, change):
+            pairs.append(CurvaturePair(pair.step, change, product))
+    return replace(
+        state,
+        path=state.path[1:],
+        gradient=state.gradient - 2 * drop * state.iterate,
+        progress=state.progress._replace(objective=value),
+        pairs=tuple(pairs),
+        recent=(value,),
+    )
+
+
+def _direction(state: FactoredState) -> PointArray:
+    """Return -H g by the two-loop recursion."""
+    direction: PointArray = np.negative(state.gradient, order="C")
+    if not state.pairs:
+        # A tenth of the size of the map: far enough to learn the curvature, near enough to be safe.
+        size = np.linalg.norm(state.iterate) or 1.0
+        direction *= direction.dtype.type(0.1 * size / np.linalg.norm(direction))
+        return direction
+    # In place: sums such as direction - scale * change would make two more passes through memory each.
+    flat, scales = direction.reshape(-1), []
+    axpy = get_blas_funcs("axpy", (flat,))
+    for pair in reversed(state.pairs):
+        scale = np.vdot(pair.step, flat) / pair.product
+        axpy(pair.change.reshape(-1), flat, a=-scale)
+        scales.append(scale)
+    last = state.pairs[-1]
+    flat *= last.product / np.vdot(last.change, last.change)
+    for pair, scale in zip(state.pairs, reversed(scales), strict=True):
+        axpy(pair.step.reshape(-1), flat, a=scale - np.vdot(pair.change, flat) / pair.product)
+    return direction
+
+
+FEW_DIMENSIONS = 2
+MOST_WORK = 500_000  # comparisons times dimensions, beyond which one descent takes a second
+_EXTRA_DIMENSIONS = (1, 2)
+_START_TOL = 1e-3  # of a map that is only a start
+_AGREEING = 50  # times what the stopping rule leaves open in an iteration
+_LEAST_AGREEING = 1e-6
+
+
+def best_of_restarts(
+    descents: Iterator[Solution[ValueT]],
+    agreeing: float,
+    badness: Callable[[Solution[ValueT]], float] = attrgetter("objective"),
+) -> Solution[ValueT]:
+    """Return the best of several descents on one problem, which are worked out one by one.
+
+    An interrupt ends them all with the best so far, whose outcome says so; before there is any, it goes on.
+
+    Parameters
+    ----------
+    descents : iterator of Solution
+    agreeing : float
+        How far from the best one that agrees with it may be.
+    badness : callable, optional
+        What is to be small; the objective if left out.
+    """
+    best: Solution[ValueT] | None = None  # of the others nothing is kept
+    values: list[float] = []
+    interrupted = False
+    try:
+        for solution in descents:
+            values.append(badness(solution))
+            if best is None or values[-1] < min(values[:-1]):
+                best = solution
+            interrupted = solution.interrupted
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        interrupted = True
+    assert best is not None
+    if len(values) > 1:
+        best = replace(best, restarts=Restarts.of(values, agreeing))
+    return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
+
+
+def agreeing_within(tol: float) -> float:
+    """Return how far apart objectives of descents that agree may be, as a share of the objective at a point."""
+    return max(_AGREEING * tol, _LEAST_AGREEING)
+
+
+def several_by_default(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> bool:
+    """Whether to use several starts by default: few dimensions and a small problem."""
+    return (
+        isinstance(solver, DescentSettings)
+        and solver.n_init is None
+        and start is None
+        and isinstance(solver.start, str)
+        and solver.start == "spectral"
+        and problem.rank <= FEW_DIMENSIONS
+        and len(problem.source) * problem.rank <= MOST_WORK
+    )
+
+
+def dimensions_above(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> int:
+    """Return the most dimensions that a descent of this solver takes place in."""
+    return problem.rank + (max(_EXTRA_DIMENSIONS) if several_by_default(problem, solver, start) else 0)
+
+
+def solve_from_all_starts(
+    problem: FactoredProblem,
+    solver: Any,
+    start: PointArray | None = None,
+    rng: np.random.Generator | None = None,
+    callback: Callback | None = None,
+) -> Solution[PointArray]:
+    """Return the best of a solver's descents; its `Restarts` tell how many there were.
+
+    Parameters
+    ----------
+    problem : FactoredProblem
+    solver : Factored, FactoredOnDevice or SVRG
+    start : ndarray, shape (n, p), optional
+        Points that the first descent goes on from.
+    rng : numpy Generator, optional
+        For random starts.
+    callback : callable, optional
+        Called with each `Progress` of each descent.
+
+    Returns
+    -------
+    Solution
+        Of least held-out error, or lowest.
+    """
+    if several_by_default(problem, solver, start):
+        descents = _from_comparisons(problem, solver, rng, callback)
+    else:
+        descents = _one_by_one(problem, solver, start, rng, callback)
+    agreeing = agreeing_within(solver.tol)
+    if problem.held_out is not None:
+        return best_of_restarts(descents, agreeing, lambda solution: problem.held_out_error(solution.value))
+    return best_of_restarts(descents, agreeing * problem.objective_at_zero)
+
+
+def _one_by_one(
+    problem: FactoredProblem,
+    solver: Any,
+    start: PointArray | None,
+    rng: np.random.Generator | None,
+    callback: Callback | None,
+) -> Iterator[Solution[PointArray]]:
+    first, *others = solver.descents()
+    yield _descended(problem, first, start, rng, callback)
+    for descent in others:
+        yield _descended(problem, descent, None, rng, callback)
+
+
+def _descended(
+    problem: FactoredProblem,
+    solver: Any,
+    start: PointArray | None,
+    rng: np.random.Generator | None,
+    callback: Callback | None,
+) -> Solution[PointArray]:
+    """Return where a descent ends, without its state: a device may have room for one at a time."""
+    solution: Solution[PointArray] = solve(problem, solver, start, rng=rng, callback=callback)
+    return replace(solution, state=None)
+
+
+def _from_comparisons(
+    problem: FactoredProblem, solver: Any, rng: np.random.Generator | None, callback: Callback | None
+) -> Iterator[Solution[PointArray]]:
+    """Yield where the spectral start leads, with and without a path, and what comes from maps of more dimensions."""
+    yield _descended(problem, solver, None, rng, callback)
+    yield _descended(problem, replace(solver, path=()), None, rng, callback)
+    for extra in _EXTRA_DIMENSIONS:
+        wide, rough = replace(problem, rank=problem.rank + extra), replace(solver, tol=max(solver.tol, _START_TOL))
+        above = _descended(wide, rough, None, rng, callback)
+        if above.interrupted:
+            raise KeyboardInterrupt
+        for flat in _flattened(np.asarray(above.value, np.float64), problem.mentions > 0, problem.rank):
+            yield _descended(problem, solver, at_best_size(problem, flat), rng, callback)
+
+
+def _flattened(points: FloatArray, seen: Any, rank: int) -> Iterator[FloatArray]:
+    """Yield the leading part of a map; that of a plane on a line also along the diagonals."""
+    moved = points - points[seen].mean(axis=0)
+    moved[~seen] = 0
+    leading = moved @ np.linalg.eigh(moved.T @ moved)[1][:, ::-1]
+    yield np.ascontiguousarray(leading[:, :rank])
+    if (rank, points.shape[1]) == (1, 2):
+        yield leading[:, :1] + leading[:, 1:]
+        yield leading[:, :1] - leading[:, 1:]
