@@ -230,7 +230,7 @@ class Factored(DescentSettings):
     n_init : int, optional
         Number of descents; those after the first start at random, and the lowest objective wins. Left out: one, but in
         one dimension six and in two dimensions four, up to 500,000 comparisons times dimensions, whose starts come from
-        the comparisons and draw no random number; see `nearer.optimize.solvers.restarts`.
+        the comparisons and draw no random number; see `nearer.optimize.solvers.descent`.
     validation : float
         Share of the comparisons, or their number, that is held out to stop early: when ``patience`` iterations in a row
         have not lowered their error, the map of least error is returned. 0 fits all comparisons to the end.
