@@ -70,13 +70,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out: 15,
         whatever the dimension of the map. With ``max_components=n_components`` draws have no more dimensions than the
         map: faster with very many objects, but if the answers call for more, the ellipses are too small.
-    solver : {"auto", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
+    solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
         "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
-        other and draw until predictions have settled. "thorough": the same with up to 60,000 steps of each chain, until
-        distances agree between the chains, too; for the data that "auto" warns of. "nuts": the no-U-turn sampler,
-        exact and ten times slower.
-        "variational": independent normal distributions, a rough approximation. `Microcanonical(n_steps=20_000)` and
-        the like, from `nearer.sampling`, set more.
+        other and draw until predictions have settled. "fast": two short chains, enough for predictions, which
+        cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until distances agree
+        between the chains, too; for data where "auto" warns that the chains disagree. "nuts": the no-U-turn sampler,
+        exact and ten times slower. "variational": independent normal distributions, a rough approximation.
+        `Microcanonical(n_steps=20_000)` and the like, from `nearer.sampling`, set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
@@ -207,7 +207,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def for_judging(self) -> OrdinalEmbedding:
         """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
         model: OrdinalEmbedding = clone(self)
-        return model.set_params(solver=Microcanonical.for_judging()) if self.solver in ("auto", "thorough") else model
+        return model.set_params(solver="fast") if self.solver in ("auto", "thorough") else model
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
@@ -262,6 +262,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         named: dict[Any, Microcanonical | NUTS | Variational] = {
             "auto": Microcanonical.for_work(work),
             "thorough": Microcanonical.thorough(),
+            "fast": Microcanonical.for_judging(work),
             "nuts": NUTS(),
             "variational": Variational(),
         }

@@ -77,8 +77,10 @@ class Microcanonical:
         return cls(n_warmup=1000, n_steps=60_000, thin=40, tolerance=0.0002)
 
     @classmethod
-    def for_judging(cls) -> Microcanonical:
-        """Return settings that are enough for predictions."""
+    def for_judging(cls, work: int = 0) -> Microcanonical:
+        """Return settings that are enough for predictions, from so many comparisons times dimensions."""
+        if work > _MUCH_WORK // 2:
+            return cls(n_chains=2, n_warmup=400, n_steps=1000, n_starts=1, n_climb=40)
         return cls(n_chains=2, n_warmup=500, n_steps=2000, n_starts=2, n_climb=50)
 
     def __post_init__(self) -> None:
