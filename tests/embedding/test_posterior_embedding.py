@@ -376,12 +376,20 @@ def test_partial_fit_adds_comparisons_and_objects(on_old):
 
 def test_short_chains_warn_and_leave_a_result():
     rows = sample_triplets(POINTS, 300, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="more steps or draws"):
+    with pytest.warns(ConvergenceWarning, match="solver=.thorough"):
         model = PosteriorEmbedding(2, solver=NUTS(2, n_warmup=20, n_draws=8, thin=2), random_state=0).fit(rows)
     assert not model.converged_
     assert model.score(rows) > 0.7
     with pytest.warns(ConvergenceWarning, match="independent ones"):
         PosteriorEmbedding(2, solver=NUTS(1, n_warmup=20, n_draws=4, thin=1), random_state=0).fit(rows)
+
+
+def test_a_thorough_fit_ends_when_chains_agree():
+    rows = sample_triplets(POINTS, 150, flipped=0.1, random_state=0)
+    model = PosteriorEmbedding(2, solver="thorough", random_state=0).fit(rows)
+    assert model.converged_
+    assert model.diagnostics_["distances"].rhat < 1.06
+    assert model.diagnostics_["distances"].effective > 100
 
 
 def test_diagnostics_and_history(fitted):
