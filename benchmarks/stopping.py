@@ -104,7 +104,7 @@ def looked_ahead(world: World, seed: int, *, chosen: bool, sizes: Sequence[int] 
     choose: Choose = "information" if chosen else "random"
     ask = _chosen if chosen else _drawn
     for size, comparisons in ask(world, points, seed, sorted({size for both in marks for size in both})):
-        p, solver = world.n_components, Microcanonical.for_judging()
+        p, solver = world.n_components, Microcanonical.for_cross_validation()
         model = PosteriorEmbedding(p, max_components=p, solver=solver, random_state=seed)
         models[size] = model.fit(comparisons)
         for now in (now for now, then in marks if then == size):

@@ -84,7 +84,7 @@ def fitted():
 
 @cache
 def posterior():
-    return PosteriorEmbedding(2, solver=Microcanonical.for_judging(), random_state=0).fit(judgments()[0])
+    return PosteriorEmbedding(2, solver=Microcanonical.for_cross_validation(), random_state=0).fit(judgments()[0])
 
 
 def written(comparisons, folder):
@@ -203,7 +203,7 @@ def test_an_estimator_learns_the_same_from_reversed_rows(name):
     estimator, found = ESTIMATORS[name], []
     settings = {"n_components": 1} if name == "embedding.MLDS" else {}
     if name == "embedding.PosteriorEmbedding":
-        settings = {"n_components": 2, "solver": Microcanonical.for_judging()}
+        settings = {"n_components": 2, "solver": Microcanonical.for_cross_validation()}
     for comparisons in judgments():
         model = estimator(random_state=0, **settings).fit(comparisons)
         of_rows = model.decision_function(comparisons) * comparisons.answers

@@ -15,9 +15,9 @@ from scipy.special import logit
 
 from benchmarks.accuracy.trial import Predictions, Trial, Truth
 from nearer._common.arrays import FloatArray
-from nearer.sampling.maps import chances_of
-from nearer.sampling.model import NUMBERS, Draws, Model, draws_of, model_of
-from nearer.sampling.nuts import NUTS, sample
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, draws_of, model_of
+from nearer.sampling.nuts import NUTS, sample_nuts
+from nearer.sampling.summaries import predictive_probability
 
 _STEEP = 30.0  # for each ten comparisons an object, at least so much
 _KERNEL = {"step": 3.0, "logistic": 300.0}  # the second is wide enough to be linear in squared distances
@@ -33,18 +33,18 @@ def posterior_vote(trial: Trial) -> Predictions:
     model, seen = model_of(trial.train, trial.truth.n_components)
     given = known_numbers(model, trial.truth)
     seeds = np.random.SeedSequence(trial.start_seed).spawn(_SAMPLER.n_chains)
-    learning = sample(model, _LEARNER, seeds, n_threads=1)
+    learning = sample_nuts(model, _LEARNER, seeds, n_threads=1)
     ends = draws_of(model, learning.unknowns[:, -1]).points
     starts = np.tile(given, (len(ends), 1))
     # Coordinates have variance 1, and lengths of points a mean square of 1.
     starts[:, : ends[0].size] = (np.sqrt(model.n_components) * ends).reshape(len(ends), -1)
     close = len(trial.train) <= _CLOSE_VOTES * trial.train.n_objects
     sampler = replace(_SAMPLER, thin=1) if close else _SAMPLER
-    sampled = sample(model, sampler, seeds, n_threads=1, given=given, starts=starts)
+    sampled = sample_nuts(model, sampler, seeds, n_threads=1, fixed=given, starts=starts)
     draws = draws_of(model, sampled.unknowns.reshape(-1, model.size))
     points = _of_all_objects(draws.points, seen, trial.train.n_objects, trial.start_seed)
     draws = Draws(points, draws.slopes, draws.offsets, draws.lapses)
-    probability = chances_of(draws, trial.test.quadruplets, n_threads=1)
+    probability = predictive_probability(draws, trial.test.quadruplets, n_threads=1)
     return Predictions(decision=np.asarray(logit(probability)), probability=probability)
 
 
@@ -64,12 +64,12 @@ def known_numbers(model: Model, truth: Truth) -> FloatArray:
     given[: n * p] = np.nan
     if truth.logistic_slope is None:
         kernel = _KERNEL["step"]
-        steepness = _STEEP * max(1.0, len(model.answers) / (10 * n))
+        steepness = _STEEP * max(1.0, len(model.comparisons) / (10 * n))
     else:
         # The model's unit of squared distance is the mean squared length of a point.
         kernel = _KERNEL["logistic"]
         steepness = 2 * kernel / (1 + kernel) * truth.logistic_slope * truth.variance * p
-    numbers = dict(zip(NUMBERS, range(-len(NUMBERS), 0), strict=True))
+    numbers = dict(zip(HYPERPARAMETERS, range(-len(HYPERPARAMETERS), 0), strict=True))
     given[numbers["steepness"]] = np.log(steepness)
     given[numbers["kernel"]] = np.log(kernel)
     given[numbers["lapse"]] = logit(np.clip(2 * truth.flipped, 1e-4, 0.999))

@@ -26,8 +26,8 @@ from nearer.evaluation import comparison_error
 from nearer.geometry import align
 from nearer.optimize import Outcome
 from nearer.sampling import NUTS, Microcanonical, Prior, Variational, microcanonical, nuts
-from nearer.sampling.maps import chances_of
-from nearer.sampling.model import NUMBERS, Draws, model_of
+from nearer.sampling.model import HYPERPARAMETERS, Draws, model_of
+from nearer.sampling.summaries import predictive_probability
 
 N = 20
 SHORT = NUTS(2, n_warmup=60, n_draws=40, thin=2)
@@ -394,7 +394,7 @@ def test_a_thorough_fit_ends_when_chains_agree():
 
 def test_diagnostics_and_history(fitted):
     _, model = fitted
-    assert set(model.diagnostics_) == {"log_density", "distances", *NUMBERS}
+    assert set(model.diagnostics_) == {"log_density", "distances", *HYPERPARAMETERS}
     assert model.diagnostics_["distances"].rhat < 1.1
     assert model.diagnostics_["distances"].effective > 50
     assert len(model.history_) == 100
@@ -538,9 +538,9 @@ def test_trials_weigh_less_than_independent_answers():
         ({"solver": "magic"}, "magic"),
         ({"solver": NUTS}, "NUTS"),
         ({"prior": 3}, "prior must be"),
-        ({"prior": Prior(centres=(0.0,))}, "a centre and a scale for each"),
+        ({"prior": Prior(centers=(0.0,))}, "a center and a scale for each"),
         ({"prior": Prior(scales=(0.5, 0.5, 1.0, 1.0, 1.5, 0.0, 0.06, 0.5, 0.7))}, "positive scales"),
-        ({"prior": Prior(centres=(0.0,) * 8 + (np.nan,))}, "finite"),
+        ({"prior": Prior(centers=(0.0,) * 8 + (np.nan,))}, "finite"),
         ({"n_threads": 0}, "n_threads"),
         ({"budget": 0}, "budget"),
         ({"budget": -1.0}, "budget"),
@@ -657,7 +657,7 @@ def test_one_map_answers_as_draws_of_one_map_do():
     everything = sample_triplets(POINTS).rows
     i, j, k = everything.T
     holds = ((found[i] - found[j]) ** 2).sum(axis=1) < ((found[i] - found[k]) ** 2).sum(axis=1)
-    assert np.mean(holds == (chances_of(draws, everything) > 0.5)) > 0.97
+    assert np.mean(holds == (predictive_probability(draws, everything) > 0.5)) > 0.97
 
 
 def across_a_line(seed):

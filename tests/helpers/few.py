@@ -16,7 +16,7 @@ def few_draws(patch):
     """Have posteriors drawn far too few times to trust."""
     few = Microcanonical(2, n_warmup=100, n_steps=200, thin=10, n_starts=2, n_climb=20)
     patch.setattr(Microcanonical, "for_work", lambda work: few)
-    patch.setattr(Microcanonical, "for_judging", lambda work=0: few)
+    patch.setattr(Microcanonical, "for_cross_validation", lambda work=0: few)
 
 
 def few_repeats(patch):

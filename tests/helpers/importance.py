@@ -36,7 +36,7 @@ def small_model(kind, p=1, people=False):
 
 
 def quantities(model, unknowns):
-    n_people, p = model.answers.n_people, model.n_components
+    n_people, p = model.comparisons.n_annotators, model.n_components
     parts = twin.split(unknowns, 4, p, n_people)
     points = twin.map_of(unknowns, model.exposure, 4, p, n_people)
     gaps = np.log(np.linalg.norm(points[..., 0, :] - points[..., 1, :], axis=-1))
@@ -47,7 +47,7 @@ def quantities(model, unknowns):
 
 def gaps_to_the_truth(model, unknowns):
     """Gaps of draws, (chains, draws, size)."""
-    rng, n_people = np.random.default_rng(5), model.answers.n_people
+    rng, n_people = np.random.default_rng(5), model.comparisons.n_annotators
     truth = twin.prior_draws(rng, 200_000, 4, model.n_components, n_people=n_people)
     truth = truth[np.abs(truth[:, -3]) < 100]  # so far out in the Cauchy tail, one in 2600, distances overflow
     weights = np.exp(twin.log_likelihood(truth, model))

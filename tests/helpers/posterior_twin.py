@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import cauchy, norm
 
-from nearer.sampling.answers import Answers
-from nearer.sampling.model import Model, Prior
+from nearer.sampling.model import DistinctComparisons, Model, Prior
 
 
 class Unknowns(NamedTuple):
@@ -27,7 +26,7 @@ def model_about(rows, n, p, *, weights=(), people=None, exposure=None, prior=Non
     n_people = 0 if people is None else int(max(people)) + 1
     people = np.zeros(len(rows), np.int32) if people is None else np.asarray(people, np.int32)
     which = which.reshape(-1, 2).astype(np.int32)
-    answers = Answers(pairs.astype(np.int32), which, np.asarray(weights, float), people, n_people)
+    answers = DistinctComparisons(pairs.astype(np.int32), which, np.asarray(weights, float), people, n_people)
     return Model(np.zeros(n) if exposure is None else exposure, -1.0, p, prior or Prior(), answers)
 
 
@@ -85,31 +84,31 @@ def log_prior(q, n, p, prior, n_people=0):
     total = norm.logpdf(unknowns.z).sum(axis=(-2, -1))
     for standard in unknowns[1:5]:
         total += norm.logpdf(standard).sum(axis=-1)
-    for number, (centre, scale) in enumerate(zip(prior.centres, prior.scales, strict=True)):
+    for number, (centre, scale) in enumerate(zip(prior.centers, prior.scales, strict=True)):
         shape = cauchy if number == 6 else norm
         total += shape.logpdf(unknowns.numbers[..., number], centre, scale)
     return total
 
 
 def log_likelihood(q, model):
-    answers, n, p = model.answers, model.n_objects, model.n_components
-    unknowns = split(q, n, p, answers.n_people)
+    answers, n, p = model.comparisons, model.n_objects, model.n_components
+    unknowns = split(q, n, p, answers.n_annotators)
     slope, offset, lapse = answering(unknowns.numbers)
-    if answers.n_people:
-        slope, lapse = (of[..., answers.people] for of in answering_of_people(unknowns))
-    points = map_of(q, model.exposure, n, p, answers.n_people)
+    if answers.n_annotators:
+        slope, lapse = (of[..., answers.annotators] for of in answering_of_people(unknowns))
+    points = map_of(q, model.exposure, n, p, answers.n_annotators)
     found = chances(points, slope, offset, lapse, answers.pairs[answers.rows].reshape(-1, 4))
     return (np.log(found) * (answers.weights if len(answers.weights) else 1.0)).sum(axis=-1)
 
 
 def log_density(q, model):
-    n_people = model.answers.n_people
+    n_people = model.comparisons.n_annotators
     return log_prior(q, model.n_objects, model.n_components, model.prior, n_people) + log_likelihood(q, model)
 
 
 def prior_draws(rng, k, n, p, prior=None, n_people=0):
     """Draws from the prior, (k, size)."""
     prior = prior or Prior()
-    numbers = np.array(prior.centres) + np.array(prior.scales) * rng.standard_normal((k, len(prior.centres)))
-    numbers[:, 6] = prior.centres[6] + prior.scales[6] * rng.standard_cauchy(k)
+    numbers = np.array(prior.centers) + np.array(prior.scales) * rng.standard_normal((k, len(prior.centers)))
+    numbers[:, 6] = prior.centers[6] + prior.scales[6] * rng.standard_cauchy(k)
     return np.hstack([rng.standard_normal((k, n * p + p + n + 2 * n_people)), numbers])

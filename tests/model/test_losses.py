@@ -154,11 +154,11 @@ def test_distance_hinge_is_finite_where_points_coincide():
 @pytest.mark.parametrize("loss", SUMS, ids=str)
 def test_the_pull_of_zero_is_the_slope_of_the_loss_there(loss):
     if isinstance(loss, DistanceHinge):
-        assert loss.pull_of_zero == Hinge(2).pull_of_zero
+        assert loss.slope_at_zero == Hinge(2).slope_at_zero
         return
     zero, one, step = np.zeros(1), np.ones(1), 1e-7
     fall = loss.evaluate(zero, zero, one).value - loss.evaluate(zero, zero + step, one).value
-    assert loss.pull_of_zero == pytest.approx(fall / step, rel=1e-5)
+    assert loss.slope_at_zero == pytest.approx(fall / step, rel=1e-5)
 
 
 @pytest.mark.parametrize("loss", ALL, ids=str)

@@ -14,9 +14,9 @@ from helpers.importance import ROWS, gaps_to_the_truth, small_model
 from scipy.stats import cauchy, kstest, norm
 
 from nearer import Comparisons
-from nearer.sampling import NUTS, Prior, nuts
+from nearer.sampling import NUTS, Prior, chains, nuts
 from nearer.sampling.model import draws_of, model_of
-from nearer.sampling.nuts import sample
+from nearer.sampling.nuts import sample_nuts
 
 SMALL = NUTS(3, n_warmup=40, n_draws=20, thin=5)
 EXPOSURE = 11 + 6  # the only unknown of three objects in two dimensions that is not normal
@@ -34,14 +34,14 @@ def uninformed(n=3, p=2):
 @pytest.fixture(scope="module")
 def from_the_prior():
     model = uninformed()
-    found = sample(model, NUTS(2, n_warmup=500, n_draws=12_000, thin=6), seeds(2), 1)
+    found = sample_nuts(model, NUTS(2, n_warmup=500, n_draws=12_000, thin=6), seeds(2), 1)
     return found.unknowns.reshape(-1, model.size)
 
 
 def test_without_information_all_unknowns_follow_the_prior(from_the_prior):
     """Bounds of a Kolmogorov-Smirnov test with 4000 draws, as good as independent."""
     centres, scales = np.zeros(20), np.ones(20)
-    centres[-9:], scales[-9:] = Prior().centres, Prior().scales
+    centres[-9:], scales[-9:] = Prior().centers, Prior().scales
     for column in range(20):
         shape = cauchy if column == EXPOSURE else norm
         test = kstest(from_the_prior[:, column], shape(centres[column], scales[column]).cdf)
@@ -61,7 +61,7 @@ def test_without_information_moments_are_those_of_the_prior(from_the_prior):
 def test_a_small_posterior_is_that_of_importance_sampling(kind, people):
     """Chances of questions, a distance and some numbers, within Monte Carlo error of weighted draws from the prior."""
     model = small_model(kind, people=people)
-    found = sample(model, NUTS(4, n_warmup=300, n_draws=1500 if people else 4000, thin=4), seeds(4), 1)
+    found = sample_nuts(model, NUTS(4, n_warmup=300, n_draws=1500 if people else 4000, thin=4), seeds(4), 1)
     gaps = gaps_to_the_truth(model, found.unknowns)
     assert (np.abs(gaps.means) < 4 * gaps.errors).all()
     np.testing.assert_allclose(gaps.variances, 0, atol=0.5 if people else 0.25)
@@ -69,7 +69,7 @@ def test_a_small_posterior_is_that_of_importance_sampling(kind, people):
 
 def test_draws_and_densities_belong_together():
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
-    found = sample(model, SMALL, seeds(3), 1)
+    found = sample_nuts(model, SMALL, seeds(3), 1)
     assert found.unknowns.shape == (3, 4, model.size)
     for unknowns, values in zip(found.unknowns, found.densities, strict=True):
         np.testing.assert_array_equal([model.density(q)[0] for q in unknowns], values)
@@ -81,18 +81,18 @@ def digest():
     """Of the draws of one seed, over points and comparisons that use all of the loops."""
     rows = np.array([np.random.default_rng(q).choice(9, 3, replace=False) for q in range(80)])
     model, _ = model_of(Comparisons.from_triplets(rows), 3)
-    found = sample(model, SMALL, seeds(3), 1)
+    found = sample_nuts(model, SMALL, seeds(3), 1)
     maps = draws_of(model, found.unknowns.reshape(-1, model.size))
     return hashlib.sha256(found.unknowns.tobytes() + maps.points.tobytes()).hexdigest()
 
 
 def test_the_number_of_threads_changes_no_bit():
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
-    one, two, five = (sample(model, SMALL, seeds(3), n_threads) for n_threads in (1, 2, 5))
+    one, two, five = (sample_nuts(model, SMALL, seeds(3), n_threads) for n_threads in (1, 2, 5))
     for other in (two, five):
         np.testing.assert_array_equal(other.unknowns, one.unknowns)
         assert other.n_steps == one.n_steps
-    different = sample(model, SMALL, seeds(3, seed=1), 1)
+    different = sample_nuts(model, SMALL, seeds(3, seed=1), 1)
     assert (different.unknowns != one.unknowns).all()
 
 
@@ -125,7 +125,7 @@ def test_an_interrupt_keeps_the_draws_of_all_chains(interrupt):
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     interrupt(after := 1000)
     # So many that a busy machine, on which the signal comes late, has not finished them.
-    found = sample(model, NUTS(2, n_warmup=20, n_draws=1_500_000, thin=10), seeds(2), 2)
+    found = sample_nuts(model, NUTS(2, n_warmup=20, n_draws=1_500_000, thin=10), seeds(2), 2)
     assert found.interrupted
     chains, drawn, _ = found.unknowns.shape
     assert chains == 2 or drawn > after // 40
@@ -136,7 +136,7 @@ def test_an_interrupt_keeps_the_draws_of_all_chains(interrupt):
 def test_an_interrupt_keeps_the_first_chain_if_the_others_wait_for_a_thread(interrupt):
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     interrupt(1000)
-    found = sample(model, NUTS(4, n_warmup=20, n_draws=300_000, thin=2), seeds(4), 1)
+    found = sample_nuts(model, NUTS(4, n_warmup=20, n_draws=300_000, thin=2), seeds(4), 1)
     assert found.interrupted
     assert found.unknowns.shape[0] == 1
     assert found.unknowns.shape[1] >= 400
@@ -146,11 +146,11 @@ def test_an_interrupt_while_all_warm_up_goes_on(interrupt):
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     interrupt(5)
     with pytest.raises(KeyboardInterrupt):
-        sample(model, NUTS(2, n_warmup=300_000, n_draws=4, thin=1), seeds(2), 2)
+        sample_nuts(model, NUTS(2, n_warmup=300_000, n_draws=4, thin=1), seeds(2), 2)
 
 
 def test_an_interrupt_while_chains_are_being_started_stops_those_that_run(monkeypatch):
-    class Interrupted(nuts.ThreadPoolExecutor):
+    class Interrupted(chains.ThreadPoolExecutor):
         def submit(self, *arguments):
             if self._threads:
                 raise KeyboardInterrupt
@@ -158,11 +158,11 @@ def test_an_interrupt_while_chains_are_being_started_stops_those_that_run(monkey
 
     moves = []
     plain = nuts._Chain._move
-    monkeypatch.setattr(nuts, "ThreadPoolExecutor", Interrupted)
+    monkeypatch.setattr(chains, "ThreadPoolExecutor", Interrupted)
     monkeypatch.setattr(nuts._Chain, "_move", lambda *arguments: moves.append(1) or plain(*arguments))
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     with pytest.raises(KeyboardInterrupt):
-        sample(model, NUTS(2, n_warmup=50_000, n_draws=4, thin=1), seeds(2), 2)
+        sample_nuts(model, NUTS(2, n_warmup=50_000, n_draws=4, thin=1), seeds(2), 2)
     assert len(moves) < 50_000
 
 
@@ -173,7 +173,7 @@ def test_an_error_in_a_chain_comes_out(monkeypatch):
     monkeypatch.setattr(nuts._Chain, "_move", fail)
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     with pytest.raises(RuntimeError, match="out of luck"):
-        sample(model, SMALL, seeds(3), 2)
+        sample_nuts(model, SMALL, seeds(3), 2)
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ from nearer.optimize.problems.margins import clear_ties, pair_distances
 from nearer.optimize.problems.points import Penalty
 from nearer.optimize.problems.sources import InMemory
 from nearer.optimize.solvers import Factored
-from nearer.sampling.maps import chances_of, mean_map
 from nearer.sampling.model import Draws
+from nearer.sampling.summaries import mean_map, predictive_probability
 
 QUESTIONS_OF_GRAM = 30_000
 _SHAPES_OF_GRAM = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt
@@ -267,7 +267,7 @@ def distilled_posterior(
     drawn = list(rng.choice(n, size=(3, QUESTIONS_OF_POSTERIOR), p=rates))
     each = len(asked) / seen.sum()
     questions, shares = questions_like(asked, weights, drawn, n, 0.5 * each**2 / (each**2 + _MANY**2))
-    answered = Answered(questions, chances_of(draws, questions, n_threads), shares)
+    answered = Answered(questions, predictive_probability(draws, questions, n_threads), shares)
     mean = np.zeros((n, draws.points.shape[2]))
     mean[seen] = mean_map(Draws(draws.points[:, seen], *draws[1:]))
     own = principal(mean, seen)[:, :n_components]

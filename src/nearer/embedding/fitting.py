@@ -213,7 +213,7 @@ def _fit_seen(
     largest = float(spectrum.eigenvalues[0]) if spectrum.eigenvalues[0] > 1e-12 else 0.0
     problem = penalty.over_points(replace(problem, spectrum=spectrum), largest)
     # A distance has no slope at 0 that a finite penalty could hold against: its map never vanishes.
-    vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.pull_of_zero * largest
+    vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.slope_at_zero * largest
     if vanishing <= problem.trace:
         solution = _nothing(problem)
     else:

@@ -36,8 +36,7 @@ from nearer.embedding.scale import (
     scale_of,
     standard_errors,
 )
-from nearer.model.answers import answer_probability
-from nearer.model.links import LINKS, LinkName
+from nearer.model.answers import LINKS, LinkName, answer_probability
 from nearer.optimize.problems.margins import clear_ties
 from nearer.optimize.solvers.driver import Callback, Solution
 from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem

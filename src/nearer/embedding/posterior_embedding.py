@@ -25,15 +25,34 @@ from nearer.embedding.distillation import distilled_posterior
 from nearer.geometry import align, ellipses_of
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
-from nearer.sampling.diagnostics import LEAST_EFFECTIVE, WORST_RHAT, Diagnosis, diagnose
-from nearer.sampling.extending import extended, settled
-from nearer.sampling.maps import chances_of, dimensions_of, laid_onto, n_resolvable_dimensions, with_two_places
-from nearer.sampling.microcanonical import Microcanonical
-from nearer.sampling.model import NUMBERS, Draws, Model, Prior, draws_of, model_of
-from nearer.sampling.nuts import NUTS, Sampled, sample
-from nearer.sampling.people import Population, each_as_someone, population_of, reliability_of
-from nearer.sampling.settling import sample_until_settled
-from nearer.sampling.variational import Variational, approximate
+from nearer.sampling.chains import SamplingResult
+from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
+from nearer.sampling.model import (
+    HYPERPARAMETERS,
+    Draws,
+    Model,
+    Population,
+    Prior,
+    annotator_reliability,
+    draw_annotator_effects,
+    draws_of,
+    model_of,
+    population_of,
+)
+from nearer.sampling.new_objects import add_objects, sample_new_objects
+from nearer.sampling.nuts import NUTS, sample_nuts
+from nearer.sampling.summaries import (
+    MAX_RHAT,
+    MIN_EFFECTIVE_DRAWS,
+    Diagnosis,
+    align_draws,
+    bimodal_objects,
+    diagnose,
+    dimension_shares,
+    n_resolvable_dimensions,
+    predictive_probability,
+)
+from nearer.sampling.variational import Variational, sample_variational
 
 MOST_COMPONENTS = 15
 _N_PAIRS = 50  # whose distances are diagnosed
@@ -72,7 +91,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         map: faster with very many objects, but if the answers call for more, the ellipses are too small.
     solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
         "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
-        other and draw until predictions have settled. "fast": two short chains, enough for predictions, which
+        other and draw until predictions have converged. "fast": two short chains, enough for predictions, which
         cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until distances agree
         between the chains, too; for data where "auto" warns that the chains disagree. "nuts": the no-U-turn sampler,
         exact and ten times slower. "variational": independent normal distributions, a rough approximation.
@@ -195,8 +214,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         check_is_fitted(self)
         n, rng = self.n_objects_, stream(random_state, "start")
         chosen = self._unknowns[rng.choice(len(self._unknowns), size=k, replace=k > len(self._unknowns))]
-        larger, unknowns = extended(self._larger, chosen, np.arange(n), max(n_objects or n, n), rng)
-        return population_of(larger, unknowns, people=self.reliability_ is not None)
+        larger, unknowns = add_objects(self._larger, chosen, np.arange(n), max(n_objects or n, n), rng)
+        return population_of(larger, unknowns, by_annotator=self.reliability_ is not None)
 
     def quick_stand_in(self) -> OrdinalEmbedding:
         """Return CKL, whose model of answers is of the same kind, with seconds in place of minutes for a fit."""
@@ -246,10 +265,12 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a nearer.sampling.Prior, got {self.prior!r}")
         prior = self.prior or Prior()
-        if not len(prior.centres) == len(prior.scales) == len(NUMBERS):
-            raise ValueError(f"prior must have a centre and a scale for each of {', '.join(NUMBERS)}; got {prior!r}")
-        if not np.isfinite([prior.centres, prior.scales]).all() or min(prior.scales) <= 0:
-            raise ValueError(f"prior must have finite centres and positive scales; got {prior!r}")
+        if not len(prior.centers) == len(prior.scales) == len(HYPERPARAMETERS):
+            raise ValueError(
+                f"prior must have a center and a scale for each of {', '.join(HYPERPARAMETERS)}; got {prior!r}"
+            )
+        if not np.isfinite([prior.centers, prior.scales]).all() or min(prior.scales) <= 0:
+            raise ValueError(f"prior must have finite centers and positive scales; got {prior!r}")
         if self.budget is not None:
             check_number("budget", self.budget, above=0)
         if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
@@ -258,11 +279,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _method(self, model: Model) -> Microcanonical | NUTS | Variational:
         if isinstance(self.solver, Microcanonical | NUTS | Variational):
             return self.solver
-        work = len(model.answers) * model.n_components
+        work = len(model.comparisons) * model.n_components
         named: dict[Any, Microcanonical | NUTS | Variational] = {
             "auto": Microcanonical.for_work(work),
             "thorough": Microcanonical.thorough(),
-            "fast": Microcanonical.for_judging(work),
+            "fast": Microcanonical.for_cross_validation(work),
             "nuts": NUTS(),
             "variational": Variational(),
         }
@@ -291,11 +312,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         rng = stream(self.random_state, "start")
         seed = np.random.SeedSequence(int(rng.integers(2**63)))
         if isinstance(method, NUTS):
-            sampled = sample(model, method, seed.spawn(method.n_chains), self._threads())
+            sampled = sample_nuts(model, method, seed.spawn(method.n_chains), self._threads())
         elif isinstance(method, Variational):
-            sampled = approximate(model, method, seed)
+            sampled = sample_variational(model, method, seed)
         else:
-            sampled = sample_until_settled(model, method, [], seed, self._threads(), self.budget)
+            sampled = sample_until_converged(model, method, [], seed, self._threads(), self.budget)
         self._keep_draws(model, seen, sampled, comparisons, rng)
         self.solver_: Any = method
         if self._summarize(model, comparisons, rng, start):
@@ -315,16 +336,16 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self,
         model: Model,
         seen: NDArray[np.integer],
-        sampled: Sampled,
+        sampled: SamplingResult,
         comparisons: Comparisons,
         rng: np.random.Generator,
     ) -> None:
         unknowns = sampled.unknowns.reshape(-1, model.size)
         self._seen = seen
-        self._larger, self._unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
+        self._larger, self._unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng)
         draws = draws_of(self._larger, self._unknowns)
-        self.reliability_ = reliability_of(model, unknowns, comparisons)
-        self.draws_ = each_as_someone(model, unknowns, draws, rng)
+        self.reliability_ = annotator_reliability(model, unknowns, comparisons)
+        self.draws_ = draw_annotator_effects(model, unknowns, draws, rng)
         self.comparisons_ = comparisons
         self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
         self.classes_ = np.array([-1, 1])
@@ -335,36 +356,39 @@ class PosteriorEmbedding(OrdinalEmbedding):
     ) -> bool:
         """Set one map and the dimension; say whether Ctrl-C ended the search for it."""
         known = Draws(self.draws_.points[:, self._seen], *self.draws_[1:])
-        self.dimension_evidence_ = dimensions_of(known)
+        self.dimension_evidence_ = dimension_shares(known)
         called_for = int(self.dimension_evidence_.argmax()) + 1
         self.dimension_: int | None = min(called_for, max(n_resolvable_dimensions(known, called_for), 2))
         # Signs of their own: what is drawn for the map must not depend on the number of trials.
         if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
             self.dimension_ = None
         wanted = self.n_components or self.dimension_ or min(2, known.points.shape[2])
-        asked, weights = self._seen[model.answers.quadruplets], model.answers.total_weights
+        asked, weights = self._seen[model.comparisons.quadruplets], model.comparisons.total_weights
         found, interrupted = distilled_posterior(
             asked, weights, self._larger.exposure, self.draws_, wanted, rng, self._threads()
         )
-        summary = laid_onto(self.draws_, found, self._seen)
+        summary = align_draws(self.draws_, found, self._seen)
         if onto is not None and onto.shape[1] == wanted:
             turned = align(summary.embedding, onto, scaling=False, moving=False, seen=self._seen)
-            summary = laid_onto(self.draws_, turned, self._seen)
+            summary = align_draws(self.draws_, turned, self._seen)
         self.embedding_, self.covariances_ = summary
         places = align(self.draws_.points[:, self._seen], self.embedding_[self._seen])
-        twice = with_two_places(places, self.embedding_[self._seen])
+        twice = bimodal_objects(places, self.embedding_[self._seen])
         self.two_places_: list[Any] = self.objects_[self._seen[twice]].tolist()
         self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
         return interrupted
 
-    def _diagnose(self, sampled: Sampled, checked: bool) -> None:
+    def _diagnose(self, sampled: SamplingResult, checked: bool) -> None:
         self.diagnostics_: dict[str, Diagnosis] = {}
         self.vote_error_, self.n_replaced_ = sampled.vote_error, sampled.n_replaced
         self.converged_ = not sampled.interrupted
         advice = []
         if checked:
             chains, n_draws, _ = sampled.unknowns.shape
-            shaped = {name: sampled.unknowns[:, :, number - len(NUMBERS)] for number, name in enumerate(NUMBERS)}
+            shaped = {
+                name: sampled.unknowns[:, :, number - len(HYPERPARAMETERS)]
+                for number, name in enumerate(HYPERPARAMETERS)
+            }
             found = {"log_density": diagnose(sampled.densities)} | {key: diagnose(of) for key, of in shaped.items()}
             distances = [diagnose(of.reshape(chains, n_draws)) for of in self._distances_of_pairs()]
             # NaN: a distance that never changed, or too few draws to tell anything.
@@ -378,9 +402,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
                 advice.append("time was up before chains could be compared")
             settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 20
             settled = settled or bool(self.two_places_)  # chains that differ by that cannot agree
-            if worst.rhat > WORST_RHAT and chains > 1 and not settled:
+            if worst.rhat > MAX_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
-            if worst.effective < LEAST_EFFECTIVE and not settled:
+            if worst.effective < MIN_EFFECTIVE_DRAWS and not settled:
                 advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
             if isinstance(self.solver_, NUTS) and sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
                 advice.append(f"{sampled.n_divergent} trajectories diverged")
@@ -419,7 +443,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return np.asarray(logit(self._chances(quadruplets)))
 
     def _chances(self, quadruplets: NDArray[np.integer]) -> FloatArray:
-        chances = chances_of(self.draws_, quadruplets, self.n_threads)
+        chances = predictive_probability(self.draws_, quadruplets, self.n_threads)
         # Two objects that nothing is known of are equally far from a third; draws of them differ by chance.
         unheard = np.ones(self.n_objects_, dtype=bool)
         unheard[self._seen] = False
@@ -432,16 +456,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _extend(self, added: Comparisons) -> None:
         """Draw the places of new objects, given each draw of the old ones, and put them on the map."""
         before, rng = self.n_objects_, stream(self.random_state, "start")
-        former = len(NUMBERS) - (self._larger.size - self._unknowns.shape[1])  # a model of an earlier version had fewer
-        known = np.pad(self._unknowns, ((0, 0), (0, len(NUMBERS) - former)))
-        settings = replace(self._larger, prior=Prior())  # numbers stay; that of an earlier version had fewer
-        larger, unknowns = extended(settings, known, np.arange(before), added.n_objects, rng)
-        about, mentioned = model_of(added, larger.n_components, self.prior, people=False)
-        answers = replace(about.answers, pairs=mentioned.astype(np.int32)[about.answers.pairs])
+        larger, unknowns = add_objects(self._larger, self._unknowns, np.arange(before), added.n_objects, rng)
+        about, mentioned = model_of(added, larger.n_components, self.prior, by_annotator=False)
+        distinct = replace(about.comparisons, pairs=mentioned.astype(np.int32)[about.comparisons.pairs])
         # As usual: how often somebody asked about them at another time is luck.
         larger.exposure[mentioned[mentioned >= before]] = 0.0
         new = np.arange(added.n_objects) >= before
-        self._unknowns = settled(replace(larger, answers=answers), unknowns, new, rng)
+        self._unknowns = sample_new_objects(replace(larger, comparisons=distinct), unknowns, new, rng)
         self._larger = larger
         self.draws_ = Draws(draws_of(larger, self._unknowns).points, *self.draws_[1:])
         self.objects_, self.n_objects_ = added.objects, added.n_objects

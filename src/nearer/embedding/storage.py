@@ -56,8 +56,8 @@ _KNOWN = {
     "SearchResult": "nearer.embedding.dmoe.search",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"),
     "Model": "nearer.sampling.model",
-    "Answers": "nearer.sampling.answers",
-    "Reliability": "nearer.sampling.people",
+    "DistinctComparisons": "nearer.sampling.model",
+    "Reliability": "nearer.sampling.model",
 }
 # Models that tell their own state, and are made from it: class -> where it lives.
 _BY_STATE = {"Questions": "nearer.design.active"}

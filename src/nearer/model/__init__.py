@@ -1,13 +1,23 @@
-"""How people answer, and what a comparison costs: the answer model, and losses of margins and of pairs of distances.
-
-`AnswerModel` gives the probability of an answer. `nearer.model.base` says what each loss offers; hinges and likelihoods
-have a file each.
-"""
+"""How people answer, and what a comparison costs: the answer model, and losses of margins and of pairs of distances."""
 
 from nearer.model.answers import AnswerModel
-from nearer.model.base import Compiled, Evaluation, Family, Loss, MarginLoss, ProximableLoss
-from nearer.model.hinges import DistanceHinge, Hinge, MeanVariance, SoftHinge, TwoSidedHinge
-from nearer.model.likelihoods import CrowdKernel, Logistic, LogRatio, StudentT
+from nearer.model.losses import (
+    Compiled,
+    CrowdKernel,
+    DistanceHinge,
+    Evaluation,
+    Family,
+    Hinge,
+    Logistic,
+    LogRatio,
+    Loss,
+    MarginLoss,
+    MeanVariance,
+    ProximableLoss,
+    SoftHinge,
+    StudentT,
+    TwoSidedHinge,
+)
 
 __all__ = [
     "AnswerModel",

@@ -1,77 +1,125 @@
-r"""The answer model: how likely people are to give which answer, given the distances that they compare.
+r"""The answer model: the probability of an answer, given the distances that are compared.
 
 Whoever attends to a comparison answers with log-odds
 
 .. math:: \eta = \beta \log \frac{\alpha + d^2_\text{far}}{\alpha + d^2_\text{near}},
 
-and with probability :math:`\pi`, the lapse rate, somebody guesses whatever is shown:
+and with probability :math:`\pi`, the lapse rate, guesses whatever is shown:
 
 .. math:: P(\text{near}) = \frac{\pi}{2} + (1 - \pi)\, F(\eta),
 
 with F the logistic distribution function. `AnswerModel` holds slope beta, offset alpha and lapse rate. The functions
-beside it take log-odds, for models that have others than these: margins, several views, or another link F.
+take log-odds, for models that define them otherwise: by margins, several views, or another link F.
 
-Outside the compiled kernels this module alone knows the formula. With :math:`\sigma = F(\eta)`,
+Outside the compiled kernels this module alone has the formula. With :math:`\sigma = F(\eta)`,
 
 .. math:: \frac{\partial P}{\partial \eta} = (1 - \pi)\, \sigma (1 - \sigma), \qquad
           \frac{\partial P}{\partial \pi} = \frac12 - \sigma,
 
 scores are these over P, and the Fisher information of an answer is their outer product over :math:`P (1 - P)`.
+
+A *link* F maps a difference in units of the noise to the probability that it is judged positive. F is symmetric,
+F(-eta) = 1 - F(eta), and log F is concave, so that the likelihood of a linear model has one maximum.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit
+from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from nearer._common.arrays import FloatArray
-from nearer.model.links import LINKS, Link
 
+LinkName: TypeAlias = Literal["probit", "logit"]
+_LOG_ROOT_TWO_PI = float(np.log(2 * np.pi) / 2)
+
+
+class Link(Protocol):
+    """A link function F: its value, and log F with two derivatives."""
+
+    def probability(self, eta: FloatArray) -> FloatArray:
+        """Return F, elementwise."""
+        ...
+
+    def log_probability(self, eta: FloatArray) -> FloatArray:
+        """Return log F without underflow."""
+        ...
+
+    def slope(self, eta: FloatArray) -> FloatArray:
+        """Return the derivative of log F."""
+        ...
+
+    def curvature(self, eta: FloatArray) -> FloatArray:
+        """Return minus the second derivative of log F, which is not negative."""
+        ...
+
+
+class Probit:
+    """The distribution function of Gaussian noise."""
+
+    def probability(self, eta: FloatArray) -> FloatArray:
+        """Return F, elementwise."""
+        return np.asarray(ndtr(eta))
+
+    def log_probability(self, eta: FloatArray) -> FloatArray:
+        """Return log F without underflow."""
+        return np.asarray(log_ndtr(eta))
+
+    def slope(self, eta: FloatArray) -> FloatArray:
+        """Return density over F: the inverse of Mills' ratio."""
+        return np.asarray(np.exp(-(eta**2) / 2 - _LOG_ROOT_TWO_PI - log_ndtr(eta)))
+
+    def curvature(self, eta: FloatArray) -> FloatArray:
+        """Return minus the second derivative of log F."""
+        slope = self.slope(eta)
+        # It lies between 0 and 1; far in the tail the sum cancels.
+        return np.clip(slope * (eta + slope), 0.0, 1.0)
+
+
+class Logit:
+    """The distribution function of logistic noise, which has heavier tails."""
+
+    def probability(self, eta: FloatArray) -> FloatArray:
+        """Return F, elementwise."""
+        return np.asarray(expit(eta))
+
+    def log_probability(self, eta: FloatArray) -> FloatArray:
+        """Return log F without underflow."""
+        return np.asarray(log_expit(eta))
+
+    def slope(self, eta: FloatArray) -> FloatArray:
+        """Return the derivative of log F."""
+        return np.asarray(expit(-eta))
+
+    def curvature(self, eta: FloatArray) -> FloatArray:
+        """Return minus the second derivative of log F."""
+        return np.asarray(expit(eta) * expit(-eta))
+
+
+LINKS: dict[str, Link] = {"probit": Probit(), "logit": Logit()}
 _LOGIT = LINKS["logit"]
-_MIN_VARIANCE = 1e-12  # of an answer: keeps the information finite where nobody lapses and odds are overwhelming
+_MIN_VARIANCE = 1e-12  # of an answer: keeps the information finite at a lapse rate of 0 and overwhelming odds
 
 
 def answer_probability(log_odds: FloatArray, lapse: float | FloatArray = 0.0, link: Link = _LOGIT) -> FloatArray:
-    """Return the probability of answers with these log-odds, or arguments of another link.
-
-    Parameters
-    ----------
-    log_odds : ndarray
-    lapse : float or ndarray
-        Broadcasts with the log-odds.
-    link : Link
-        Logistic by default.
-
-    Examples
-    --------
-    >>> answer_probability(np.array([0.0, 100.0, -100.0]), lapse=0.1).round(3).tolist()
-    [0.5, 0.95, 0.05]
-    """
+    """Return the probability of answers with these log-odds (arguments of the link); ``lapse`` broadcasts with them."""
     probability: FloatArray = lapse / 2 + (1 - lapse) * link.probability(log_odds)
     return probability
 
 
 class LogProbability(NamedTuple):
-    """The logarithm of the probability of an answer, and that of the probability that such an answer is no lapse."""
+    """Log-probability of an answer, and log-probability that it was given attentively."""
 
     answer: FloatArray
     attentive: FloatArray
 
 
 def log_answer_probability(log_attentive: FloatArray, lapse: float | FloatArray) -> LogProbability:
-    """Return log-probabilities of answers that people who attend give with log-probability ``log_attentive``.
-
-    Examples
-    --------
-    >>> found = log_answer_probability(np.log([0.5, 1e-300]), lapse=0.1)
-    >>> np.exp(found.answer).round(3).tolist(), np.exp(found.attentive).round(3).tolist()
-    ([0.5, 0.05], [0.9, 0.0])
-    """
-    with np.errstate(divide="ignore"):  # log(0) where nobody lapses
+    """Return log-probabilities of answers, given those of attentive answers."""
+    with np.errstate(divide="ignore"):  # log(0) for a lapse rate of 0
         guessed, kept = np.log(np.asarray(lapse) / 2), np.log1p(-np.asarray(lapse))
     attended = log_attentive + kept
     answer = np.logaddexp(attended, guessed)
@@ -79,14 +127,7 @@ def log_answer_probability(log_attentive: FloatArray, lapse: float | FloatArray)
 
 
 class AnswerDerivatives(NamedTuple):
-    """The probability of answers and its derivatives, elementwise.
-
-    Attributes
-    ----------
-    probability : ndarray
-    by_odds, by_lapse : ndarray
-        Derivatives of the probability with respect to log-odds and lapse rate.
-    """
+    """The probability of answers and its derivatives with respect to log-odds and lapse rate, elementwise."""
 
     probability: FloatArray
     by_odds: FloatArray
@@ -99,14 +140,14 @@ class AnswerDerivatives(NamedTuple):
 
     @property
     def information(self) -> FisherInformation:
-        """The Fisher information of one answer, whichever it is, about log-odds and lapse rate."""
+        """The Fisher information of one answer about log-odds and lapse rate."""
         deviation = np.sqrt(np.maximum(self.probability * (1 - self.probability), _MIN_VARIANCE))
         by_odds, by_lapse = self.by_odds / deviation, self.by_lapse / deviation
         return FisherInformation(by_odds**2, by_odds * by_lapse, by_lapse**2)
 
 
 class FisherInformation(NamedTuple):
-    """Entries of the information matrix of each answer: of the log-odds, between them and the lapse rate, of this."""
+    """Entries of the information matrix of each answer: log-odds, cross term, lapse rate."""
 
     odds: FloatArray
     cross: FloatArray
@@ -124,7 +165,7 @@ def answer_derivatives(log_odds: FloatArray, lapse: float | FloatArray = 0.0) ->
 class AnswerModel:
     """How people answer who compare two squared distances.
 
-    Arrays broadcast: slopes of people, (s, 1), with distances, (m,), give probabilities of shape (s, m).
+    Arrays broadcast: slopes of annotators, (s, 1), and distances, (m,), give probabilities of shape (s, m).
 
     Parameters
     ----------
@@ -133,7 +174,7 @@ class AnswerModel:
     offset : float or ndarray
         The squared distance below which pairs are hardly distinguished.
     lapse : float or ndarray
-        How often an answer is a guess.
+        Share of answers that are guesses.
 
     Examples
     --------
@@ -161,7 +202,7 @@ class AnswerModel:
         return -self.slope / (self.offset + near), self.slope / (self.offset + far)
 
     def probability(self, near: FloatArray, far: FloatArray) -> FloatArray:
-        """Return the probability that the pair at squared distance ``near`` is called the nearer."""
+        """Return the probability that the pair at squared distance ``near`` is judged the nearer."""
         return answer_probability(self.log_odds(near, far), self.lapse)
 
     def log_likelihood(self, near: FloatArray, far: FloatArray) -> FloatArray:
@@ -177,7 +218,7 @@ class AnswerModel:
         return self.derivatives(near, far).information
 
     def simulate(self, near: FloatArray, far: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw whether the pair at squared distance ``near`` is called the nearer."""
+        """Draw whether the pair at squared distance ``near`` is judged the nearer."""
         probability = self.probability(near, far)
-        called_nearer: NDArray[np.bool_] = rng.random(np.shape(probability)) < probability
-        return called_nearer
+        judged_nearer: NDArray[np.bool_] = rng.random(np.shape(probability)) < probability
+        return judged_nearer

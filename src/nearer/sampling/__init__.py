@@ -1,8 +1,8 @@
-"""Bayesian maps: what is believed before and after the comparisons.
+"""Samplers of the posterior of maps, their prior, and diagnostics of their draws.
 
-Data flows one way: answers -> model (answers and priors -> a density) -> settling, nuts or variational (a density ->
-draws) -> maps (draws -> chances and dimensions), with diagnostics beside. `nearer.embedding.PosteriorEmbedding` is what
-to use.
+Data flows one way: model (comparisons and a prior make a density) -> microcanonical, nuts or variational (a density
+becomes draws) -> summaries (draws become predictions, a map and its dimensions). `nearer.embedding.PosteriorEmbedding`
+is the estimator.
 """
 
 import lazy_loader

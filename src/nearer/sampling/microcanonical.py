@@ -1,32 +1,61 @@
-"""Draws from a model by microcanonical Langevin dynamics: the default, and for all sizes of data.
+"""Microcanonical Langevin dynamics: the default sampler, for all sizes of data.
 
-Each chain begins near the best of several starts (`nearer.sampling.climbing`), adapts its step and its scales, and
-then draws in rounds until predictions have settled. Steps are not corrected by acceptance: they are short enough that
-the error of the energy, for each unknown, has a variance of 3e-5. Where answers are few, steepness so comes out
-somewhat too low, and predictions up to a tenth less sure; which of two answers is likelier hardly changes. In return a
-draw takes a tenth of the gradients that the no-U-turn sampler needs.
+Starts are optimized first (`nearer.sampling.variational`), and chains begin at the best ones, adapt their step and
+their scales, and then draw in rounds until predictions have converged. Steps are not corrected by acceptance: they are
+short enough that the error of the energy, for each unknown, has a variance of 3e-5. With few answers the steepness is
+somewhat underestimated, and predictions are up to a tenth less confident; which of two answers is likelier hardly
+changes. In return a draw takes a tenth of the gradients that the no-U-turn sampler needs.
+
+Some modes of the posterior are negligible: a map that is folded somewhere explains the answers much worse, and a chain
+that begins there may stay there. So after the first round chains are compared by the widely applicable information
+criterion (Watanabe 2010), an estimate of the log-probability of new answers. One that is significantly worse than the
+best restarts from a draw of it. Chains in different modes that predict equally well stay: the map is ambiguous then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
-from nearer.sampling.model import Model
-from nearer.sampling.moments import Moments
+from nearer._common.progress import progress_bar
+from nearer.sampling.chains import Moments, Pace, SamplingResult, Stopped, largest_rectangle, run_in_threads
+from nearer.sampling.model import Model, draws_of
+from nearer.sampling.summaries import diagnose, predictive_probability
+from nearer.sampling.variational import FIRST_RATE, MeanField, isomap_start
 
-_LENGTH = 4.0  # of the path on which a chain forgets its direction, in units of sqrt(size)
-_FIRST_STEP = 0.1  # in the same units
-_TUNED_EVERY = 5  # steps
-_TOO_FAR = 0.3  # variance of the energy's error at which a chain goes back
+# Chains. Lengths are in units of sqrt(size).
+_DECOHERENCE_LENGTH = 4.0  # of the path on which a chain forgets its direction
+_FIRST_STEP = 0.1
+_STEPS_PER_TUNING = 5
+_MAX_ERROR = 0.3  # variance of the energy's error at which a chain goes back
+_MAX_ERROR_RATIO, _MAX_ATTEMPTS = 4.0, 3  # of the wanted error, beyond which steps are shortened; and how often
+_SCALE_WINDOW = (0.3, 0.85)  # shares of the warm-up between which scales are learned
 _MUCH_WORK, _VERY_MUCH_WORK = 600_000, 6_000_000
-_TOO_LONG, _MOST_ATTEMPTS = 4.0, 3  # times the error that is aimed at, where steps are shortened; and how often
-_WINDOWS = (0.3, 0.85)  # shares of the warm-up: scales are learned between them
+# Starts.
+_LAST_RATE = 0.05  # of the first
+_LONGER = 4  # times as many further steps of the better half of the starts
+_MAX_ISOMAP_OBJECTS = 1000  # shortest paths between more take long
+_MAX_BOUND_GAP = 10.0  # in log-evidence: a mode below that has no mass compared with the best
+_OPTIMIZED_SHARE, _WARM_SHARE = 0.3, 0.6  # of the budget, by which starts, and warm-up, must be done
+# Convergence.
+_ROUND_STEPS = 1000  # of each chain between two checks, or a fourth of all
+_N_QUESTIONS, _N_PAIRS = 1000, 50
+_MAX_RHAT, _FAIR_RHAT = 1.06, 1.09
+_SMALL_SHARE, _TINY_SHARE = 0.05, 0.001  # of the tolerance
+_LONG_STEPS = 4000  # after which an error that is a small share is enough; a tiny one always is
+_MAX_COMPARED_ANSWERS = 4000  # by which chains are compared
+_MIN_Z = 3.0
+_MAX_BYTES, _MAX_DRAWS, _MIN_DRAWS = 2e8, 1000, 100
 
 
 @dataclass(frozen=True)
@@ -37,17 +66,17 @@ class Microcanonical:
     ----------
     n_chains : int
     n_warmup : int
-        Steps of each chain that adapt.
+        Steps of the warm-up of each chain.
     n_steps : int
-        At most so many steps of each chain that count; fewer where predictions settle before.
+        Steps of each chain after the warm-up, at most; fewer if predictions converge earlier.
     thin : int
         One in so many steps is kept.
     tolerance : float
-        Predictions have settled when more draws would make at most this share more of them right.
+        Predictions have converged when more draws would correct at most this share of them.
     error : float
         The variance, for each unknown, of the error of the energy in a step.
     n_starts, n_climb : int
-        Starts, and the steps in which each climbs; the better half go on as many steps again and a half.
+        Starts, and the steps in which each is optimized; the better half take four times as many further steps.
     """
 
     n_chains: int = 4
@@ -73,12 +102,12 @@ class Microcanonical:
 
     @classmethod
     def thorough(cls) -> Microcanonical:
-        """Return settings that draw until the chains agree, for posteriors in which they are slow to."""
+        """Return settings that draw until the chains agree, for posteriors in which that takes long."""
         return cls(n_warmup=1000, n_steps=60_000, thin=40, tolerance=0.0002)
 
     @classmethod
-    def for_judging(cls, work: int = 0) -> Microcanonical:
-        """Return settings that are enough for predictions, from so many comparisons times dimensions."""
+    def for_cross_validation(cls, work: int = 0) -> Microcanonical:
+        """Return settings that suffice for predictions from so many comparisons times dimensions."""
         if work > _MUCH_WORK // 2:
             return cls(n_chains=2, n_warmup=400, n_steps=1000, n_starts=1, n_climb=40)
         return cls(n_chains=2, n_warmup=500, n_steps=2000, n_starts=2, n_climb=50)
@@ -90,13 +119,6 @@ class Microcanonical:
         for name in ("tolerance", "error"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must be between 0 and 1, got {getattr(self, name)!r}")
-
-
-class Pace(NamedTuple):
-    """How chains that have warmed up go: the scales of the unknowns, (size,), and the length of a step."""
-
-    scales: FloatArray
-    step: float
 
 
 @dataclass(eq=False)
@@ -123,59 +145,58 @@ class Chain:
 
     def warm_up(self) -> None:
         """Adapt the step, then the scales, then the step to these."""
-        first, second = (round(share * self.settings.n_warmup) for share in _WINDOWS)
+        first, second = (round(share * self.settings.n_warmup) for share in _SCALE_WINDOW)
         self._tune(first)
         self.scales = self._tune(second - first)
         self._tune(self.settings.n_warmup - second)
 
-    def keep_pace(self, pace: Pace) -> None:
-        """Adapt the step to a posterior that is nearly the one in which the pace was found."""
+    def adapt_to(self, pace: Pace) -> None:
+        """Adapt the step of a pace that was found for a similar posterior."""
         self.step = pace.step
         self._tune(self.settings.n_warmup)
 
-    def go_on(self, n_steps: int) -> None:
-        """Draw.
-
-        Where the posterior turns out to be narrower than the warm-up saw, and steps are too long for it, the chain
-        shortens them and draws again.
-        """
-        wanted = len(self.draws) + n_steps // self.settings.thin
-        for _ in range(_MOST_ATTEMPTS):
-            error = self._draw_until(wanted)
-            if error <= _TOO_LONG * self.settings.error:
+    def draw(self, n_steps: int) -> None:
+        """Draw; with shorter steps again where the posterior is narrower than it was during the warm-up."""
+        n_draws = len(self.draws) + n_steps // self.settings.thin
+        for _ in range(_MAX_ATTEMPTS):
+            error = self._draw_until(n_draws)
+            if error <= _MAX_ERROR_RATIO * self.settings.error:
                 return
-            self.step *= max((self.settings.error / error) ** (1 / 6), 0.5)  # infinite where most walks went back
+            self.step *= max(
+                (self.settings.error / error) ** (1 / 6), 0.5
+            )  # the error is infinite where most walks were reversed
             self.draws, self.values = [], []
-        self._draw_until(wanted)
+        self._draw_until(n_draws)
 
-    def _draw_until(self, wanted: int) -> float:
-        """Draw until there are so many; return the median error of the energy."""
+    def _draw_until(self, n_draws: int) -> float:
+        """Draw until there are ``n_draws``; return the median error of the energy."""
         errors = []
-        while len(self.draws) < wanted:
-            error = self._walk_back(self.settings.thin)
+        while len(self.draws) < n_draws:
+            error = self._walk_or_reverse(self.settings.thin)
             errors.append(error)
-            if error < _TOO_FAR:
+            if error < _MAX_ERROR:
                 self.draws.append(self.unknowns.copy())
                 self.values.append(self.value)
         return float(np.median(errors))
 
-    def _walk_back(self, n_steps: int) -> float:
-        """Take steps, but turn back where they have left the region that such steps can follow, and shorten them.
+    def _walk_or_reverse(self, n_steps: int) -> float:
+        """Take steps; if they left the region that such steps can follow, go back, reverse and shorten them.
 
-        Going on from there, it would come to the same place again, with ever shorter steps.
+        Without the reversal a chain would return to the same place, with ever shorter steps.
         """
         before = self.unknowns.copy(), -self.velocity, self.gradient.copy(), self.value
         error = self._walk(n_steps)
-        if not error < _TOO_FAR:
+        if not error < _MAX_ERROR:
             self.unknowns, self.velocity, self.gradient, self.value = before
             self.step *= 0.9
             return np.inf
         return error
 
     def _walk(self, n_steps: int) -> float:
+        """Take steps; return the error of the energy for each unknown."""
         from nearer.optimize.kernels import samplers
 
-        length = _LENGTH * np.sqrt(self.size)
+        length = _DECOHERENCE_LENGTH * np.sqrt(self.size)
         self.value, error = samplers.walk(
             self.unknowns, self.velocity, self.gradient, self.value, self.step, length, self.scales, n_steps, self.rng,
             self.arguments,
@@ -187,9 +208,9 @@ class Chain:
     def _tune(self, n_steps: int) -> FloatArray:
         """Adapt the step; return scales: the root of the deviation of unknowns over that of the gradients."""
         steps, moments = [], Moments(self.size)
-        for _ in range(n_steps // _TUNED_EVERY):
-            error = self._walk_back(_TUNED_EVERY)
-            if not error < _TOO_FAR:
+        for _ in range(n_steps // _STEPS_PER_TUNING):
+            error = self._walk_or_reverse(_STEPS_PER_TUNING)
+            if not error < _MAX_ERROR:
                 self.step *= 0.5
                 continue
             # The error of a short step has a variance that goes with its sixth power.
@@ -200,3 +221,271 @@ class Chain:
             return self.scales
         self.step = float(np.exp(np.mean(steps[len(steps) // 2 :])))
         return np.sqrt(moments.inverse_mass())
+
+
+def sample_until_converged(
+    model: Model,
+    settings: Microcanonical,
+    starts: Sequence[FloatArray],
+    seed: np.random.SeedSequence,
+    n_threads: int,
+    budget: float | None = None,
+    pace: Pace | None = None,
+    silent: bool = False,
+) -> SamplingResult:
+    """Optimize starts, warm chains up, and draw until predictions have converged or time is up.
+
+    Ctrl-C ends the chains early and keeps their draws; without any it is raised again.
+
+    Parameters
+    ----------
+    model : Model
+    settings : Microcanonical
+    starts : sequence of ndarray, shape (size,)
+        Random ones are added up to ``settings.n_starts``.
+    seed : SeedSequence
+    n_threads : int
+    budget : float, optional
+        Seconds.
+    pace : Pace, optional
+        Of chains that have drawn from a posterior of fewer answers. The starts are then draws of that one, one for each
+        chain, from which these continue; ``settings.n_warmup`` steps adapt their step size alone.
+    silent : bool
+        Whether no progress bar is shown.
+    """
+    return _Run(model, settings, seed, n_threads, budget).result(starts, pace, silent)
+
+
+class _Agreement(NamedTuple):
+    """Agreement of the chains: the vote error that more draws would remove, and the worst R-hat of distances."""
+
+    error: float
+    rhat: float
+
+
+def _is_significantly_larger(first: FloatArray, second: FloatArray) -> bool:
+    """Return whether the sum of the first is larger than that of the second, by a z-test of the differences."""
+    differences = first - second
+    return bool(differences.sum() > _MIN_Z * (1 + np.sqrt(len(differences)) * differences.std()))
+
+
+class _Run:
+    """One run of all chains."""
+
+    def __init__(
+        self, model: Model, settings: Microcanonical, seed: np.random.SeedSequence, n_threads: int, budget: float | None
+    ) -> None:
+        self.model, self.settings, self.n_threads = model, settings, n_threads
+        rngs = [np.random.default_rng(child) for child in seed.spawn(settings.n_starts + settings.n_chains + 2)]
+        *self.rngs, self.rng, self.last_rng = rngs
+        self.began, self.budget = time.monotonic(), budget
+        self.deadline, self.stopped = np.inf, threading.Event()
+        self.lock = threading.Lock()
+        self.chains: list[Chain] = []
+        self.fits: list[MeanField] = []
+        self.n_replaced = 0
+        self.vote_error = float("nan")
+        self.questions, self.pairs = self._questions()
+
+    def result(self, starts: Sequence[FloatArray], pace: Pace | None = None, silent: bool = False) -> SamplingResult:
+        """Return what the chains found."""
+        settings, interrupted = self.settings, False
+        most = settings.n_chains * (settings.n_warmup + settings.n_steps)
+        if pace is None:
+            most += settings.n_climb * (settings.n_starts + _LONGER * (max(settings.n_starts // 2, 1) + 1))
+        with progress_bar("finding starts", most, unit="step", silent=silent) as self.bar:
+            try:
+                if pace is None:
+                    self._optimize_starts(starts)
+                    self._warm_up()
+                else:
+                    self._continue(starts, pace)
+                self._draw()
+            except KeyboardInterrupt:
+                interrupted = True
+        return self._result(interrupted)
+
+    def _optimize_starts(self, starts: Sequence[FloatArray]) -> None:
+        """Optimize starts, the better half of them longer, and one that is flattened; keep those in good modes."""
+        settings, model = self.settings, self.model
+        self._set_deadline(_OPTIMIZED_SHARE)
+        given = list(starts)[: settings.n_starts]
+        for rng in self.rngs[: settings.n_starts]:
+            start = given.pop(0) if given else model.start(rng)
+            self.fits.append(MeanField(model, start, rng, partial(self._advance, 1)))
+        self._run_all([partial(fit.optimize, settings.n_climb, FIRST_RATE, FIRST_RATE) for fit in self.fits])
+        self.fits.sort(key=lambda fit: -fit.lower_bound)
+        better = self.fits[: max(len(self.fits) // 2, 1)]
+        flat = []
+        if 1 < model.n_components < model.n_objects - 1 and model.n_objects <= _MAX_ISOMAP_OBJECTS:
+            flat = [MeanField(model, isomap_start(model, better[0].mean), self.last_rng, partial(self._advance, 1))]
+        n_steps, last_rate = _LONGER * settings.n_climb, FIRST_RATE * _LAST_RATE
+        self._run_all([partial(fit.optimize, n_steps, FIRST_RATE, last_rate) for fit in [*better, *flat]])
+        better[0] = max(better[0], *flat, key=lambda fit: fit.lower_bound) if flat else better[0]
+        better.sort(key=lambda fit: -fit.lower_bound)
+        self.fits = [fit for fit in better if fit.lower_bound > better[0].lower_bound - _MAX_BOUND_GAP]
+
+    def _warm_up(self) -> None:
+        """Begin chains at draws from the optimized starts, in turn."""
+        self.bar.set_description("warming up")
+        self._set_deadline(_WARM_SHARE)
+        fits = [self.fits[number % len(self.fits)] for number in range(self.settings.n_chains)]
+        self.chains = [
+            Chain(self.model, rng, fit.draw(1)[0], np.exp(fit.log_deviation), self.settings, self._advance)
+            for rng, fit in zip(self.rngs[self.settings.n_starts :], fits, strict=False)
+        ]
+        self._run_all([chain.warm_up for chain in self.chains])
+
+    def _continue(self, starts: Sequence[FloatArray], pace: Pace) -> None:
+        """Begin chains at draws from a similar posterior."""
+        self._set_deadline(_WARM_SHARE)
+        self.chains = [
+            Chain(self.model, rng, start.copy(), pace.scales.copy(), self.settings, self._advance)
+            for rng, start in zip(self.rngs[self.settings.n_starts :], starts, strict=True)
+        ]
+        self._run_all([partial(chain.adapt_to, pace) for chain in self.chains])
+
+    def _draw(self) -> None:
+        """Draw in rounds until predictions have converged."""
+        self.bar.set_description("drawing")
+        self._set_deadline(1.0)
+        steps = 0
+        most, thin = self.settings.n_steps, self.settings.thin
+        while most - steps >= thin and not self._is_late():
+            now = min(max(min(_ROUND_STEPS, most // 4), 4 * thin), most - steps)
+            self._run_all([partial(chain.draw, now) for chain in self.chains])
+            if self._is_late():
+                return
+            steps += now
+            if self.n_replaced < self.settings.n_chains and len(self.chains) > 1:
+                self._replace_bad_chains()
+                if self._is_late():  # a restarted chain may have no draws yet
+                    return
+            agreement = self._agreement()
+            self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {agreement.rhat:.2f}")
+            if len(self.chains) > 1:
+                self.vote_error = agreement.error
+            if agreement.error <= self.settings.tolerance and agreement.rhat <= self._max_rhat(agreement.error, steps):
+                return
+
+    def _max_rhat(self, error: float, steps: int) -> float:
+        """Return the R-hat to end with: where predictions have converged beyond doubt, more draws change nothing."""
+        share = error / self.settings.tolerance
+        if share <= _TINY_SHARE or (share <= _SMALL_SHARE and steps >= _LONG_STEPS):
+            return np.inf
+        return _FAIR_RHAT if share <= _SMALL_SHARE else _MAX_RHAT
+
+    def _replace_bad_chains(self) -> None:
+        """Restart chains that predict significantly worse than the best, and let them catch up."""
+        scores, wrong = self._scores()
+        best = int(np.argmax(scores.sum(axis=1)))
+        bad = [
+            number
+            for number in range(len(self.chains))
+            if _is_significantly_larger(scores[best], scores[number])
+            and _is_significantly_larger(wrong[number], wrong[best])
+        ]
+        good = self.chains[best]
+        tasks = []
+        for number in bad:
+            old, start = self.chains[number], good.draws[self.rng.integers(len(good.draws))]
+            new = Chain(
+                self.model, old.rng, start.copy(), good.scales.copy(), self.settings, self._advance, old.n_steps
+            )
+            self.chains[number] = new
+            tasks.append(lambda new=new: (new.warm_up(), new.draw(len(good.draws) * self.settings.thin)))
+        self.n_replaced += len(bad)
+        if tasks:
+            self._run_all(tasks)
+
+    def _scores(self) -> tuple[FloatArray, FloatArray]:
+        """Return for each chain the weighted log-score of each answer as if it were new, and which are mispredicted."""
+        rows, weights = self.model.comparisons.quadruplets, self.model.comparisons.total_weights
+        some = self.rng.permutation(len(rows))[:_MAX_COMPARED_ANSWERS]
+        scores, wrong = [], []
+        for chain in self.chains:
+            drawn = draws_of(self.model, np.array(chain.draws))
+            probabilities = np.array(
+                [predictive_probability(drawn.one(k), rows[some], self.n_threads) for k in range(len(drawn))]
+            )
+            means = probabilities.mean(axis=0)
+            scores.append(weights[some] * (np.log(means) - np.log(probabilities).var(axis=0)))
+            wrong.append(weights[some] * (means < 0.5))
+        return np.array(scores), np.array(wrong)
+
+    def _agreement(self) -> _Agreement:
+        """Return how far predictions, and distances between objects, of the chains agree."""
+        chains = [draws_of(self.model, np.array(chain.draws)) for chain in self.chains]
+        votes = [predictive_probability(drawn, self.questions, self.n_threads) for drawn in chains]
+        i, j = self.pairs.T
+        # Relative to the size of the map, which comparisons do not determine.
+        sizes = [drawn.points.var(axis=1).sum(axis=1, keepdims=True) for drawn in chains]
+        squares = [((drawn.points[:, i] - drawn.points[:, j]) ** 2).sum(axis=2) for drawn in chains]
+        logs = [np.log(square / size) for square, size in zip(squares, sizes, strict=True)]
+        rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
+        if len(chains) == 1:  # nothing to differ from: R-hat of its halves decides
+            return _Agreement(self.settings.tolerance, float(np.nanmax(rhats)))
+        # The standard error of a vote, and with it the expected loss by votes on the wrong side.
+        error = float(np.std(votes, axis=0, ddof=1).mean() / np.sqrt(len(votes))) + 1e-12
+        lead = np.abs(np.mean(votes, axis=0) - 0.5)
+        return _Agreement(float(np.mean(2 * lead * ndtr(-lead / error))), float(np.nanmax(rhats)))
+
+    def _questions(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Draw triplets to compare predictions by, and pairs to compare distances by."""
+        n = self.model.n_objects
+        drawn = (
+            self.rng.random((_N_QUESTIONS, n)).argpartition(min(3, n) - 1, axis=1)[:, :3]
+            if n < 2000
+            else (self.rng.integers(n, size=(_N_QUESTIONS, 3)))
+        )
+        if n < 3:
+            drawn = np.zeros((1, 3), int)
+        pairs = np.unique(np.sort(drawn[:_N_PAIRS, :2], axis=1), axis=0)
+        return drawn[:, [0, 1, 0, 2]], pairs[(pairs[:, 0] < pairs[:, 1]) | (n < 3)]
+
+    def _set_deadline(self, share: float) -> None:
+        """Set the time by which a share of the budget is used."""
+        if self.budget is not None:
+            self.deadline = self.began + share * self.budget
+
+    def _is_late(self) -> bool:
+        """Return whether the deadline has passed."""
+        return time.monotonic() > self.deadline
+
+    def _advance(self, n_steps: int) -> None:
+        """Count steps of a thread, and end it when time is up."""
+        if self.stopped.is_set() or self._is_late():
+            raise Stopped
+        if n_steps:
+            with self.lock:
+                self.bar.update(n_steps)
+
+    def _run_all(self, tasks: Sequence[Callable[[], Any]]) -> None:
+        """Run tasks until they are done or time is up."""
+        run_in_threads(tasks, self.n_threads, self.stopped)
+
+    def _result(self, interrupted: bool) -> SamplingResult:
+        """Return the draws of the chains, or of the best start where no chain has any."""
+        chains = sorted(self.chains, key=lambda chain: -len(chain.draws))
+        n_gradients = sum(chain.n_steps for chain in chains) + 2 * sum(len(fit.bounds) for fit in self.fits)
+        if not chains or not chains[0].draws:
+            fits = [fit for fit in self.fits if fit.bounds]
+            if interrupted or not fits:
+                raise KeyboardInterrupt
+            best = max(fits, key=lambda fit: fit.lower_bound)
+            return SamplingResult(best.draw(_MIN_DRAWS)[None], np.array([best.bounds]), n_gradients, 0, False)
+        kept, drawn = largest_rectangle([len(chain.draws) for chain in chains])
+        chains = chains[:kept]
+        room = int(np.clip(_MAX_BYTES / (8 * self.model.size), _MIN_DRAWS, _MAX_DRAWS)) // len(chains)
+        some = np.unique(np.linspace(0, drawn - 1, min(drawn, room)).round().astype(int))
+        paces = [(chain.scales, chain.step) for chain in chains]
+        return SamplingResult(
+            np.array([[chain.draws[k] for k in some] for chain in chains]),
+            np.array([[chain.values[k] for k in some] for chain in chains]),
+            n_gradients,
+            0,
+            interrupted,
+            self.vote_error,
+            self.n_replaced,
+            Pace(*(np.exp(np.mean([np.log(of) for of in each], axis=0)) for each in zip(*paces, strict=True))),
+        )

@@ -1,4 +1,4 @@
-r"""The model: how a map comes about, and how people answer when they look at it.
+r"""The model: prior of maps and annotators, likelihood of their answers, and what a vector of unknowns stands for.
 
 Answers. With a squared distance :math:`d^2` between the objects of a pair,
 
@@ -8,6 +8,11 @@ Answers. With a squared distance :math:`d^2` between the objects of a pair,
 with lapse rate :math:`\pi`. beta = 1 is crowd kernel learning, alpha = 2 beta - 1 is t-STE with alpha degrees of
 freedom, and alpha going to infinity with beta / alpha fixed is STE.
 
+The k rows that one trial expands to are not k independent answers: an odd-one-out gives two from one choice among
+three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4, whether or not weights, such as those
+that files are read with, already divide one answer among its rows. A likelihood of the choice as a whole predicts no
+better; see docs/mathematics.md.
+
 Maps. An object has coordinates :math:`y_{id} = t_d z_{id}` with z standard normal and spreads t_d, squares of which sum
 to 1. The map is
 
@@ -15,17 +20,17 @@ to 1. The map is
 
 A radius exponent of rho = 1 leaves the Gaussian cloud as it is; rho = 0 puts all objects on a sphere, where none is
 near to everything because it is in the middle. The scales v are standard normal, omega is learned. The exposure e is
-the logarithm of how often the plan of a study asks about an object, relative to the others (`exposures_of`): in some
+the logarithm of how often the design of a study asks about an object, relative to the others (`log_exposures`): in some
 studies the objects shown most often are mostly the far ones. Most data say gamma = 0, and its prior expects that.
-Questions that were chosen by earlier answers are no part of a plan. They are about objects whose places are still open,
-and an object that was called the far one is less fixed by that than one that was called near: exposures that count them
-give answers away, and gamma comes out near 1 whatever the truth.
+Questions that were chosen by earlier answers are not part of a design. They are about objects whose positions are
+uncertain, and an object that was judged far is less determined by that than one that was judged near: exposures that
+count them leak answers, and gamma comes out near 1 whatever the truth.
 
-Numbers. Seven are learned beside the map, on scales on which they can take any value: log of the unevenness sigma of
-the spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the
-kernel width k, logit of the lapse rate, logit of rho, and gamma. The kernel is alpha = 2 k (2 is the mean squared
-distance under the prior) and beta = b (1 + k), so that b is how fast the odds change with the logarithm of a typical
-distance, whatever k.
+Hyperparameters. Nine are learned with the map, on scales on which they can take any value: log of the unevenness sigma
+of the spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the
+kernel width k, logit of the lapse rate, logit of rho, gamma, and the logarithms of how much annotators differ in
+steepness and lapse rate. The kernel is alpha = 2 k (2 is the mean squared distance under the prior) and
+beta = b (1 + k), so that b is how fast the odds change with the logarithm of a typical distance, whatever k.
 """
 
 from __future__ import annotations
@@ -40,11 +45,14 @@ from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import trials_of, with_positive_weight
-from nearer.model.answers import AnswerModel
-from nearer.sampling.answers import Answers, answers_of, totals_and_times
+from nearer.data.groups import near_and_far, numbered, trials_of, with_positive_weight
+from nearer.data.labels import factorize
+from nearer.model.answers import AnswerModel, answer_probability
 
-NUMBERS = (
+#: How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
+# most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.
+TRIAL_EXPONENT = 0.4
+HYPERPARAMETERS = (
     "unevenness",
     "scale_spread",
     "steepness",
@@ -55,22 +63,156 @@ NUMBERS = (
     "steepness_spread",
     "lapse_spread",
 )
+_N_HYPER = len(HYPERPARAMETERS)
+_MAX_RELIABILITY_DRAWS = 100
+_INTERVAL_PERCENTILES = (2.5, 97.5)
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctComparisons:
+    """The distinct comparisons of each annotator, with their total weights.
+
+    Attributes
+    ----------
+    pairs : ndarray of int32, shape (k, 2)
+        The distinct pairs of objects that are compared.
+    rows : ndarray of int32, shape (m, 2)
+        Which of them is near, and which is far, in the order of annotators.
+    weights : ndarray, shape (m,), or (0,) if all are 1
+    annotators : ndarray of int32, shape (m,)
+        Number of the annotator of each row; 0 where they are not distinguished.
+    n_annotators : int
+        0 where they are not distinguished.
+    """
+
+    pairs: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    weights: FloatArray
+    annotators: NDArray[np.int32]
+    n_annotators: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def work(self) -> float:
+        """Cost of a gradient of the posterior, in units of one row: about 10 ns."""
+        # Pairs and objects count for what is done in all of fifteen dimensions.
+        return len(self.rows) + 1.5 * len(self.pairs) + 30.0 * len(np.unique(self.pairs))
+
+    @classmethod
+    def empty(cls) -> DistinctComparisons:
+        """Return no comparisons."""
+        nothing = np.empty((0, 2), np.int32)
+        return cls(nothing, nothing, np.empty(0), np.empty(0, np.int32), 0)
+
+    @property
+    def quadruplets(self) -> NDArray[np.int32]:
+        """The comparisons, (m, 4)."""
+        return self.pairs[self.rows].reshape(-1, 4)
+
+    @property
+    def total_weights(self) -> FloatArray:
+        """The weight of each comparison, (m,)."""
+        return self.weights if self.weights.size else np.ones(len(self.rows))
+
+
+def distinct_comparisons(comparisons: Comparisons, *, by_annotator: bool = True) -> DistinctComparisons:
+    """Return the distinct comparisons in canonical order with their total weights.
+
+    A repeated row and a row of weight 2, or another order of the rows, give the same to the last bit. Annotators are
+    distinguished if there are two or more, and ``by_annotator``.
+    """
+    comparisons = with_positive_weight(comparisons)
+    n = comparisons.n_objects
+    codes, which = np.unique(np.concatenate(near_and_far(comparisons.oriented, n)), return_inverse=True)
+    pairs = np.column_stack(np.divmod(codes, n)).astype(np.int32)
+    near, far = which.reshape(2, -1).astype(np.int32)
+    annotators, n_annotators = np.zeros(len(near), np.int32), 0
+    if by_annotator and comparisons.annotators is not None:
+        labels, numbers = factorize(comparisons.annotators)
+        if len(labels) > 1:
+            annotators, n_annotators = numbers.astype(np.int32), len(labels)
+    trials = trials_of(comparisons)
+    totals, times = _trial_weights(comparisons.sample_weight, trials)
+    n_rows = np.bincount(trials)
+    weights = comparisons.sample_weight * (times * n_rows / totals * n_rows**-TRIAL_EXPONENT)[trials]
+    order = np.lexsort((weights, far, near, annotators))  # or another order of the rows would be another rounding
+    near, far, weights, annotators = near[order], far[order], weights[order], annotators[order]
+    which = numbered(near, far, annotators)
+    first = np.flatnonzero(np.diff(which, prepend=-1))
+    summed = np.bincount(which, weights).astype(np.float64)
+    rows = np.column_stack([near[first], far[first]])
+    weights = np.empty(0) if (summed == 1).all() else summed
+    return DistinctComparisons(pairs, rows, weights, annotators[first], n_annotators)
+
+
+def _trial_weights(weights: FloatArray, trials: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+    """Return the total weight of the rows of each trial, and the weight of the trial as one answer.
+
+    Rows of weight 1 are one answer however many they are, as are rows whose weights add up to 1; rows of weight 2 are
+    two answers.
+    """
+    order = np.lexsort([weights, trials])  # or another order of the rows would be another rounding
+    totals: FloatArray = np.bincount(trials[order], weights[order]).astype(np.float64)
+    times: FloatArray = np.maximum(np.minimum(totals, 1.0), totals / np.bincount(trials))
+    return totals, times
+
+
+def exposure_counts(comparisons: Comparisons) -> FloatArray:
+    """Return in how many trials, by their weight, the design of the study shows each object, (n,)."""
+    # Trials are counted and not rows: in a grid of pictures the chosen ones are in more rows than the others, and their
+    # number would leak the answer. So would the numbers of questions that were chosen by earlier answers.
+    comparisons = with_positive_weight(comparisons)
+    if comparisons.was_chosen.all():
+        return np.zeros(comparisons.n_objects)
+    comparisons = comparisons[~comparisons.was_chosen]
+    trials, n = trials_of(comparisons), comparisons.n_objects
+    _, weights = _trial_weights(comparisons.sample_weight, trials)
+    trial, shown = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
+    order = np.lexsort([weights[trial], shown])  # or another order of the rows would be another rounding
+    return np.bincount(shown[order], weights[trial][order], minlength=n).astype(np.float64)
+
+
+def log_exposures(counts: FloatArray) -> tuple[FloatArray, float]:
+    """Return the log-rate at which a study asks about each object, and that of one that never came up.
+
+    What matters is the design, not chance: under random questions the counts vary like a Poisson distribution, and
+    nothing follows from which came up more often. So rates have a gamma distribution, with the variance of the counts
+    beyond that of Poisson, and each object has its posterior mean.
+
+    Examples
+    --------
+    >>> log_exposures(np.array([4.0, 5.0, 3.0, 4.0]))[0].tolist() == [0, 0, 0, 0]
+    True
+    >>> log_exposures(np.array([1.0, 1.0, 100.0, 100.0]))[0].round(1)
+    array([-3.4, -3.4,  0.7,  0.7])
+    """
+    mean = float(counts.mean())
+    if mean == 0:
+        return np.zeros(len(counts)), 0.0
+    excess = max(float(counts.var(ddof=1)) - mean, 0.0) if len(counts) > 1 else 0.0
+    share = excess / (excess + mean)
+    exposures = np.log1p(share * (counts / mean - 1))
+    # One that never came up counts as at least half as often asked about as the rarest: answers carry no information
+    # about what is far beyond that.
+    return exposures, max(float(np.log1p(-share)), float(exposures.min()) - np.log(2))
 
 
 class Prior(NamedTuple):
-    """Centres and scales of the numbers: normal, and Cauchy for the effect of exposure.
+    """Centers and scales of the hyperparameters: normal, and Cauchy for the effect of exposure.
 
-    They were set by what is plausible for people and maps: two thirds of the mass is on spreads that differ by less
-    than a factor of 1.4, scales that differ by less than a factor of 1.2, and lapses of 0.4 to 8 percent.
+    They are plausible for people and maps: two thirds of the mass is on spreads that differ by less than a factor of
+    1.4, scales that differ by less than a factor of 1.2, and lapse rates of 0.4 to 8 percent.
     """
 
-    centres: tuple[float, ...] = (-1.2, -2.3, 2.0, 0.0, -4.0, 1.0, 0.0, -1.2, 0.0)
+    centers: tuple[float, ...] = (-1.2, -2.3, 2.0, 0.0, -4.0, 1.0, 0.0, -1.2, 0.0)
     scales: tuple[float, ...] = (0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 0.06, 0.5, 0.7)
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The density of maps given comparisons.
+    """The posterior density of maps given comparisons.
 
     Parameters
     ----------
@@ -80,7 +222,7 @@ class Model:
         Of an object that was never asked about.
     n_components : int
     prior : Prior
-    answers : Answers
+    comparisons : DistinctComparisons
         Over the objects that are compared.
     """
 
@@ -88,7 +230,7 @@ class Model:
     least_exposure: float
     n_components: int
     prior: Prior
-    answers: Answers = field(default_factory=Answers.none)
+    comparisons: DistinctComparisons = field(default_factory=DistinctComparisons.empty)
 
     @property
     def n_objects(self) -> int:
@@ -99,19 +241,21 @@ class Model:
     def size(self) -> int:
         """The number of unknowns."""
         n, p = self.n_objects, self.n_components
-        return n * p + p + n + 2 * self.answers.n_people + len(NUMBERS)
+        return n * p + p + n + 2 * self.comparisons.n_annotators + _N_HYPER
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
-        """What the compiled loops take after the unknowns."""
-        answers, pairs = self.answers, self.answers.pairs
-        centres, scales = np.array(self.prior.centres), np.array(self.prior.scales)
+        """The arguments of the compiled loops after the unknowns."""
+        comparisons, pairs = self.comparisons, self.comparisons.pairs
+        centers, scales = np.array(self.prior.centers), np.array(self.prior.scales)
         both = np.concatenate([pairs, pairs[:, ::-1]])
         order = np.lexsort(both.T[::-1])
         bounds = np.searchsorted(both[order, 0], np.arange(self.n_objects + 1)).astype(np.int32)
-        beside = bounds, both[order, 1].copy(), (order % len(pairs)).astype(np.int32)
-        said = answers.rows, answers.weights, answers.people
-        return pairs, beside, *said, self.exposure, answers.n_people, self.n_components, centres, scales
+        adjacency = bounds, both[order, 1].copy(), (order % len(pairs)).astype(np.int32)
+        answers = comparisons.rows, comparisons.weights, comparisons.annotators
+        return (
+            pairs, adjacency, *answers, self.exposure, comparisons.n_annotators, self.n_components, centers, scales,
+        )  # fmt: skip
 
     def density(self, unknowns: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density up to a constant, and its gradient."""
@@ -121,16 +265,28 @@ class Model:
         return float(posterior.density(unknowns, gradient, *self.arguments)), gradient
 
     def start(self, rng: np.random.Generator) -> FloatArray:
-        """Return unknowns to begin with: a small random cloud, the numbers at their centres."""
+        """Return initial unknowns: a small random cloud, the hyperparameters at their centers."""
         unknowns = np.zeros(self.size)
         cloud = self.n_objects * self.n_components
         unknowns[:cloud] = 0.5 * rng.standard_normal(cloud)
-        unknowns[-len(NUMBERS) :] = self.prior.centres
+        unknowns[-_N_HYPER:] = self.prior.centers
         return unknowns
 
 
+def model_of(
+    comparisons: Comparisons, n_components: int, prior: Prior | None = None, *, by_annotator: bool = True
+) -> tuple[Model, NDArray[np.integer]]:
+    """Return the model over the objects that are compared, and the positions of these."""
+    distinct = distinct_comparisons(comparisons, by_annotator=by_annotator)
+    seen, positions = np.unique(distinct.pairs, return_inverse=True)
+    distinct = replace(distinct, pairs=positions.reshape(distinct.pairs.shape).astype(np.int32))
+    exposures, least = log_exposures(exposure_counts(comparisons)[seen])
+    mean = float(exposures.mean())
+    return Model(exposures - mean, least - mean, n_components, prior or Prior(), distinct), seen
+
+
 class Draws(NamedTuple):
-    """Maps drawn from the posterior, and how people answer in each.
+    """Maps drawn from the posterior, each with its answer model.
 
     Attributes
     ----------
@@ -148,12 +304,12 @@ class Draws(NamedTuple):
         return len(self.points)
 
     @property
-    def answers(self) -> AnswerModel:
-        """How people answer in each draw: distances of shape (k, m) give probabilities of that shape."""
+    def answer_model(self) -> AnswerModel:
+        """The answer model of each draw: distances of shape (k, m) give probabilities of that shape."""
         return AnswerModel(self.slopes[:, None], self.offsets[:, None], self.lapses[:, None])
 
-    def only(self, number: int) -> Draws:
-        """Return one of them."""
+    def one(self, number: int) -> Draws:
+        """Return a single draw."""
         return Draws(*(values[number : number + 1] for values in self))
 
 
@@ -161,70 +317,94 @@ def draws_of(model: Model, unknowns: FloatArray) -> Draws:
     """Return the maps of unknowns, (k, size)."""
     from nearer.optimize.kernels import posterior
 
-    n, p, n_people = model.n_objects, model.n_components, model.answers.n_people
+    n, p, n_annotators = model.n_objects, model.n_components, model.comparisons.n_annotators
     points = np.empty((len(unknowns), n, p))
     for draw, q in zip(points, unknowns, strict=True):
-        posterior.place_objects(q, model.exposure, n_people, np.empty(p), np.empty(n), np.empty(n), draw)
-    numbers = unknowns[:, -len(NUMBERS) :].T
-    kernel = np.exp(numbers[3])
-    return Draws(points, np.exp(numbers[2]) * (1 + kernel), 2 * kernel, expit(numbers[4]))
+        posterior.place_objects(q, model.exposure, n_annotators, np.empty(p), np.empty(n), np.empty(n), draw)
+    hyper = unknowns[:, -_N_HYPER:].T
+    kernel = np.exp(hyper[3])
+    return Draws(points, np.exp(hyper[2]) * (1 + kernel), 2 * kernel, expit(hyper[4]))
 
 
-def times_asked(comparisons: Comparisons) -> FloatArray:
-    """Return in how many trials, by their weight, each object comes up by the plan of the study, (n,).
+def annotator_parameters(model: Model, unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return slope and lapse rate of each annotator in each draw, (k, annotators) each."""
+    n, p, n_annotators = model.n_objects, model.n_components, model.comparisons.n_annotators
+    first = n * p + p + n
+    hyper = unknowns[:, -_N_HYPER:].T
+    steepness = np.exp(hyper[7])[:, None] * unknowns[:, first : first + n_annotators]
+    lapse = np.exp(hyper[8])[:, None] * unknowns[:, first + n_annotators : first + 2 * n_annotators]
+    slopes: FloatArray = np.exp(hyper[2][:, None] + steepness) * (1 + np.exp(hyper[3]))[:, None]
+    return slopes, expit(hyper[4][:, None] + lapse)
 
-    Trials are counted and not rows: in a grid of pictures the chosen ones are in more rows than the others, and their
-    number would give the answer away. So would the numbers of questions that were chosen by earlier answers.
 
-    Examples
-    --------
-    >>> grid = Comparisons.from_triplets([[0, 1, 2], [0, 1, 3]], trials=["first", "first"])
-    >>> times_asked(grid)
-    array([1., 1., 1., 1.])
+def draw_annotator_effects(model: Model, unknowns: FloatArray, draws: Draws, rng: np.random.Generator) -> Draws:
+    """Return draws each with the answer model of a random annotator, by their shares of the answers."""
+    comparisons, n_annotators = model.comparisons, model.comparisons.n_annotators
+    if n_annotators == 0:
+        return draws
+    counts = np.bincount(comparisons.annotators, comparisons.total_weights, n_annotators)
+    slopes, lapses = annotator_parameters(model, unknowns)
+    drawn = np.arange(len(draws)), rng.choice(n_annotators, size=len(draws), p=counts / counts.sum())
+    return Draws(draws.points, slopes[drawn], draws.offsets, lapses[drawn])
+
+
+class Reliability(NamedTuple):
+    """How often an annotator's answer agrees with the map: mean over the posterior, and its 95% interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def annotator_reliability(
+    model: Model, unknowns: FloatArray, comparisons: Comparisons
+) -> dict[str, Reliability] | None:
+    """Return the reliability of each annotator over the questions they answered; None if not distinguished."""
+    distinct, n_annotators = model.comparisons, model.comparisons.n_annotators
+    if n_annotators == 0 or comparisons.annotators is None:
+        return None
+    n_draws = min(len(unknowns), _MAX_RELIABILITY_DRAWS)
+    some = unknowns[np.linspace(0, len(unknowns) - 1, n_draws).astype(int)]
+    draws, (slopes, lapses) = draws_of(model, some), annotator_parameters(model, some)
+    i, j = distinct.pairs.T
+    totals = np.bincount(distinct.annotators, distinct.total_weights, n_annotators)
+    found = np.empty((len(some), n_annotators))
+    for number, points in enumerate(draws.points):
+        logs = np.log(draws.offsets[number] + ((points[i] - points[j]) ** 2).sum(axis=1))
+        ratios = np.abs(logs[distinct.rows[:, 0]] - logs[distinct.rows[:, 1]])
+        odds = slopes[number][distinct.annotators] * ratios
+        agreement = distinct.total_weights * answer_probability(odds, lapses[number][distinct.annotators])
+        found[number] = np.bincount(distinct.annotators, agreement, n_annotators) / totals
+    names = [str(label) for label in factorize(comparisons.annotators)[0].tolist()]
+    lows, highs = np.percentile(found, _INTERVAL_PERCENTILES, axis=0)
+    columns = found.mean(axis=0).tolist(), lows.tolist(), highs.tolist()
+    return {name: Reliability(*row) for name, *row in zip(names, *columns, strict=True)}
+
+
+class Population(NamedTuple):
+    """Maps drawn from the posterior, and how the annotators who look at them differ.
+
+    Attributes
+    ----------
+    points : ndarray, shape (k, n, p)
+    offsets : ndarray, shape (k,)
+    slopes, lapses : ndarray, shape (k,)
+        Of the median annotator.
+    slope_spreads, lapse_spreads : ndarray, shape (k,)
+        Standard deviations over annotators of the logarithm of the slope and of the logit of the lapse rate; 0 where
+        they are not distinguished.
     """
-    comparisons = with_positive_weight(comparisons)
-    if comparisons.was_chosen.all():
-        return np.zeros(comparisons.n_objects)
-    comparisons = comparisons[~comparisons.was_chosen]
-    trials, n = trials_of(comparisons), comparisons.n_objects
-    _, weights = totals_and_times(comparisons.sample_weight, trials)
-    trial, asked = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
-    order = np.lexsort([weights[trial], asked])  # or another order of the rows would be another rounding
-    return np.bincount(asked[order], weights[trial][order], minlength=n).astype(np.float64)
+
+    points: FloatArray
+    offsets: FloatArray
+    slopes: FloatArray
+    lapses: FloatArray
+    slope_spreads: FloatArray
+    lapse_spreads: FloatArray
 
 
-def exposures_of(times: FloatArray) -> tuple[FloatArray, float]:
-    """Return the logarithm of how often a study asks about each object, and about one that never came up.
-
-    What counts is the design and not its luck. If questions are drawn at random, the numbers of times vary like those
-    of a Poisson distribution, and nothing follows from who came up more often. So rates have a gamma distribution, with
-    the variance that the numbers have beyond that, and each object its mean given its number.
-
-    Examples
-    --------
-    >>> exposures_of(np.array([4.0, 5.0, 3.0, 4.0]))[0].tolist() == [0, 0, 0, 0]
-    True
-    >>> exposures_of(np.array([1.0, 1.0, 100.0, 100.0]))[0].round(1)
-    array([-3.4, -3.4,  0.7,  0.7])
-    """
-    mean = float(times.mean())
-    if mean == 0:
-        return np.zeros(len(times)), 0.0
-    beyond = max(float(times.var(ddof=1)) - mean, 0.0) if len(times) > 1 else 0.0
-    share = beyond / (beyond + mean)
-    exposures = np.log1p(share * (times / mean - 1))
-    # One that never came up counts as asked at least half as often as the rarest: answers cannot speak of what is
-    # far beyond that.
-    return exposures, max(float(np.log1p(-share)), float(exposures.min()) - np.log(2))
-
-
-def model_of(
-    comparisons: Comparisons, n_components: int, prior: Prior | None = None, *, people: bool = True
-) -> tuple[Model, NDArray[np.integer]]:
-    """Return the model over the objects that are compared, and which those are."""
-    answers = answers_of(comparisons, people=people)
-    seen, positions = np.unique(answers.pairs, return_inverse=True)
-    answers = replace(answers, pairs=positions.reshape(answers.pairs.shape).astype(np.int32))
-    exposures, least = exposures_of(times_asked(comparisons)[seen])
-    usual = float(exposures.mean())
-    return Model(exposures - usual, least - usual, n_components, prior or Prior(), answers), seen
+def population_of(model: Model, unknowns: FloatArray, *, by_annotator: bool) -> Population:
+    """Return the maps of unknowns, (k, size), and how annotators differ, if the answers distinguish them."""
+    draws = draws_of(model, unknowns)
+    spreads = np.exp(unknowns[:, -_N_HYPER:].T[7:9]) * by_annotator
+    return Population(draws.points, draws.offsets, draws.slopes, draws.lapses, *spreads)

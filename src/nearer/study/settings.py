@@ -11,11 +11,11 @@ from nearer._common.parameters import check_level
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.optimize.problems.points import Penalty
-from nearer.sampling.answers import answers_of
+from nearer.sampling.model import distinct_comparisons
 from nearer.study.methods import METHOD_CLASSES
 
-#: The work of a gradient, as `Answers.work` counts it, beyond which a posterior and its folds take minutes: "auto" is
-#: "best" then. Rows of one person that answer one question alike are one, so that it is not the rows that count.
+#: The work of a gradient, as `DistinctComparisons.work` counts it, beyond which a posterior and its folds take minutes:
+#: "auto" is "best" then. Rows of one person that answer one question alike are one, so that the rows do not count.
 MAX_SAMPLED_WORK = 250_000.0
 _TEXT_PARAMETERS = ("solver", "rank", "ties", "connectivity", "link", "order", "device")  # parameters that may be text
 MAX_PARAMETER = 10**9
@@ -91,7 +91,7 @@ class RunSettings:
 
     def for_answers(self, comparisons: Comparisons) -> RunSettings:
         """Return the settings with a method for so many different answers in place of "auto"."""
-        large = self.method == "auto" and answers_of(comparisons).work > MAX_SAMPLED_WORK
+        large = self.method == "auto" and distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
         return replace(self, method="best") if large else self
 
     @property

@@ -8,8 +8,8 @@ from benchmarks.accuracy.limit import known_numbers, posterior_vote
 from benchmarks.accuracy.trial import Truth
 from nearer.optimize.problems.margins import error_from_margins, pair_distances
 from nearer.sampling import NUTS
-from nearer.sampling.maps import chances_of
 from nearer.sampling.model import draws_of, model_of
+from nearer.sampling.summaries import predictive_probability
 
 
 @pytest.mark.parametrize(("slope", "flipped"), [(None, 0.1), (9.0, 0.0)])
@@ -27,7 +27,7 @@ def test_the_model_answers_as_the_truth_does(slope, flipped):
         clear = np.abs(np.log(far / near)) > 0.5  # a step cannot be sampled: close calls are less sure
     else:
         expected, clear = 1 / (1 + np.exp(-slope * (far - near))), slice(None)
-    found = chances_of(draws, drawn.test.rows[:500], 1)
+    found = predictive_probability(draws, drawn.test.rows[:500], 1)
     np.testing.assert_allclose(found[clear], expected[clear], atol=0.01)
 
 

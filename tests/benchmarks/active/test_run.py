@@ -18,7 +18,7 @@ from nearer.sampling import Microcanonical
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     few_draws(monkeypatch)
-    monkeypatch.setattr(run, "JUDGE", Microcanonical.for_judging())
+    monkeypatch.setattr(run, "JUDGE", Microcanonical.for_cross_validation())
     cloud = _Cloud(1, (("noise", None), ("flipped", 0.05)), n_objects=8)
     monkeypatch.setitem(worlds.WORLDS, "tiny", World("tiny", "8 points", 8, 1, 80, cloud, (0.3, 0.0001)))
     monkeypatch.setattr(World, "checkpoints", lambda world: (16, 40, world.most))

@@ -8,7 +8,7 @@ import pytest
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.design.active import belief
 from nearer.design.active.belief import learn
-from nearer.sampling.maps import chances_of
+from nearer.sampling.summaries import predictive_probability
 
 POINTS = make_gaussian(12, 2, random_state=0)
 ANSWERS = sample_triplets(POINTS, 300, flipped=0.1, random_state=0)
@@ -25,9 +25,9 @@ def test_going_on_ends_where_a_new_start_ends(first):
     later = learn(ANSWERS, 2, seed=1, before=first)
     anew = learn(ANSWERS, 2, seed=2)
     assert (first._anew, later._anew, anew._anew) == (250, 250, 300)
-    one, other = (chances_of(each.draws, ASKED) for each in (later, anew))
+    one, other = (predictive_probability(each.draws, ASKED) for each in (later, anew))
     assert np.abs(one - other).mean() < 0.025
-    assert np.abs(one - other).mean() < 0.5 * np.abs(chances_of(first.draws, ASKED) - other).mean() + 0.01
+    assert np.abs(one - other).mean() < 0.5 * np.abs(predictive_probability(first.draws, ASKED) - other).mean() + 0.01
 
 
 def test_chains_begin_anew_when_answers_have_grown_by_a_third(quick, monkeypatch):
@@ -59,4 +59,4 @@ def test_people_come_and_go(first):
     later = learn(told, 2, seed=1, before=with_people)
     after = learn(told, 2, seed=1, before=first)
     assert later.draws.points.shape == after.draws.points.shape
-    assert np.abs(chances_of(later.draws, ASKED) - chances_of(after.draws, ASKED)).mean() < 0.04
+    assert np.abs(predictive_probability(later.draws, ASKED) - predictive_probability(after.draws, ASKED)).mean() < 0.04

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from nearer.design.active.forms import form_of
-from nearer.sampling.answers import DEPENDENCE
-from nearer.sampling.maps import chances_of
-from nearer.sampling.model import Draws
+from nearer.sampling.model import TRIAL_EXPONENT, Draws
+from nearer.sampling.summaries import predictive_probability
 
 KINDS = ["triplet", "odd-one-out", "most-central", "2 of 5"]
 
@@ -31,8 +30,8 @@ def test_chances_of_answers_are_those_of_their_comparisons(kind):
     np.testing.assert_allclose(found.sum(axis=2), 1)
     for number, question in enumerate(questions[:5]):
         for k in range(len(draws)):
-            held = [chances_of(draws.only(k), form.comparisons(question, a)) for a in range(form.n_answers)]
-            likely = np.array([np.prod(each ** (len(each) ** -DEPENDENCE)) for each in held])
+            held = [predictive_probability(draws.only(k), form.comparisons(question, a)) for a in range(form.n_answers)]
+            likely = np.array([np.prod(each ** (len(each) ** -TRIAL_EXPONENT)) for each in held])
             np.testing.assert_allclose(found[k, number], likely / likely.sum())
 
 

@@ -20,8 +20,8 @@ from nearer.design.active.precision import DrawnModel, WeightedComparisons, deri
 from nearer.embedding import STE, PosteriorEmbedding
 from nearer.model import AnswerModel
 from nearer.sampling import Microcanonical
-from nearer.sampling.maps import chances_of
 from nearer.sampling.model import Draws
+from nearer.sampling.summaries import predictive_probability
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # draws are few
 
@@ -154,16 +154,16 @@ def test_the_gain_that_posteriors_of_simulated_answers_have(study):
     rng = np.random.default_rng(5)
     tested, n_new = quadruplets(12, 1000, 6)[:, [0, 1, 3]], 400
     gains = []
-    before = chances_of(model.draws_, tested) > 0.5
+    before = predictive_probability(model.draws_, tested) > 0.5
     for number in np.linspace(0, len(model.draws_) - 1, 5).astype(int):
         truth = model.draws_.only(number)
         rows = quadruplets(12, n_new, rng.integers(1000))[:, [0, 1, 3]]
-        held = rng.random(n_new) < chances_of(truth, rows)
+        held = rng.random(n_new) < predictive_probability(truth, rows)
         rows = np.where(held[:, None], rows, rows[:, [0, 2, 1]])
         more = answers + Comparisons.from_triplets(rows, objects=answers.objects)
         after = PosteriorEmbedding(2, solver=QUICK, random_state=0).fit(more)
         right = log_odds(Future(truth, Pool(form_of("triplet"), 12), rng).truth(0), tested[:, [0, 1, 0, 2]]) > 0
-        gains.append((before != right).mean() - ((chances_of(after.draws_, tested) > 0.5) != right).mean())
+        gains.append((before != right).mean() - ((predictive_probability(after.draws_, tested) > 0.5) != right).mean())
     found = outlook(model, answers, n_new, choose="random", random_state=0)
     assert 0.5 < (found.truth_now - found.truth_then) / np.mean(gains) < 2
 

@@ -12,7 +12,7 @@ from nearer.design.active import questions
 from nearer.design.active.belief import learn
 from nearer.design.active.honest import chances_left_out
 from nearer.embedding.storage import load_model, save_model
-from nearer.sampling.maps import chances_of
+from nearer.sampling.summaries import predictive_probability
 
 POINTS = make_gaussian(10, 2, random_state=0)
 
@@ -222,8 +222,8 @@ def test_the_honest_error_leaves_a_question_out(rng):
     for number in tests:
         others = (keys != keys[number]).any(axis=1)
         draws = learn(comparisons[others], 2, seed=number).draws
-        refitted.append(chances_of(draws, comparisons.rows[[number]])[0])
-        seen.append(chances_of(asking.model_.draws_, comparisons.rows[[number]])[0])
+        refitted.append(predictive_probability(draws, comparisons.rows[[number]])[0])
+        seen.append(predictive_probability(asking.model_.draws_, comparisons.rows[[number]])[0])
     found = [chances_left_out(asking.model_.draws_, record, number)[0] for number in tests]
     assert np.abs(np.subtract(found, refitted)).mean() < 0.5 * np.abs(np.subtract(seen, refitted)).mean() + 0.02
     assert np.mean(seen) > np.mean(found)

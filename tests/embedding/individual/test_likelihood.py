@@ -12,7 +12,7 @@ from nearer.embedding.individual.axes import directions, in_plane, likeliest_tur
 from nearer.embedding.individual.evidence import Quadratic, around, evidence, likeliest_spread
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel, contrasts
 from nearer.embedding.individual.search import centred
-from nearer.sampling.answers import answers_of
+from nearer.sampling.model import distinct_comparisons
 
 RNG = np.random.default_rng(3)
 ANSWERS = planted_weights(RNG.normal(size=(4, 3)), 60, n_objects=8, seed=1).comparisons
@@ -22,7 +22,7 @@ SOME = Spread(0.7, 0.4)
 
 
 def model_of(spread=SOME):
-    return WeightedModel(answers_of(ANSWERS), 8, 3, spread)
+    return WeightedModel(distinct_comparisons(ANSWERS), 8, 3, spread)
 
 
 def unknowns_of(model, seed=0):

@@ -6,14 +6,14 @@ from scipy.optimize import approx_fprime
 
 from nearer.embedding.individual.likelihood import NUMBER_SCALES, Spread, Unknowns, WeightedModel
 from nearer.embedding.individual.uncertainty import sureness
-from nearer.sampling.answers import answers_of
+from nearer.sampling.model import distinct_comparisons
 
 N, P, S = 6, 3, 4
 
 
 def test_standard_errors_are_those_of_the_whole_information():
     rng = np.random.default_rng(0)
-    answers = answers_of(planted_weights(rng.normal(size=(S, P)), 40, n_objects=N).comparisons)
+    answers = distinct_comparisons(planted_weights(rng.normal(size=(S, P)), 40, n_objects=N).comparisons)
     model = WeightedModel(answers, N, P, Spread(0.6, 0.4))
     start = np.concatenate([rng.normal(size=N * P), 0.5 * rng.normal(size=S * (P + 1)), [1.0, 0.3, -2.0]])
 
@@ -36,7 +36,7 @@ def test_standard_errors_are_those_of_the_whole_information():
 
 
 def test_weights_that_do_not_differ_are_known():
-    answers = answers_of(planted_weights(np.zeros((S, P)), 40, n_objects=N).comparisons)
+    answers = distinct_comparisons(planted_weights(np.zeros((S, P)), 40, n_objects=N).comparisons)
     model = WeightedModel(answers, N, P, Spread(0.0, 0.4))
     found = sureness(model, Unknowns(np.ones((N, P)), np.zeros((S, P + 1)), np.zeros(3)))
     assert not found.log_weights.any()

@@ -131,7 +131,7 @@ def test_pull_is_that_of_the_gram_problem_at_zero(kind):
     judgments, x = comparisons(kind), points()
     problem = FactoredProblem(InMemory(judgments), StudentT(3.0))
     dense = over_gram(judgments, StudentT(3.0)).pull_at_zero
-    np.testing.assert_allclose(problem.loss.pull_of_zero * problem.pull(x), dense @ x, atol=1e-13)
+    np.testing.assert_allclose(problem.loss.slope_at_zero * problem.pull(x), dense @ x, atol=1e-13)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)

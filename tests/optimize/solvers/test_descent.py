@@ -484,7 +484,7 @@ def test_the_path_leads_to_better_maps_where_minima_are_many(loss):
 
 def test_a_stage_above_the_penalty_asked_for_is_left_out():
     problem = over_points(easy(), Hinge(), 0.02)
-    vanishing = problem.loss.pull_of_zero * fitting.leading_pull(problem, 2).eigenvalues[0]
+    vanishing = problem.loss.slope_at_zero * fitting.leading_pull(problem, 2).eigenvalues[0]
     above = [share * vanishing for share in (0.3, 0.03, 0.003) if share * vanishing > 0.02]
     solver = Factored(path=(0.3, 0.03, 0.003))
     assert solver.init(problem, None, np.random.default_rng(0)).path == (*above, 0.02)

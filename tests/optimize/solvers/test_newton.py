@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 
 from nearer import Comparisons
-from nearer.model.links import LINKS, Probit
+from nearer.model.answers import LINKS, Probit
 from nearer.optimize import Outcome, solve
 from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem
 

@@ -35,7 +35,7 @@ def noisy(kind="triplets", m=3000, share=0.15, seed=0):
 def problem_of(comparisons, loss, share=0.003, **settings):
     problem = FactoredProblem(InMemory(comparisons), loss, **settings)
     largest = float(leading_pull(problem, 2).eigenvalues[0])
-    return replace(problem, trace=share * loss.pull_of_zero * largest)
+    return replace(problem, trace=share * loss.slope_at_zero * largest)
 
 
 def descend(problem, seed=0, **settings):

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.posterior_embedding import MOST_COMPONENTS
-from nearer.sampling.extending import extended
-from nearer.sampling.microcanonical import Microcanonical, Pace
-from nearer.sampling.model import NUMBERS, Draws, Model, draws_of, model_of
-from nearer.sampling.people import each_as_someone
-from nearer.sampling.settling import sample_until_settled
+from nearer.sampling.microcanonical import Microcanonical, Pace, sample_until_converged
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, draw_annotator_effects, draws_of, model_of
+from nearer.sampling.new_objects import add_objects
 
 _GROWTH = 4 / 3
 _BEGIN = Microcanonical(n_chains=2, n_warmup=500, n_steps=2000, n_starts=8, n_climb=80)
@@ -81,15 +79,15 @@ def learn(
         goes_on = m <= _GROWTH * before._anew
         starts, pace = _handed_over(before, model, rng)
         if goes_on:
-            sampled = sample_until_settled(model, _ON, starts, children, n_threads, pace=pace, silent=silent)
+            sampled = sample_until_converged(model, _ON, starts, children, n_threads, pace=pace, silent=silent)
         else:
-            sampled = sample_until_settled(model, begin, starts[:1], children, n_threads, silent=silent)
+            sampled = sample_until_converged(model, begin, starts[:1], children, n_threads, silent=silent)
     else:
-        sampled = sample_until_settled(model, begin, [], children, n_threads, silent=silent)
+        sampled = sample_until_converged(model, begin, [], children, n_threads, silent=silent)
     unknowns = sampled.unknowns.reshape(-1, model.size)
     unknowns = unknowns[np.unique(np.linspace(0, len(unknowns) - 1, _MOST_DRAWS).round().astype(int))]
-    larger, all_unknowns = extended(model, unknowns, seen, comparisons.n_objects, rng)
-    draws = each_as_someone(model, unknowns, draws_of(larger, all_unknowns), rng)
+    larger, all_unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng)
+    draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
     anew = before._anew if before is not None and goes_on else m
     assert sampled.pace is not None
     return Belief(draws, m, unknowns, sampled.pace, seen, anew)
@@ -101,6 +99,6 @@ def _handed_over(before: Belief, model: Model, rng: np.random.Generator) -> tupl
     shared = model.n_objects * (model.n_components + 1) + model.n_components
     starts = np.zeros((_ON.n_chains, model.size))
     scales = np.ones(model.size)
-    for block in (slice(None, shared), slice(-len(NUMBERS), None)):
+    for block in (slice(None, shared), slice(-len(HYPERPARAMETERS), None)):
         starts[:, block], scales[block] = some[:, block], before._pace.scales[block]
     return list(starts), Pace(scales, before._pace.step)

@@ -94,7 +94,7 @@ class Form:
         learns from them.
         """
         from nearer.model.answers import answer_probability
-        from nearer.sampling.answers import DEPENDENCE
+        from nearer.sampling.model import TRIAL_EXPONENT
 
         places, which = np.unique(np.sort(self.said.reshape(-1, 2), axis=1), axis=0, return_inverse=True)
         near, far = np.moveaxis(which.reshape(self.said.shape[0], -1, 2), 2, 0)  # (o, r): numbers of pairs of places
@@ -104,7 +104,7 @@ class Form:
         pairs, at = np.unique(np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True)
         some, others = np.divmod(pairs, n)
         at = at.reshape(first.shape)
-        weight = self.said.shape[1] ** -DEPENDENCE
+        weight = self.said.shape[1] ** -TRIAL_EXPONENT
         result = np.empty((len(draws), len(questions), self.n_answers))
         for number, (points, slope, offset, lapse) in enumerate(zip(*draws, strict=True)):
             logs = np.log(np.square(points[some] - points[others]).sum(axis=1) + offset)[at]

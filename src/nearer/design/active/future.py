@@ -12,8 +12,7 @@ from nearer.design.active.information import Batch
 from nearer.design.active.pools import Pool
 from nearer.design.active.precision import DrawnModel, WeightedComparisons, log_odds
 from nearer.model.answers import AnswerModel
-from nearer.sampling.answers import DEPENDENCE
-from nearer.sampling.model import Draws
+from nearer.sampling.model import TRIAL_EXPONENT, Draws
 
 Choose: TypeAlias = Literal["information", "random"]
 
@@ -76,9 +75,9 @@ class Future:
 
     def told(self, to_come: ToCome, number: int) -> WeightedComparisons:
         """Return what people would say if a draw were the truth, with the weights that the posterior gives it."""
-        said = self._said(to_come.questions, self.pool.form.chances(self.draws.only(number), to_come.questions)[0])
+        said = self._said(to_come.questions, self.pool.form.chances(self.draws.one(number), to_come.questions)[0])
         per = said.shape[1]
-        return WeightedComparisons(said.reshape(-1, 4), np.repeat(to_come.times * per**-DEPENDENCE, per))
+        return WeightedComparisons(said.reshape(-1, 4), np.repeat(to_come.times * per**-TRIAL_EXPONENT, per))
 
     def odds(self, rows: NDArray[np.integer]) -> FloatArray:
         """Return the log-odds of comparisons, (m, 4), by each draw, (k, m)."""
@@ -92,7 +91,7 @@ class Future:
         some = self.rng.integers(len(self.draws), size=k)
         for number in np.unique(some):
             rows = np.flatnonzero(some == number)
-            chances[rows] = self.pool.form.chances(self.draws.only(int(number)), questions[rows])[0]
+            chances[rows] = self.pool.form.chances(self.draws.one(int(number)), questions[rows])[0]
         said = self._said(questions, chances)
         compared: NDArray[np.intp] = said[each, self.rng.integers(said.shape[1], size=k)]
         return compared

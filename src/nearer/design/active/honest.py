@@ -19,8 +19,7 @@ from nearer.design.active.forms import Key
 from nearer.design.active.record import Record
 from nearer.design.mix import AGAIN, TEST
 from nearer.evaluation.intervals import wilson
-from nearer.sampling.answers import DEPENDENCE
-from nearer.sampling.model import Draws
+from nearer.sampling.model import TRIAL_EXPONENT, Draws
 
 
 class HonestError(float):
@@ -101,5 +100,5 @@ def _held(draws: Draws, said: np.ndarray[Any, Any]) -> tuple[FloatArray, FloatAr
     i, j, l, k = said.T  # noqa: E741
     points = draws.points
     near, far = (np.square(points[:, a] - points[:, b]).sum(axis=2) for a, b in ((i, j), (l, k)))
-    held = draws.answers.probability(near, far)
-    return held, len(said) ** -DEPENDENCE * np.log(held).sum(axis=1)
+    held = draws.answer_model.probability(near, far)
+    return held, len(said) ** -TRIAL_EXPONENT * np.log(held).sum(axis=1)

@@ -34,8 +34,7 @@ from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.evaluation.reproducibility import ellipse_size
 from nearer.geometry import align
 from nearer.model.answers import answer_probability
-from nearer.sampling.answers import Answers, answers_of
-from nearer.sampling.model import Draws
+from nearer.sampling.model import DistinctComparisons, Draws, distinct_comparisons
 
 _LEVEL, _USUALLY = 0.95, 0.8
 _TESTED = 3000  # comparisons that errors are taken over
@@ -238,7 +237,9 @@ def outlook(
     n_now = int(trials_of(comparisons).max()) + 1
     n_more = max(n_now // 5, 1) if n_answers is None else check_integer("n_answers", n_answers, 1)
     with progress_bar("looking ahead", _TRUTHS) as bar:
-        view = _view(model, answers_of(comparisons, people=False), pool, n_more, choose, random_state, bar)
+        view = _view(
+            model, distinct_comparisons(comparisons, by_annotator=False), pool, n_more, choose, random_state, bar
+        )
     errors, falls = view.errors, view.falls
     truth, floor, excess = (float(each.mean()) for each in errors)
     low, high = np.quantile(errors.floor + errors.excess, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
@@ -275,7 +276,7 @@ class _View(NamedTuple):
 
 def _view(
     model: PosteriorEmbedding,
-    answers: Answers,
+    answers: DistinctComparisons,
     pool: Pool | None,
     n_answers: int,
     choose: Choose,

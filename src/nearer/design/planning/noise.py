@@ -28,7 +28,7 @@ from nearer.data.groups import trials_of, with_positive_weight
 from nearer.design.planning.design import Design
 from nearer.design.planning.simulation import World
 from nearer.embedding import PosteriorEmbedding
-from nearer.sampling.model import NUMBERS, Prior
+from nearer.sampling.model import HYPERPARAMETERS, Prior
 
 _MOST_ANSWERS = 20_000  # to learn from: the posterior of more is as narrow as anybody needs
 _FEWEST = 80
@@ -145,8 +145,8 @@ def estimate_noise(
 
 def _prior() -> Prior:
     """Return what is believed of maps and people before the answers."""
-    usual, lapse = Prior(), NUMBERS.index("lapse")
-    centres, scales = list(usual.centres), list(usual.scales)
+    usual, lapse = Prior(), HYPERPARAMETERS.index("lapse")
+    centres, scales = list(usual.centers), list(usual.scales)
     centres[lapse], scales[lapse] = _LAPSE_CENTRE, _LAPSE_SCALE
     return Prior(tuple(centres), tuple(scales))
 

@@ -76,7 +76,7 @@ def quadratic(model: WeightedModel, found: Chances, by_people: FloatArray, peopl
     chance, answers = found.probability, model.answers
     weights = answers.total_weights
     information = weights / (chance * (1 - chance))
-    order_is_of_people = np.searchsorted(answers.people, np.arange(model.n_people))
+    order_is_of_people = np.searchsorted(answers.annotators, np.arange(model.n_people))
     products = (information[:, None] * by_people)[:, :, None] * by_people[:, None, :]
     curvature = np.add.reduceat(products, order_is_of_people, axis=0)
     gradient = np.add.reduceat((weights / chance)[:, None] * by_people, order_is_of_people, axis=0)

@@ -30,7 +30,7 @@ from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.model.answers import AnswerModel, answer_derivatives
-from nearer.sampling.answers import Answers
+from nearer.sampling.model import DistinctComparisons
 
 NUMBER_CENTRES, NUMBER_SCALES = np.array([2.0, 0.0, -4.0]), np.array([1.0, 1.0, 1.5])  # of b, log kappa and lambda
 
@@ -129,13 +129,13 @@ class WeightedModel:
 
     Parameters
     ----------
-    answers : Answers
+    answers : DistinctComparisons
         Of two people or more.
     n_objects, n_components : int
     spread : Spread
     """
 
-    answers: Answers
+    answers: DistinctComparisons
     n_objects: int
     n_components: int
     spread: Spread
@@ -143,7 +143,7 @@ class WeightedModel:
     @property
     def n_people(self) -> int:
         """The number of people."""
-        return self.answers.n_people
+        return self.answers.n_annotators
 
     @cached_property
     def contrasts(self) -> FloatArray:
@@ -180,7 +180,7 @@ class WeightedModel:
 
     def parts(self, unknowns: Unknowns) -> tuple[FloatArray, Chances]:
         """Return the weighted squared differences of near and far pair along each axis, (2, m, p), and the chances."""
-        rows, who = self.answers.rows, self.answers.people
+        rows, who = self.answers.rows, self.answers.annotators
         weights = np.exp(self.log_weights(unknowns.people))[who]
         squares = self.squares(unknowns.points)[1]
         along = np.stack([squares[rows[:, side]] * weights for side in (0, 1)])
@@ -193,7 +193,7 @@ class WeightedModel:
         """Return the log-likelihood of the answers of each person, (s,)."""
         _, found = self.parts(unknowns)
         each = self.answers.total_weights * np.log(found.probability)
-        return np.bincount(self.answers.people, each, self.n_people).astype(np.float64)
+        return np.bincount(self.answers.annotators, each, self.n_people).astype(np.float64)
 
     def density(self, vector: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density of packed unknowns up to a constant, and its gradient."""
@@ -206,7 +206,7 @@ class WeightedModel:
         pulls = by_odds * found.by_distance  # (2, m)
         by_logs = np.einsum("am,amp->mp", pulls, along) @ self.contrasts
         columns = [*by_logs.T, by_odds * found.odds, by_lapse]
-        people = np.stack([np.bincount(answers.people, column, self.n_people) for column in columns], axis=1)
+        people = np.stack([np.bincount(answers.annotators, column, self.n_people) for column in columns], axis=1)
         numbers = np.array([np.sum(columns[-2]), np.sum(by_odds * found.by_kernel), np.sum(by_lapse)])
         away = (unknowns.numbers - NUMBER_CENTRES) / NUMBER_SCALES
         scaled = vector[n * p : -3]
@@ -228,7 +228,7 @@ class WeightedModel:
     def _by_points(self, unknowns: Unknowns, pulls: FloatArray) -> FloatArray:
         """Return the derivative by the points, given that by the squared distances, (n, p)."""
         answers, gaps = self.answers, self.squares(unknowns.points)[0]
-        weights = np.exp(self.log_weights(unknowns.people))[answers.people]
+        weights = np.exp(self.log_weights(unknowns.people))[answers.annotators]
         i, j = answers.pairs.T
         columns = []
         for axis in range(self.n_components):

@@ -15,7 +15,7 @@ from nearer.data.labels import Labels, factorize
 from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel
 from nearer.embedding.placing import place_points
 from nearer.model import CrowdKernel
-from nearer.sampling.answers import answers_of
+from nearer.sampling.model import distinct_comparisons
 
 _TRACE = 0.1  # of the start alone
 
@@ -59,12 +59,12 @@ def placed(
     start = place_points(points, added, CrowdKernel(), _TRACE)
     if start.interrupted:
         raise KeyboardInterrupt
-    answers, counting = answers_of(added), with_positive_weight(added)
+    answers, counting = distinct_comparisons(added), with_positive_weight(added)
     who = np.full(1, len(people))
     if counting.annotators is not None:
         who = numbers_among(people, factorize(counting.annotators)[0])
     everybody = np.vstack([traits, np.zeros(p + 1)])
-    answers = replace(answers, people=who[answers.people].astype(np.int32), n_people=len(everybody))
+    answers = replace(answers, annotators=who[answers.annotators].astype(np.int32), n_annotators=len(everybody))
     # What the spread is does not matter: people stay as they are.
     model = WeightedModel(answers, added.n_objects, p, Spread(1.0, 1.0))
 

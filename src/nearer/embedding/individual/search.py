@@ -27,7 +27,7 @@ from nearer.model import StudentT
 from nearer.optimize.problems.points import Penalty
 from nearer.optimize.problems.sources import InMemory
 from nearer.optimize.solvers import Factored, Progress
-from nearer.sampling.answers import answers_of
+from nearer.sampling.model import distinct_comparisons
 
 _FIRST_STEEPNESS, _FIRST_NUMBERS = 0.3, (1.5, 0.0, -4.0)
 _ROUNDS, _SETTLED = 8, 0.03  # of the logarithms of the spreads
@@ -91,7 +91,7 @@ def search(
     seen = seen_objects(comparisons)
     points = _first_map(comparisons, n_components, rng) if start is None else start
     size = np.sqrt(np.mean(np.sum(points[seen] ** 2, axis=1)))
-    model = WeightedModel(answers_of(comparisons), len(points), n_components, Spread(0.0, _FIRST_STEEPNESS))
+    model = WeightedModel(distinct_comparisons(comparisons), len(points), n_components, Spread(0.0, _FIRST_STEEPNESS))
     people = np.zeros((model.n_people, n_components + 1))
     found = Found(model, Unknowns(points / size if size > 0 else points, people, np.array(_FIRST_NUMBERS)))
     found = settled(found, seen, step, weights=False)

@@ -79,9 +79,9 @@ def _information(model: WeightedModel, unknowns: Unknowns) -> tuple[FloatArray, 
     by_people = root[:, None] * slopes(found, along, model.contrasts)
     size = by_people.shape[1]
     m = len(by_people)
-    columns = (answers.people[:, None] * size + np.arange(size)).ravel()
+    columns = (answers.annotators[:, None] * size + np.arange(size)).ravel()
     people = csr_array((by_people.ravel(), (np.repeat(np.arange(m), size), columns)), shape=(m, n_people * size))
-    starts = np.searchsorted(answers.people, np.arange(n_people))
+    starts = np.searchsorted(answers.annotators, np.arange(n_people))
     own = np.add.reduceat(by_people[:, :, None] * by_people[:, None, :], starts, axis=0)
     own += np.diag(1 / np.maximum(model.deviations, 1e-6) ** 2)
     if unknowns.points.size > _MOST_COORDINATES:
@@ -97,7 +97,7 @@ def _by_points(model: WeightedModel, unknowns: Unknowns, pulls: FloatArray, by_n
     """Return the derivatives of each probability by the points and the numbers, (m, n p + 3)."""
     answers, p = model.answers, model.n_components
     m, n_points = len(by_numbers), unknowns.points.size
-    weights = np.exp(model.log_weights(unknowns.people))[answers.people]
+    weights = np.exp(model.log_weights(unknowns.people))[answers.annotators]
     gaps, _ = model.squares(unknowns.points)
     values, columns = [by_numbers], [np.broadcast_to(n_points + np.arange(3), (m, 3))]
     for side in (0, 1):

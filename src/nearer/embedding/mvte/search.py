@@ -162,7 +162,7 @@ class ViewSearch:
         """Return the views where a descent from those found so far ends, with the history of both."""
         views, loss = found.value, StudentT(alpha)
         n_views, n, p = views.points.shape
-        trace = self.trace * loss.pull_of_zero * max(packed.largest_pull, 0.0)
+        trace = self.trace * loss.slope_at_zero * max(packed.largest_pull, 0.0)
         problem = ViewsProblem(
             packed, loss, trace, mixture=views.mixture, softness=softness, rank=p, n_threads=solver.n_threads
         )

@@ -444,7 +444,7 @@ class Penalty:
             )
         return replace(
             problem,
-            trace=trace * problem.loss.pull_of_zero * max(largest_pull, 0.0),
+            trace=trace * problem.loss.slope_at_zero * max(largest_pull, 0.0),
             ridge=ridge / problem.total_weight,
         )
 

@@ -86,7 +86,7 @@ def begin(
         points = np.array(start)
     else:
         spectrum = leading_pull(problem, problem.rank)
-        vanishing = problem.loss.pull_of_zero * float(spectrum.eigenvalues[0])
+        vanishing = problem.loss.slope_at_zero * float(spectrum.eigenvalues[0])
         penalties = (*(share * vanishing for share in path if share * vanishing > problem.trace), *penalties)
         problem = replace(problem, spectrum=spectrum)
         points = spectral_start(problem) if start == "spectral" else random_start(problem, rng)

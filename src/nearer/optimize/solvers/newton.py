@@ -31,8 +31,7 @@ from scipy.optimize import linprog
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.model.answers import LogProbability, answer_probability, log_answer_probability
-from nearer.model.links import Link
+from nearer.model.answers import Link, LogProbability, answer_probability, log_answer_probability
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
 _FLAT = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
@@ -119,7 +118,7 @@ class ScalingProblem:
 
     Examples
     --------
-    >>> from nearer.model.links import Probit
+    >>> from nearer.model.answers import Probit
     >>> problem = ScalingProblem(np.eye(1), np.array([3.0]), np.array([4.0]), Probit())
     >>> round(problem.value(np.zeros(1)), 4)
     2.7726

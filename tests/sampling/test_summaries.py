@@ -1,12 +1,88 @@
-"""What draws say: chances, one map with its spread, dimensions."""
+"""What draws tell: convergence, probabilities, one map with its spread, dimensions."""
 
 import numpy as np
 import pytest
 from helpers import posterior_twin as twin
+from scipy.signal import lfilter
 from scipy.stats import ortho_group
 
-from nearer.sampling.maps import chances_of, dimensions_of, laid_onto, n_resolvable_dimensions, with_two_places
+from nearer.sampling import diagnose
 from nearer.sampling.model import Draws
+from nearer.sampling.summaries import (
+    align_draws,
+    bimodal_objects,
+    dimension_shares,
+    n_resolvable_dimensions,
+    predictive_probability,
+)
+
+
+def autoregressive(correlation, chains=4, length=5000, seed=0):
+    """Stationary chains x_t = correlation * x_(t-1) + noise, of variance 1."""
+    rng = np.random.default_rng(seed)
+    noise = np.sqrt(1 - correlation**2) * rng.standard_normal((chains, length))
+    noise[:, 0] = rng.standard_normal(chains)
+    return lfilter([1.0], [1.0, -correlation], noise, axis=1)
+
+
+@pytest.mark.parametrize("correlation", [-0.4, 0.0, 0.5, 0.9])
+def test_effective_size_of_autoregressive_chains(correlation):
+    """The integrated autocorrelation time is (1 + c) / (1 - c)."""
+    diagnosis = diagnose(autoregressive(correlation))
+    expected = 20_000 * (1 - correlation) / (1 + correlation)
+    assert diagnosis.effective == pytest.approx(expected, rel=0.15)
+    assert diagnosis.rhat == pytest.approx(1, abs=0.01)
+
+
+def test_effective_size_is_what_the_mean_is_known_by():
+    """The variance of the mean over many repetitions is 1 / effective."""
+    means = [autoregressive(0.8, 2, 500, seed).mean() for seed in range(400)]
+    sizes = [diagnose(autoregressive(0.8, 2, 500, seed)).effective for seed in range(50)]
+    assert np.median(sizes) == pytest.approx(1 / np.var(means), rel=0.2)
+
+
+def test_a_rising_map_of_the_draws_changes_nothing_in_the_effective_size():
+    draws = autoregressive(0.7)
+    assert diagnose(np.exp(5 * draws)).effective == diagnose(draws).effective
+
+
+def test_heavy_tails_do_no_harm():
+    draws = np.random.default_rng(0).standard_cauchy((4, 2000))
+    diagnosis = diagnose(draws)
+    assert diagnosis.rhat < 1.01
+    assert diagnosis.effective > 6000
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda draws: draws + np.array([[0.0], [0.0], [0.0], [3.0]]),  # another place
+        lambda draws: draws * np.array([[1.0], [1.0], [1.0], [6.0]]),  # the same place, another spread
+        lambda draws: draws + np.linspace(0, 3, 1000),  # on the way in all chains alike
+    ],
+    ids=["place", "spread", "trend"],
+)
+def test_chains_that_have_not_seen_the_same_are_told(spoil):
+    draws = np.random.default_rng(0).standard_normal((4, 1000))
+    assert diagnose(draws).rhat < 1.01
+    assert diagnose(spoil(draws)).rhat > 1.1
+
+
+def test_one_chain_is_compared_with_itself():
+    draws = np.random.default_rng(0).standard_normal((1, 1000))
+    assert diagnose(draws).rhat < 1.02
+    assert diagnose(np.sort(draws)).rhat > 1.5
+
+
+def test_nothing_is_known_of_a_constant_or_of_too_few():
+    for draws in (np.ones((4, 100)), np.random.default_rng(0).normal(size=(4, 3)), np.ones((2, 1))):
+        assert np.isnan(diagnose(draws)).all()
+
+
+def test_an_odd_number_of_draws_leaves_the_middle_out():
+    draws = autoregressive(0.3, length=1001)
+    without = np.delete(draws, 500, axis=1)
+    assert diagnose(draws) == diagnose(without)
 
 
 def draws_with(points):
@@ -27,8 +103,8 @@ def test_chances_do_not_depend_on_threads_or_the_kind_of_integers():
     rng = np.random.default_rng(0)
     draws = draws_with(rng.normal(size=(5, 30, 2)))
     rows = np.array([rng.choice(30, 3, replace=False) for _ in range(20_000)])
-    one = chances_of(draws, rows, 1)
-    np.testing.assert_array_equal(chances_of(draws, rows.astype(np.int32), 2), one)
+    one = predictive_probability(draws, rows, 1)
+    np.testing.assert_array_equal(predictive_probability(draws, rows.astype(np.int32), 2), one)
     np.testing.assert_allclose(one, twin.chances(*draws, rows).mean(axis=0), rtol=1e-12)
 
 
@@ -39,7 +115,7 @@ def test_turned_copies_of_one_map_have_no_spread(p):
     truth -= truth.mean(axis=0)
     turns = [ortho_group.rvs(p, random_state=rng) if p > 1 else np.array([[-1.0]]) for _ in range(7)]
     copies = np.stack([truth @ turn + rng.normal(size=p) for turn in turns])
-    summary = laid_onto(draws_with(copies), 0.01 * truth)
+    summary = align_draws(draws_with(copies), 0.01 * truth)
     np.testing.assert_allclose(summary.embedding, truth, atol=1e-12)
     np.testing.assert_allclose(summary.covariances, 0, atol=1e-20)
 
@@ -48,7 +124,7 @@ def test_the_scale_of_a_draw_is_no_spread():
     """Comparisons fix no scale: copies of one map in several sizes say where every object lies, beyond doubt."""
     truth = cloud([4.0, 1.0], n=12)
     copies = np.stack([factor * truth for factor in (0.5, 1.0, 1.8)])
-    summary = laid_onto(draws_with(copies), truth - truth.mean(axis=0))
+    summary = align_draws(draws_with(copies), truth - truth.mean(axis=0))
     np.testing.assert_allclose(summary.covariances, 0, atol=1e-20)
     np.testing.assert_allclose(summary.embedding, 1.1 * (truth - truth.mean(axis=0)), atol=1e-12)
 
@@ -61,7 +137,7 @@ def test_the_spread_of_one_object_is_found_where_it_is():
     noise = rng.normal(size=(2000, 2)) @ np.array([[0.3, 0.1], [0.0, 0.2]])
     noisy[:, 7] += noise
     turned = np.stack([points @ ortho_group.rvs(2, random_state=rng) for points in noisy])
-    summary = laid_onto(draws_with(turned), truth)
+    summary = align_draws(draws_with(turned), truth)
     np.testing.assert_allclose(summary.covariances[7], noise.T @ noise / 2000, atol=0.005)
     assert np.delete(summary.covariances, 7, axis=0).max() < 1e-3
 
@@ -71,13 +147,13 @@ def test_maps_with_more_dimensions_are_laid_onto_the_leading_ones():
     flat -= flat.mean(axis=0)
     rng = np.random.default_rng(1)
     wide = np.stack([np.pad(flat, ((0, 0), (0, 3))) @ ortho_group.rvs(5, random_state=rng) for _ in range(4)])
-    summary = laid_onto(draws_with(wide), flat)
+    summary = align_draws(draws_with(wide), flat)
     np.testing.assert_allclose(summary.embedding, flat, atol=1e-10)
     assert summary.covariances.shape == (400, 2, 2)
 
 
 def test_a_single_point_is_laid_onto_nothing():
-    summary = laid_onto(draws_with(np.zeros((3, 4, 2))), np.zeros((4, 2)))
+    summary = align_draws(draws_with(np.zeros((3, 4, 2))), np.zeros((4, 2)))
     assert not summary.embedding.any()
     assert not summary.covariances.any()
 
@@ -96,7 +172,7 @@ def test_a_single_point_is_laid_onto_nothing():
     ],
 )
 def test_dimensions_of_constructed_maps(variances, dimension):
-    shares = dimensions_of(draws_with(np.stack([cloud(variances, seed=seed) for seed in range(3)])))
+    shares = dimension_shares(draws_with(np.stack([cloud(variances, seed=seed) for seed in range(3)])))
     assert shares.shape == (len(variances),)
     assert int(shares.argmax()) + 1 == dimension
     assert shares.max() == 1
@@ -104,7 +180,7 @@ def test_dimensions_of_constructed_maps(variances, dimension):
 
 def test_shares_of_draws():
     maps = np.stack([cloud(variances) for variances in ([1, 0.9, 0.01], [1, 0.01, 0.01], [1, 1, 1], [2, 1.5, 0.02])])
-    np.testing.assert_array_equal(dimensions_of(draws_with(maps)), [0.25, 0.5, 0.25])
+    np.testing.assert_array_equal(dimension_shares(draws_with(maps)), [0.25, 0.5, 0.25])
 
 
 def test_axes_count_where_objects_differ_more_than_draws_do():
@@ -122,12 +198,12 @@ def test_objects_with_two_places_are_told_from_those_that_are_merely_unsure():
     embedding -= embedding.mean(axis=0)
     maps = embedding + rng.standard_normal((400, 12, 3)) * np.linspace(0.05, 2.0, 12)[:, None]
     maps[:, 3] = embedding[3] + rng.uniform(-2, 2, size=(400, 3))
-    assert with_two_places(maps, embedding).tolist() == []
+    assert bimodal_objects(maps, embedding).tolist() == []
     there = rng.random(400) < 0.2
     maps[:, [0, 5]] = embedding[[0, 5]] + 0.2 * rng.standard_normal((400, 2, 3))
     maps[np.ix_(there, [0, 5])] += [1.0, -1.5, 0.5]
-    assert with_two_places(maps, embedding).tolist() == [0, 5]
+    assert bimodal_objects(maps, embedding).tolist() == [0, 5]
     # Not if the other place is next door, is hardly ever taken, or if draws are too few to tell.
-    assert with_two_places(10 * embedding + maps, 10 * embedding).tolist() == []
-    assert with_two_places(np.concatenate([maps[~there], maps[there][:10]]), embedding).tolist() == []
-    assert with_two_places(maps[:20], embedding).tolist() == []
+    assert bimodal_objects(10 * embedding + maps, 10 * embedding).tolist() == []
+    assert bimodal_objects(np.concatenate([maps[~there], maps[there][:10]]), embedding).tolist() == []
+    assert bimodal_objects(maps[:20], embedding).tolist() == []

@@ -10,10 +10,9 @@ from scipy.stats import kstest, norm
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.sampling import NUTS
-from nearer.sampling.answers import answers_of
-from nearer.sampling.extending import extended, settled
-from nearer.sampling.model import draws_of, model_of
-from nearer.sampling.nuts import sample
+from nearer.sampling.model import distinct_comparisons, draws_of, model_of
+from nearer.sampling.new_objects import add_objects, sample_new_objects
+from nearer.sampling.nuts import sample_nuts
 
 N_OLD, N = 15, 18
 POINTS = make_gaussian(N, 2, random_state=3)
@@ -24,32 +23,32 @@ SETTINGS = NUTS(4, n_warmup=150, n_draws=60, thin=4)
 
 
 def said(rows, n_objects):
-    return answers_of(Comparisons.from_triplets(rows, n_objects=n_objects))
+    return distinct_comparisons(Comparisons.from_triplets(rows, n_objects=n_objects))
 
 
 @pytest.fixture(scope="module")
 def old():
     model, _ = model_of(Comparisons.from_triplets(OLD), 2)
-    found = sample(model, SETTINGS, np.random.SeedSequence(0).spawn(4), 1)
+    found = sample_nuts(model, SETTINGS, np.random.SeedSequence(0).spawn(4), 1)
     return model, found.unknowns.reshape(-1, model.size)
 
 
 @pytest.fixture(scope="module")
 def placed(old):
     model, unknowns = old
-    larger, start = extended(model, unknowns, np.arange(N_OLD), N, np.random.default_rng(0))
+    larger, start = add_objects(model, unknowns, np.arange(N_OLD), N, np.random.default_rng(0))
     # As often asked about as usual: the exposure of an object in no comparison is far below all others.
-    larger = replace(larger, answers=said(NEW, N), exposure=np.r_[model.exposure, np.zeros(N - N_OLD)])
-    return larger, start, settled(larger, start, np.arange(N) >= N_OLD, np.random.default_rng(1))
+    larger = replace(larger, comparisons=said(NEW, N), exposure=np.r_[model.exposure, np.zeros(N - N_OLD)])
+    return larger, start, sample_new_objects(larger, start, np.arange(N) >= N_OLD, np.random.default_rng(1))
 
 
 def test_more_objects_come_from_the_prior_and_the_known_ones_stay():
     model, _ = model_of(Comparisons.from_quadruplets([[0, 1, 2, 3], [0, 2, 1, 3]]), 2)
     unknowns = twin.prior_draws(np.random.default_rng(0), 1000, 4, 2)
     known = np.array([1, 2, 4, 6])
-    larger, more = extended(model, unknowns, known, 7, np.random.default_rng(1))
+    larger, more = add_objects(model, unknowns, known, 7, np.random.default_rng(1))
     assert (larger.n_objects, more.shape) == (7, (1000, larger.size))
-    assert len(larger.answers) == 0
+    assert len(larger.comparisons) == 0
     np.testing.assert_array_equal(larger.exposure[known], model.exposure)
     np.testing.assert_array_equal(np.delete(larger.exposure, known), model.least_exposure)
     np.testing.assert_array_equal(draws_of(larger, more).points[:, known], draws_of(model, unknowns).points)
@@ -64,8 +63,10 @@ def test_the_likelihood_of_the_old_comparisons_stays():
     model, _ = model_of(Comparisons.from_triplets(OLD), 2)
     unknowns = twin.prior_draws(np.random.default_rng(0), 2, N_OLD, 2)
     known = np.arange(N)[-N_OLD:]
-    larger, more = extended(model, unknowns, known, N, np.random.default_rng(1))
-    larger = replace(larger, answers=replace(model.answers, pairs=known[model.answers.pairs].astype(np.int32)))
+    larger, more = add_objects(model, unknowns, known, N, np.random.default_rng(1))
+    larger = replace(
+        larger, comparisons=replace(model.comparisons, pairs=known[model.comparisons.pairs].astype(np.int32))
+    )
     prior, larger_prior = (twin.log_prior(q, n, 2, model.prior) for q, n in ((unknowns[0], N_OLD), (more[0], N)))
     other, larger_other = (twin.log_prior(q, n, 2, model.prior) for q, n in ((unknowns[1], N_OLD), (more[1], N)))
     gain = model.density(unknowns[1])[0] - model.density(unknowns[0])[0] - (other - prior)
@@ -77,8 +78,8 @@ def test_people_are_left_behind_and_the_map_and_the_common_numbers_stay():
     named = Comparisons.from_triplets(OLD, annotators=np.arange(len(OLD)) % 5)
     model, _ = model_of(named, 2)
     unknowns = twin.prior_draws(np.random.default_rng(0), 3, N_OLD, 2, n_people=5)
-    larger, more = extended(model, unknowns, np.arange(N_OLD), N, np.random.default_rng(1))
-    assert (larger.answers.n_people, more.shape) == (0, (3, larger.size))
+    larger, more = add_objects(model, unknowns, np.arange(N_OLD), N, np.random.default_rng(1))
+    assert (larger.comparisons.n_annotators, more.shape) == (0, (3, larger.size))
     before, after = twin.split(unknowns, N_OLD, 2, 5), twin.split(more, N, 2)
     np.testing.assert_array_equal(after.v[:, :N_OLD], before.v)
     np.testing.assert_array_equal(after.numbers, before.numbers)
@@ -100,7 +101,7 @@ def test_old_objects_stay_to_the_last_bit_in_every_draw(old, placed):
 def test_new_objects_are_where_a_fit_of_everything_puts_them(placed):
     larger, _, found = placed
     everything, _ = model_of(Comparisons.from_triplets(np.concatenate([OLD, NEW])), 2)
-    refit = sample(everything, SETTINGS, np.random.SeedSequence(1).spawn(4), 1)
+    refit = sample_nuts(everything, SETTINGS, np.random.SeedSequence(1).spawn(4), 1)
 
     def distances(model, unknowns):
         points = draws_of(model, unknowns).points
@@ -124,7 +125,7 @@ def test_every_draw_puts_them_there_though_the_next_map_lies_the_other_way_round
     larger, start, found = placed
     turned = start.copy()
     turned[1::2, : 2 * N_OLD] *= -1
-    right = shares_right(larger, settled(larger, turned, np.arange(N) >= N_OLD, np.random.default_rng(1)))
+    right = shares_right(larger, sample_new_objects(larger, turned, np.arange(N) >= N_OLD, np.random.default_rng(1)))
     assert right.min() > shares_right(larger, found).mean() - 0.1
 
 
@@ -149,9 +150,9 @@ def test_sharp_answers_do_not_hold_new_objects_where_they_happen_to_begin():
     asked, judged = rows[~among_old][:600], rows[~among_old][600:3000]
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        larger, start = extended(model, truth, np.arange(30), 35, rng)
-        larger = replace(larger, answers=said(asked, 35), exposure=np.zeros(35))
-        found = draws_of(larger, settled(larger, start, np.arange(35) >= 30, rng)).points[0]
+        larger, start = add_objects(model, truth, np.arange(30), 35, rng)
+        larger = replace(larger, comparisons=said(asked, 35), exposure=np.zeros(35))
+        found = draws_of(larger, sample_new_objects(larger, start, np.arange(35) >= 30, rng)).points[0]
         near, far = (((found[judged[:, 0]] - found[judged[:, column]]) ** 2).sum(axis=1) for column in (1, 2))
         assert np.mean(near < far) > 0.93, seed
 
@@ -161,9 +162,9 @@ def test_a_new_object_is_drawn_from_its_posterior_given_the_others():
     model, _ = model_of(Comparisons.from_triplets([[0, 1, 2], [1, 2, 3], [2, 1, 3]]), 1)
     unknowns = np.tile(twin.prior_draws(np.random.default_rng(1), 1, 4, 1), (3000, 1))
     rows = np.array([[4, 0, 1], [4, 2, 1], [3, 4, 0]])
-    larger, start = extended(model, unknowns, np.arange(4), 5, np.random.default_rng(0))
-    larger = replace(larger, answers=said(rows, 5))
-    found = settled(larger, start, np.arange(5) >= 4, np.random.default_rng(0))[:, 4]
+    larger, start = add_objects(model, unknowns, np.arange(4), 5, np.random.default_rng(0))
+    larger = replace(larger, comparisons=said(rows, 5))
+    found = sample_new_objects(larger, start, np.arange(5) >= 4, np.random.default_rng(0))[:, 4]
     grid = np.linspace(-5, 5, 400)
     scales = np.linspace(-4, 4, 33)
     q = np.tile(start[0], (len(grid) * len(scales), 1))

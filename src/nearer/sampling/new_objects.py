@@ -1,0 +1,91 @@
+"""Objects beyond those that a posterior was sampled for: some in no comparison, some added later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.arrays import FloatArray
+from nearer.geometry import rotation
+from nearer.sampling.model import HYPERPARAMETERS, DistinctComparisons, Model, draws_of
+
+_N_HYPER = len(HYPERPARAMETERS)
+_N_FIRST_TRANSITIONS, _N_TRANSITIONS = 60, 6  # for the first draw, and for each one after it
+_FIRST_STEP, _MAX_DEPTH = 0.2, 5
+_MAX_COORDINATE = 3.0  # of a start: along an axis of hardly any spread, rounding errors would be large
+
+
+def add_objects(
+    model: Model, unknowns: FloatArray, known: NDArray[np.integer], n_objects: int, rng: np.random.Generator
+) -> tuple[Model, FloatArray]:
+    """Return a model of ``n_objects`` without comparisons, and unknowns with new objects drawn from the prior.
+
+    ``known`` has the positions of the objects of the model among all. Annotators are dropped: others may answer about
+    the new objects.
+    """
+    n, p = model.n_objects, model.n_components
+    exposure = np.full(n_objects, model.least_exposure)
+    exposure[known] = model.exposure
+    larger = replace(model, exposure=exposure, comparisons=DistinctComparisons.empty())
+    coordinates = rng.standard_normal((len(unknowns), n_objects, p))
+    coordinates[:, known] = unknowns[:, : n * p].reshape(-1, n, p)
+    scales = rng.standard_normal((len(unknowns), n_objects))
+    scales[:, known] = unknowns[:, n * p + p : n * p + p + n]
+    axes, hyper = unknowns[:, n * p : n * p + p], unknowns[:, -_N_HYPER:]
+    return larger, np.hstack([coordinates.reshape(len(unknowns), -1), axes, scales, hyper])
+
+
+def sample_new_objects(
+    model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.random.Generator
+) -> FloatArray:
+    """Return unknowns, (k, size), in which new objects are drawn given all others; the model has their comparisons.
+
+    Each draw starts from the new objects of the one before, rotated as the old ones are rotated from that draw to this:
+    in another chain the same map has another orientation, and an object that starts on the wrong side of it may stay
+    there.
+    """
+    from nearer.optimize.kernels import samplers
+
+    n, p = model.n_objects, model.n_components
+    free = np.concatenate([np.repeat(new, p), np.zeros(p, bool), new, np.zeros(_N_HYPER, bool)])
+    arguments, inverse_mass, step = model.arguments, free.astype(np.float64), _FIRST_STEP
+    old = np.setdiff1d(model.comparisons.pairs, np.flatnonzero(new))
+    points = draws_of(model, unknowns).points[:, old]
+    points -= points.mean(axis=1, keepdims=True)
+    spreads = np.exp(np.exp(unknowns[:, -_N_HYPER, None]) * unknowns[:, n * p : n * p + p])
+    spreads /= np.linalg.norm(spreads, axis=1, keepdims=True)
+    result = unknowns.copy()
+    coordinates = result[:, : n * p].reshape(-1, n, p)  # a view
+    coordinates[0, new] = _mean_of_near(model, coordinates[0], new)
+    for number, draw in enumerate(result):
+        if number:
+            draw[free] = result[number - 1, free]
+            turn, _ = rotation(points[number - 1], points[number])
+            rotated = (coordinates[number, new] * spreads[number - 1]) @ turn / spreads[number]
+            coordinates[number, new] = rotated.clip(-_MAX_COORDINATE, _MAX_COORDINATE)
+        here, length = draw, step
+        value, gradient = model.density(here)
+        for _ in range(_N_TRANSITIONS if number else _N_FIRST_TRANSITIONS):
+            here, gradient, value, acceptance, *_ = samplers.transition(
+                here, gradient, value, length, inverse_mass, _MAX_DEPTH, rng, arguments
+            )
+            if number == 0:
+                step = length = length * (1.2 if acceptance > 0.8 else 0.7)
+            elif acceptance < 0.1:  # far from the mode, where the density is steeper
+                length *= 0.3
+        draw[free] = here[free]
+    return result
+
+
+def _mean_of_near(model: Model, coordinates: FloatArray, new: NDArray[np.bool_]) -> FloatArray:
+    """Return for each new object the mean of the old ones that it was judged near, or its own place without any."""
+    near = model.comparisons.quadruplets[:, :2]
+    pairs = np.concatenate([near, near[:, ::-1]])
+    pairs = pairs[new[pairs[:, 0]] & ~new[pairs[:, 1]]]
+    sums = np.zeros_like(coordinates)
+    np.add.at(sums, pairs[:, 0], coordinates[pairs[:, 1]])
+    counts = np.bincount(pairs[:, 0], minlength=len(new))[:, None]
+    means: FloatArray = np.where(counts > 0, sums / np.maximum(counts, 1), coordinates)[new]
+    return means
