@@ -61,15 +61,6 @@ _KNOWN = {
 }
 # Models that tell their own state, and are made from it: class -> where it lives.
 _BY_STATE = {"Questions": "nearer.design.active"}
-# Fields of earlier versions that are arguments of `solve` now, or the problem's.
-_FORMER = {
-    "ADMM": {"start"},
-    "CuttingPlanes": {"rank", "start"},
-    "Factored": {"rank"},
-    "Model": {"objects", "usual_exposure", "weights"},
-    "SVRG": {"rank"},
-    "Smacof": {"start"},
-}
 _LONGEST = 300
 
 
@@ -228,8 +219,7 @@ def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
         if name not in _KNOWN:
             raise ValueError(f"the class {name!r} is not one that a model is made of")
         found = getattr(import_module(_KNOWN[name]), name)
-        former = _FORMER.get(name, set())
-        return found(**{key: _read(item, arrays) for key, item in value["fields"].items() if key not in former})
+        return found(**{key: _read(item, arrays) for key, item in value["fields"].items()})
     (kind, content), *_ = value.items()
     if kind == "number" and content in ("nan", "inf", "-inf"):
         return float(content)
