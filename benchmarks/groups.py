@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
-from nearer.comparing.groups.answering import Said
-from nearer.comparing.groups.comparison import common_map
-from nearer.comparing.groups.permuting import Blocks, permutation_test, scored
+from nearer.comparing.group_models import Responses
+from nearer.comparing.group_tests import Blocks, efficient_scores, permutation_test
+from nearer.comparing.groups import common_map
 from nearer.data.comparisons import Comparisons
 from nearer.evaluation.intervals import wilson
 
@@ -85,12 +85,12 @@ def p_value(study: TwoGroups, seed: int, n_permutations: int = 999) -> tuple[flo
     rng = np.random.default_rng(seed)
     comparisons, groups, _, moved = study.draw(rng)
     blocks = Blocks.of(np.asarray(comparisons.annotators, dtype=np.intp), groups, 2)
-    scores = scored(Said.of(comparisons), common_map(comparisons, study.n_components), blocks)
+    scores = efficient_scores(Responses.of(comparisons), common_map(comparisons, study.n_components), blocks)
     found = permutation_test(scores, blocks, n_permutations, rng)
-    sure = found.p_of_objects <= 0.05
+    sure = found.object_p_values <= 0.05
     truly = np.zeros(study.n_objects, dtype=bool)
     truly[moved] = study.moved_by > 0
-    return found.p, int(sure[truly].sum()), int(sure[~truly].sum())
+    return found.p_value, int(sure[truly].sum()), int(sure[~truly].sum())
 
 
 STUDIES = {

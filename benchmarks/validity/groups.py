@@ -8,11 +8,9 @@ import numpy as np
 
 from benchmarks.groups import TwoGroups
 from benchmarks.validity.rates import Outcome, Rate
-from nearer.comparing.groups.answering import Said
-from nearer.comparing.groups.comparison import _LOOSE, common_map
-from nearer.comparing.groups.crossing import group_maps
-from nearer.comparing.groups.moved import displacements
-from nearer.comparing.groups.permuting import Blocks, permutation_test, scored
+from nearer.comparing.group_models import Responses, fit_groups
+from nearer.comparing.group_tests import Blocks, displacements, efficient_scores, permutation_test
+from nearer.comparing.groups import LOOSE_DEPARTURE, common_map
 from nearer.geometry import align
 
 TITLE = "Groups of people"
@@ -38,20 +36,23 @@ def differ(rng: np.random.Generator, study: TwoGroups) -> Outcome:
     """Return whether the test of groups rejects."""
     comparisons, groups, _, _ = study.draw(rng)
     blocks = Blocks.of(np.asarray(comparisons.annotators, dtype=np.intp), groups, 2)
-    found = scored(Said.of(comparisons), common_map(comparisons, 2), blocks)
-    return Outcome(int(permutation_test(found, blocks, _N_PERMUTATIONS, rng).p <= 0.05))
+    found = efficient_scores(Responses.of(comparisons), common_map(comparisons, 2), blocks)
+    return Outcome(int(permutation_test(found, blocks, _N_PERMUTATIONS, rng).p_value <= 0.05))
 
 
 def of_objects(rng: np.random.Generator, study: TwoGroups, count: str) -> Outcome:
     """Return whether all intervals hold the truth, or whether an object is called displaced."""
     comparisons, groups, maps, _ = study.draw(rng)
-    said, common = Said.of(comparisons), common_map(comparisons, 2)
+    responses, common = Responses.of(comparisons), common_map(comparisons, 2)
     blocks = Blocks.of(np.asarray(comparisons.annotators, dtype=np.intp), groups, 2)
-    found = scored(said, common, blocks)
+    found = efficient_scores(responses, common, blocks)
     test = permutation_test(found, blocks, _N_PERMUTATIONS, rng)
     if count == "displaced":
-        return Outcome(int((test.p_of_objects <= 0.05).any()))
-    fitted = [align(each.points, common.points) for each in group_maps(said, common, groups, [common] * 2, _LOOSE)]
+        return Outcome(int((test.object_p_values <= 0.05).any()))
+    fitted = [
+        align(each.points, common.points)
+        for each in fit_groups(responses, common, groups, [common] * 2, LOOSE_DEPARTURE)
+    ]
     seen = np.ones(study.n_objects, dtype=bool)
     moves = displacements(found, blocks, test, fitted[1] - fitted[0], 1.0, 0.95, seen)
     true = np.linalg.norm(align(maps[1], common.points) - align(maps[0], common.points), axis=1)

@@ -11,7 +11,7 @@ These answers were made from CIELAB distances, and so that model reaches the cei
 
 from scipy.spatial.distance import pdist, squareform
 
-from nearer.comparing import compare_matrices, full_posterior, matrix_noise, plot_matrices
+from nearer.comparing import compare_matrices, full_posterior, matrix_noise
 from nearer.datasets import draw_questions, load_colors, simulate_answers
 from nearer.embedding import STE
 from nearer.plotting import new_figure, plot_map, save_figure
@@ -34,4 +34,4 @@ print(found)
 
 left, right = new_figure(10, 3.4).subplots(1, 2, width_ratios=(1, 1.3))
 plot_map(people.embedding_, None, rgb, left)
-save_figure(plot_matrices(found, right), "models_of_a_map.png")
+save_figure(found.plot(right), "models_of_a_map.png")

@@ -31,5 +31,5 @@ print(found)
 
 novices, experts = (found.maps[found.groups.index(group)] for group in ("novice", "expert"))
 ax = new_figure(6.4, 5.6, constrained=False).add_axes((0.02, 0.08, 0.96, 0.9))
-plot_arrows(novices, experts, found.objects, found.pairs[0].moved(), ax, names=("novices", "experts"))
+plot_arrows(novices, experts, found.objects, found.pairs[0].is_displaced(), ax, names=("novices", "experts"))
 save_figure(ax, "two_groups.png")

@@ -49,6 +49,7 @@ def test_the_table_and_the_figure(study, tmp_path, capsys):
     assert "file is not fitted" in out
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "properties.csv",
+        "properties.json",
         "properties.png",
         "properties.pdf",
     }
@@ -126,7 +127,7 @@ def test_objects_that_are_not_exchangeable(study, tmp_path, capsys):
     assert fits("--within", "block")[0]["null"] == "within"
     averaged, _ = fits("--copies", "block")
     assert (averaged["null"], averaged["n_objects"]) == ("copies", 4)
-    assert averaged["unfit"]["thing"] == "copies of one thing have different words"
+    assert averaged["not_fitted"]["thing"] == "copies of one thing have different words"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from nearer.cli import compare_matrices, compare_methods
 from nearer.cli.main import main
-from nearer.comparing.matrices import comparison as matrices
+from nearer.comparing import matrices, matrix_tests
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL
 
@@ -95,7 +95,7 @@ def test_an_interrupt_goes_on_without_people(folder, capsys, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(matrices, "bootstrap", stop)
+    monkeypatch.setattr(matrix_tests, "bootstrap", stop)
     status, out, _ = said(["compare", folder / "map", "--with", folder / "truth.csv"], capsys)
     assert status == 0
     assert "no interval over people: the run was stopped" in out
@@ -116,12 +116,12 @@ def test_methods_in_any_letters(folder, tmp_path, capsys):
     arguments = ["compare", file, "--methods", "ckl,Ste", "--dimensions", 2, "--folds", 3, "-o", tmp_path]
     status, out, _ = said(arguments, capsys)
     assert status == 0
-    assert "differences are to CKL, the first named" in out
+    assert "differences are to CKL, the first" in out
     assert {path.name for path in tmp_path.iterdir()} == {
         "comparison.json", "methods.csv", "methods.png", "methods.pdf",
     }  # fmt: skip
     found = json.loads((tmp_path / "comparison.json").read_text())
-    assert (found["unit"], found["n_folds"], found["n_answers"]) == ("annotators", 3, 300)
+    assert (found["unit"], found["n_folds"], found["n_comparisons"]) == ("annotators", 3, 300)
     with open(tmp_path / "methods.csv", newline="") as table:
         rows = list(csv.DictReader(table))
     assert [row["name"] for row in rows] == ["CKL", "STE"]

@@ -64,13 +64,13 @@ def folders(models, tmp_path_factory):
 def test_the_object_elsewhere_is_told_by_the_ellipses(folders):
     found = compare_maps(*folders)
     assert found.names == ("before", "after")
-    assert found.moved()[4]
-    assert found.p_of_objects[4] == found.p_of_objects.min()
+    assert found.is_displaced()[4]
+    assert found.object_p_values[4] == found.object_p_values.min()
     # By hand: the sum of both covariances, the second scaled along.
     points = np.array(json.loads((folders[1] / "results.json").read_text())["embedding"])
     scale = np.linalg.norm(found.second) / np.linalg.norm(points - points.mean(axis=0))
     apart = np.square(found.second - found.first).sum(axis=1) / (0.02 * (1 + scale**2))
-    np.testing.assert_allclose(found.distances, apart, rtol=1e-6)
+    np.testing.assert_allclose(found.squared_distances, apart, rtol=1e-6)
 
 
 def test_the_command_writes_a_table_and_a_figure(folders, tmp_path, capsys):
@@ -79,12 +79,12 @@ def test_the_command_writes_a_table_and_a_figure(folders, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "10 objects on both maps" in told
     assert "the answers of 'after' on the map 'before': error" in told
-    assert {path.name for path in out.iterdir()} == {"comparison.json", "moved.csv", "maps.png", "maps.pdf"}
-    with (out / "moved.csv").open() as table:
+    assert {path.name for path in out.iterdir()} == {"comparison.json", "displacements.csv", "maps.png", "maps.pdf"}
+    with (out / "displacements.csv").open() as table:
         rows = list(csv.DictReader(table))
-    assert [row["object"] for row in rows if row["moved"] == "yes"] == json.loads(
+    assert [row["object"] for row in rows if row["significant"] == "yes"] == json.loads(
         (out / "comparison.json").read_text()
-    )["moved"]
+    )["displaced"]
     assert main(["compare", *map(str, folders), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["n_shared"] == 10
 

@@ -119,7 +119,7 @@ def test_an_interrupt_keeps_whole_folds():
 
     found = compare_methods(ANSWERS, {"a": STE(1, random_state=0), "b": Stops(1, random_state=0)}, random_state=0)
     assert (found.n_folds, found.n_wanted, found.interrupted) == (3, 5, True)
-    assert 220 < found.n_answers < 260
+    assert 220 < found.n_comparisons < 260
     assert "3 folds of 5, as the run was stopped," in str(found)
     Stops.n_fits = 2
     with pytest.raises(KeyboardInterrupt):

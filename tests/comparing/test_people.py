@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,9 +10,8 @@ import pytest
 from helpers.people import planted_weights
 
 from nearer.cli.main import main
-from nearer.comparing import PeopleComparison, compare_people
+from nearer.comparing import compare_people
 from nearer.comparing.people import Gain, _gain
-from nearer.comparing.people_files import write_people
 from nearer.embedding import IndividualDifferences
 from nearer.plotting import plot_weights
 
@@ -35,7 +35,7 @@ def test_people_who_differ_are_predicted_better_by_their_weights(found):
     assert found.error.low < found.error.gain < found.error.high
     assert found.error.gain > 0.02
     assert found.log_loss.low > 0
-    assert "12 people differ in what they go by" in str(found)
+    assert "12 people weigh the axes differently" in str(found)
     assert "2 kinds of people: 6 with weights" in str(found)
 
 
@@ -44,7 +44,7 @@ def test_people_who_do_not_differ_lose_nothing():
     found = compare_people(alike, n_splits=2, random_state=0)
     assert not found.differ
     assert found.error.gain > -0.02
-    assert "Nothing says that these 10 people weigh the axes differently" in str(found)
+    assert "There is no evidence that these 10 people weigh the axes differently" in str(found)
     assert "The axes are not identified" in str(found)
     assert "One kind of people." in str(found)
 
@@ -62,15 +62,15 @@ def test_a_gain_has_the_interval_of_means_of_people():
 
 
 def test_unsure_gains_are_said_to_be_unsure(found):
-    unsure = PeopleComparison(found.model, found.error, Gain(0.5, 0.49, 0.01, -0.01, 0.03), 2, 0.95)
+    unsure = replace(found, log_loss=Gain(0.5, 0.49, 0.01, -0.01, 0.03))
     assert not unsure.differ
     assert "more answers of each would tell" in str(unsure)
 
 
 def test_the_files_hold_the_weights(found, tmp_path):
     pytest.importorskip("matplotlib")
-    names = write_people(found, tmp_path)
-    assert names == ["weights.csv", "embedding.csv", "comparison.json", "people.png", "people.pdf"]
+    names = found.write(tmp_path)
+    assert names == ["comparison.json", "weights.csv", "embedding.csv", "people.png", "people.pdf"]
     assert all((tmp_path / name).stat().st_size for name in names)
     rows = list(csv.DictReader((tmp_path / "weights.csv").open(newline="")))
     assert len(rows) == 24
@@ -81,8 +81,8 @@ def test_the_files_hold_the_weights(found, tmp_path):
         assert float(row["low"]) < weight < float(row["high"])
     figures = json.loads((tmp_path / "comparison.json").read_text())
     assert figures["differ"] is True
-    assert figures["n_kinds"] == 2
-    assert len(figures["people"]) == 12
+    assert len(figures["kind_weights"]) == 2
+    assert len(figures["people"]) == figures["n_people"] == 12
 
 
 def test_the_figure_has_a_dot_for_each_person(found):

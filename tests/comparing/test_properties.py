@@ -9,8 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import ortho_group
 
 from nearer.comparing import fit_properties
-from nearer.comparing.null_models import NullModel, near_copies, read_line
-from nearer.comparing.regressions import Regression, welch_pseudo_f
+from nearer.comparing.regression import NullModel, Regression, near_copies, read_line, welch_pseudo_f
 
 RNG = np.random.default_rng(0)
 N = 24
@@ -30,10 +29,10 @@ def test_numbers_are_regressed_on_the_map():
     fit = fit_properties(MAP, {"size": SIZE}, **FEW)["size"]
     r2, slopes = r2_of(MAP, SIZE)
     assert fit.r2 == pytest.approx(r2, abs=1e-12)
-    assert fit.adjusted == pytest.approx(1 - (1 - r2) * (N - 1) / (N - 4), abs=1e-12)
+    assert fit.adjusted_r2 == pytest.approx(1 - (1 - r2) * (N - 1) / (N - 4), abs=1e-12)
     np.testing.assert_allclose(fit.direction, slopes / np.linalg.norm(slopes), atol=1e-10)
     assert fit.kind == "number"
-    assert fit.low < fit.adjusted < fit.high
+    assert fit.low < fit.adjusted_r2 < fit.high
 
 
 def test_each_object_left_out_is_predicted_by_a_fit_to_the_others():
@@ -44,7 +43,8 @@ def test_each_object_left_out_is_predicted_by_a_fit_to_the_others():
         slopes, *_ = np.linalg.lstsq(design[others], SIZE[others], rcond=None)
         missed += (SIZE[k] - design[k] @ slopes) ** 2
         by_mean += (SIZE[k] - SIZE[others].mean()) ** 2
-    assert fit_properties(MAP, {"size": SIZE}, **FEW)["size"].left_out == pytest.approx(1 - missed / by_mean, abs=1e-10)
+    found = fit_properties(MAP, {"size": SIZE}, **FEW)["size"]
+    assert found.predicted_r2 == pytest.approx(1 - missed / by_mean, abs=1e-10)
 
 
 def test_words_share_the_map_as_permanova_over_distances_says():
@@ -53,16 +53,16 @@ def test_words_share_the_map_as_permanova_over_distances_says():
     total = squares.sum() / (2 * N)
     within = sum(squares[np.ix_(words == w, words == w)].sum() / (2 * (words == w).sum()) for w in np.unique(words))
     assert fit.r2 == pytest.approx(1 - within / total, abs=1e-12)
-    assert fit.adjusted == pytest.approx(1 - (within / (N - 3)) / (total / (N - 1)), abs=1e-12)
+    assert fit.adjusted_r2 == pytest.approx(1 - (within / (N - 3)) / (total / (N - 1)), abs=1e-12)
     assert {word: each.n_objects for word, each in fit.categories.items()} == {
         word: WORDS.count(word) for word in ("high", "low", "mid")
     }
     for word, each in fit.categories.items():
-        np.testing.assert_allclose(each.centre, MAP[words == word].mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(each.center, MAP[words == word].mean(axis=0), atol=1e-12)
     missed = sum(np.sum((x - MAP[(words == w) & (np.arange(N) != k)].mean(axis=0)) ** 2)
                  for k, (x, w) in enumerate(zip(MAP, WORDS, strict=True)))  # fmt: skip
     by_mean = sum(np.sum((MAP[k] - MAP[np.arange(N) != k].mean(axis=0)) ** 2) for k in range(N))
-    assert fit.left_out == pytest.approx(1 - missed / by_mean, abs=1e-10)
+    assert fit.predicted_r2 == pytest.approx(1 - missed / by_mean, abs=1e-10)
 
 
 @pytest.mark.parametrize("column", [[3.0, 1.0, 2.0, 5.0, 4.0, 9.0], ["a", "a", "b", "b", "a", "b"]])
@@ -117,7 +117,7 @@ def test_no_turn_move_or_scale_of_the_map_matters_and_directions_turn_along():
     columns = {"size": SIZE, "height": WORDS}
     plain, turned = fit_properties(MAP, columns, **FEW), fit_properties(3 * MAP @ turn + 7, columns, **FEW)
     for one, other in zip(plain, turned, strict=True):
-        for figure in ("r2", "adjusted", "left_out", "low", "high", "p_value", "p_holm"):
+        for figure in ("r2", "adjusted_r2", "predicted_r2", "low", "high", "p_value", "p_holm"):
             assert getattr(one, figure) == pytest.approx(getattr(other, figure), abs=1e-9)
     np.testing.assert_allclose(turned["size"].direction, np.array(plain["size"].direction) @ turn, atol=1e-9)
 
@@ -140,10 +140,10 @@ def test_missing_values_are_left_out_and_told_and_what_cannot_be_fitted_says_why
 
 def test_tables_and_json_have_all_figures():
     fits = fit_properties(MAP, {"size": SIZE, "height": WORDS}, **FEW)
-    rows = fits.as_table()
-    assert rows[0]["x3"] == fits["size"].direction[2]
-    assert "x1" not in rows[1]
-    assert json.loads(json.dumps(fits.as_dict()))["fits"][1]["categories"]["low"]["n_objects"] == WORDS.count("low")
+    header, *rows = fits.tables()["properties.csv"]
+    assert rows[0][header.index("x3")] == fits["size"].direction[2]
+    assert rows[1][header.index("x1")] is None
+    assert json.loads(json.dumps(fits.to_dict()))["fits"][1]["categories"]["low"]["n_objects"] == WORDS.count("low")
     assert [fit.p_holm for fit in fits] == [min(1.0, 2 * min(fit.p_value for fit in fits))] * 2
     assert str(fits).splitlines()[2].startswith("height     3 categories  24")
 
@@ -198,8 +198,8 @@ def test_blocks_are_taken_out_and_objects_permuted_within_them():
     real = [(points, (points[:, 0] + np.array(own)).tolist()) for points, own in worlds]
     assert rejections(real, within=block) > 0.9
     fits = fit_properties(worlds[0][0], {"day": (block * 1.0).tolist(), "word": [f"d{k}" for k in block]}, within=block)
-    assert "the same for all objects of each block" in fits.unfit["day"]
-    assert "the same for all objects of each block" in fits.unfit["word"]
+    assert "the same for all objects of each block" in fits.not_fitted["day"]
+    assert "the same for all objects of each block" in fits.not_fitted["word"]
 
 
 def test_near_copies_are_noted_and_can_be_averaged():
@@ -216,7 +216,7 @@ def test_near_copies_are_noted_and_can_be_averaged():
     averaged = fit_properties(worlds[0][0], {"a": worlds[0][1], "w": words}, copies=thing, **FEW)
     assert (averaged.n_objects, averaged.notes) == (12, ())
     assert averaged["a"].r2 == pytest.approx(r2_of(*(means(each, thing) for each in worlds[0]))[0])
-    assert "different words" in averaged.unfit["w"]
+    assert "different words" in averaged.not_fitted["w"]
 
 
 def means(values, thing):

@@ -109,7 +109,7 @@ def test_the_recipes_of_a_study_work_one_after_another(tmp_path, monkeypatch, ca
             assert "'p17': 1 of 5 right" in printed or "names p17" not in command
     assert set(ran) == {"example", "check", "fit", "report", "compare", "axes", "figure", "score", "add"}
     study = tmp_path / "study"
-    made = ("groups/moved.csv", "groups/groups.pdf", "people/people.png", "rsa/rsa.csv", "axes/properties.csv")
+    made = ("groups/displacements.csv", "groups/groups.pdf", "people/people.png", "rsa/rsa.csv", "axes/properties.csv")
     assert [name for name in made if not (study / name).exists()] == []
     assert (study / "figure.pdf").read_bytes().startswith(b"%PDF")
     assert "left out: 80 rows where participant is 'p17'" in (study / "map" / "log.txt").read_text(encoding="utf-8")

@@ -77,7 +77,11 @@ def check_what_a_paper_needs(study):
     found = json.loads((study / "groups" / "comparison.json").read_text(encoding="utf-8"))
     assert found["test"]["p"] == 0.01  # the least of 99 permutations
     planted = set(lab_moved())
-    moved = {row["object"] for row in csv.DictReader((study / "groups" / "moved.csv").open()) if row["moved"] == "yes"}
+    moved = {
+        row["object"]
+        for row in csv.DictReader((study / "groups" / "displacements.csv").open())
+        if row["significant"] == "yes"
+    }
     assert moved & planted
     width = re.search(rb"/MediaBox \[ 0 0 ([\d.]+)", (study / "figure.pdf").read_bytes())
     assert float(width[1]) == pytest.approx(85 / 25.4 * 72, abs=0.1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.cli.main import main
-from nearer.comparing.matrices.files import NamedMatrix
+from nearer.comparing.matrix_files import NamedMatrix
 from nearer.io import read_answers
 from nearer.io.labels import same_objects, short_names
 
@@ -89,7 +89,7 @@ def test_a_map_knows_its_objects_in_other_paths(tmp_path, capsys):
 
 def test_a_matrix_may_name_the_paths():
     found = NamedMatrix("model", np.array([[0, 2, 3], [2, 0, 1], [3, 1, 0.0]]), ["s/a.png", "s/b.png", "other"])
-    over = found.over(["b", "a", "c"])
+    over = found.reindex(["b", "a", "c"])
     assert over.matrix[0, 1] == 2
     assert over.notes[:2] == (
         "1 object is not in it, and left out: 'c'",

@@ -67,7 +67,7 @@ class Result:
 
     def summary(self) -> str:
         """Return the result as text."""
-        raise NotImplementedError
+        return repr(self)
 
     def __str__(self) -> str:
         return self.summary()

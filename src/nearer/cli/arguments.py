@@ -16,6 +16,7 @@ from nearer.cli.argtypes import KINDS, column_values, pairs, rule, seed, word
 from nearer.cli.process import complain
 
 if TYPE_CHECKING:
+    from nearer._common.results import Result
     from nearer.io import Answers
     from nearer.io.multi_file import FileList
     from nearer.survey.exporting import StudyTable
@@ -260,6 +261,13 @@ def print_result(options: argparse.Namespace, text: str, figures: Any) -> None:
         raise
     except OSError as error:  # which names no file
         raise OSError(error.errno, error.strerror, "the standard output") from error
+
+
+def print_comparison(options: argparse.Namespace, found: Result) -> None:
+    """Write a comparison into the folder of --out, if there is one, and print its summary, or values for programs."""
+    files = [] if options.out is None else found.write(options.out)
+    text = found.summary() + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
+    print_result(options, text, {"folder": str(options.out) if files else None, "files": files, **found.to_dict()})
 
 
 def report_error(sentence: str, status: int = FAILED) -> int:

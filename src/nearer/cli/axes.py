@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
         fits = fit_properties(points, known, level=options.level, random_state=options.seed, **randomized)
         written = [] if options.out is None else _write(fits, results, options.out)
         lines[:0] = [str(fits), *([f"written to {options.out}: {', '.join(written)}"] if written else [])]
-        figures |= fits.as_dict()
+        figures |= fits.to_dict()
     print_result(options, "\n".join(lines), figures)
     return 0
 
@@ -125,7 +125,7 @@ def _randomization(
     if way is None or source is None:
         return {}, np.ones(len(objects), dtype=bool)
     if source not in columns and way == "along" and Path(source).exists():
-        matrix = read_matrix(Path(source)).over(objects).matrix
+        matrix = read_matrix(Path(source)).reindex(objects).matrix
         used = np.isfinite(matrix).sum(axis=1) > 1
         values: Any = matrix[np.ix_(used, used)]
     elif source not in columns:
@@ -174,16 +174,16 @@ def _rotation(
 
 
 def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[str]:
-    """Write the table, and the figure where there is one, and return the names of the files."""
+    """Write values and table, and the figure of a map of two axes or more, and return the names of the files."""
     import warnings
 
     import numpy as np
 
-    from nearer.comparing.results_files import save_figures, table_of, write_texts
+    from nearer._common.results import save_figures
     from nearer.geometry import ellipses_of
     from nearer.plotting import plot_properties
 
-    files = write_texts(folder, {"properties.csv": table_of(fits.as_table())})
+    files = fits.write(folder)
     points, ellipses = np.array(results["embedding"]), None
     if points.shape[1] < 2:
         return files

@@ -15,10 +15,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.cli.arguments import log_step, print_result, read_file
+    from nearer.cli.arguments import log_step, print_comparison, read_file
     from nearer.comparing import compare_groups
-    from nearer.comparing.groups.comparison import N_PERMUTATIONS
-    from nearer.comparing.groups.files import figures_of, write_comparison
+    from nearer.comparing.groups import N_PERMUTATIONS
 
     options.file = options.file[0] if len(options.file) == 1 else options.file
     answers = read_file(options, also=[options.by])
@@ -31,7 +30,5 @@ def run(options: argparse.Namespace) -> int:
         level=options.level,
         random_state=options.seed,
     )
-    files = [] if options.out is None else write_comparison(found, options.out)
-    text = str(found) + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
-    print_result(options, text, {"folder": str(options.out) if files else None, "files": files, **figures_of(found)})
+    print_comparison(options, found)
     return 0

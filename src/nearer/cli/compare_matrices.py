@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nearer.cli.argtypes import resamples
-from nearer.cli.arguments import log_step, print_result
+from nearer.cli.arguments import log_step, print_comparison
 
 if TYPE_CHECKING:
     from nearer._common.arrays import FloatArray
-    from nearer.comparing import MatrixComparison, MatrixNoise, NamedMatrix
-    from nearer.comparing.matrices.measures import Measure
+    from nearer.comparing import MatrixNoise, NamedMatrix
+    from nearer.comparing.matrix_tests import Measure
     from nearer.embedding.base import OrdinalEmbedding
 
 _MEASURES = ("spearman", "kendall", "tau-a", "pearson")
@@ -41,8 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.comparing import compare_matrices, plot_matrices, read_matrix
-    from nearer.comparing.results_files import write_results
+    from nearer.comparing import compare_matrices, read_matrix
     from nearer.embedding.storage import load_model
     from nearer.study.update import results_for
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     measure: Measure = options.measure or "spearman"
     model = load_model(folder)
     objects = results_for(model, folder)["objects"]
-    read = _named([read_matrix(path, features=options.features).over(objects) for path in options.model])
+    read = _named([read_matrix(path, features=options.features).reindex(objects) for path in options.model])
     for each in read:
         for note in each.notes:
             sys.stderr.write(f"nearer: {each.name}: {note}\n")
@@ -67,14 +67,8 @@ def run(options: argparse.Namespace) -> int:
         level=options.level,
         random_state=options.seed,
     )
-    figures, files = _figures(found, read, notes), []
-    text = "\n".join([str(found), *(f"note: {note}" for note in notes)])
-    if options.out is not None:
-        files = write_results(options.out, figures, "rsa", _rows(found), lambda: plot_matrices(found))
-        text += f"\nwritten to {options.out}: {', '.join(files)}"
-    print_result(
-        options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures}
-    )
+    models = [replace(fit, notes=each.notes) for fit, each in zip(found.models, read, strict=True)]
+    print_comparison(options, replace(found, models=tuple(models), notes=(*found.notes, *notes)))
     return 0
 
 
@@ -83,7 +77,7 @@ def _resampled(
 ) -> tuple[OrdinalEmbedding, MatrixNoise | None, FloatArray | None, list[str]]:
     """Return a posterior in all dimensions, what tells of noise and of people, and why not; Ctrl-C goes on without."""
     from nearer.comparing import full_posterior, matrix_noise, people_matrices
-    from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of
+    from nearer.comparing.results import MIN_ANNOTATORS, count_annotators
 
     noise, people, notes = None, None, []
     wanted = _PEOPLE_MAPS if options.people_maps is None else options.people_maps
@@ -96,11 +90,9 @@ def _resampled(
         notes.append(f"no noise ceiling: {error}")
     except KeyboardInterrupt:
         return full, None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
-    enough = people_of(model.comparisons_) >= FEWEST_PEOPLE
+    enough = count_annotators(model.comparisons_) >= MIN_ANNOTATORS
     if not enough and wanted:
-        notes.append(
-            f"no interval over people: it takes answers of at least {FEWEST_PEOPLE} people that are told apart"
-        )
+        notes.append(f"no interval over people: it takes answers of at least {MIN_ANNOTATORS} identified people")
     if enough and wanted:
         try:
             log_step("maps of resampled people")
@@ -112,37 +104,8 @@ def _resampled(
 
 def _named(read: list[NamedMatrix]) -> list[NamedMatrix]:
     """Return the matrices with a name each: two files may have the same in different folders."""
-    from dataclasses import replace
-
     names = [each.name for each in read]
     return [
         replace(each, name=f"{each.name} ({names[: k + 1].count(each.name)})") if names.count(each.name) > 1 else each
         for k, each in enumerate(read)
-    ]
-
-
-def _figures(found: MatrixComparison, read: list[NamedMatrix], notes: list[str]) -> dict[str, Any]:
-    """Return all figures of the comparison, for programs."""
-    from dataclasses import asdict
-
-    figures = asdict(found)
-    for model, each in zip(figures["models"], read, strict=True):
-        model["notes"] = list(each.notes)
-    return {"kind": "matrices", **figures, "notes": [*found.notes, *notes]}
-
-
-def _rows(found: MatrixComparison) -> list[dict[str, Any]]:
-    """Return the table: a row for each model."""
-    return [
-        {
-            "model": model.name,
-            "estimate": model.estimate,
-            "low": model.low,
-            "high": model.high,
-            "people_low": model.people_low,
-            "people_high": model.people_high,
-            "mantel_p": model.p_value,
-            **model.measures,
-        }
-        for model in found.models
     ]

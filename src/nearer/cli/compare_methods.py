@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nearer.cli.argtypes import words
-from nearer.cli.arguments import log_step, print_result, read_file
+from nearer.cli.arguments import log_step, print_comparison, read_file
 from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
-    from nearer.comparing import MethodComparison
     from nearer.data.comparisons import Comparisons
 
 
@@ -30,8 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.comparing import compare_methods, plot_methods
-    from nearer.comparing.results_files import write_results
+    from nearer.comparing import compare_methods
     from nearer.study import RunSettings
 
     if len(options.file) == 1:
@@ -50,14 +48,7 @@ def run(options: argparse.Namespace) -> int:
         level=options.level,
         random_state=options.seed,
     )
-    figures, files = _figures(found), []
-    text = f"{found}\nthe smallest error has {found.best}; differences are to {found.methods[0].name}, the first named"
-    if options.out is not None:
-        files = write_results(options.out, figures, "methods", figures["methods"], lambda: plot_methods(found))
-        text += f"\nwritten to {options.out}: {', '.join(files)}"
-    print_result(
-        options, text, {"folder": None if options.out is None else str(options.out), "files": files, **figures}
-    )
+    print_comparison(options, found)
     return INTERRUPTED if found.interrupted else 0
 
 
@@ -80,11 +71,3 @@ def _dimension(train: Comparisons, seed: int) -> int:
 
     choice, _ = choose_dimensions(train, RunSettings(seed=seed))
     return 2 if choice is None else choice.shown
-
-
-def _figures(found: MethodComparison) -> dict[str, Any]:
-    """Return all figures of the comparison, for programs."""
-    from dataclasses import asdict
-
-    about = {"best": found.best, "first": found.methods[0].name, "interrupted": found.interrupted}
-    return {"kind": "methods", **asdict(found), **about}

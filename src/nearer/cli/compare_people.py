@@ -16,9 +16,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.cli.arguments import log_step, print_result, read_file
+    from nearer.cli.arguments import log_step, print_comparison, read_file
     from nearer.comparing import compare_people
-    from nearer.comparing.people_files import people_figures, write_people
 
     options.file = options.file[0] if len(options.file) == 1 else options.file
     answers = read_file(options)
@@ -30,9 +29,5 @@ def run(options: argparse.Namespace) -> int:
         level=options.level,
         random_state=options.seed,
     )
-    files = [] if options.out is None else write_people(found, options.out)
-    text = str(found) + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
-    print_result(
-        options, text, {"folder": str(options.out) if files else None, "files": files, **people_figures(found)}
-    )
+    print_comparison(options, found)
     return 0

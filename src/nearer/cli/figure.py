@@ -154,8 +154,8 @@ def _arrows(results: dict[str, Any], names: Sequence[str], axes: tuple[int, int]
     fits = fit_properties(np.array(results["embedding"], dtype=np.float64), columns, n_permutations=999, random_state=0)
     still = {fit.name for fit in fits if fit.direction is None}
     for name in names:
-        if name in still or name in fits.unfit:
-            why = fits.unfit.get(name, "it has words, which grow in no direction")
+        if name in still or name in fits.not_fitted:
+            why = fits.not_fitted.get(name, "it has words, which grow in no direction")
             raise ValueError(f"there can be no arrow for {name!r}: {why}")
     return arrows_of(fits, axes)
 

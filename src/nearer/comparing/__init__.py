@@ -1,18 +1,30 @@
-"""What is compared once there is a map: groups of people, single people, two maps, models, methods, attributes."""
+"""Comparisons of maps: of groups of people, of single people, of two maps, of models (RSA), methods and attributes.
 
-from nearer.comparing.groups.comparison import GroupComparison, PairOfGroups, compare_groups
-from nearer.comparing.groups.crossing import CrossPrediction
-from nearer.comparing.groups.moved import Displacements
-from nearer.comparing.groups.permuting import Permuted
-from nearer.comparing.interval_figure import plot_matrices, plot_methods
+Each function returns a result that is a frozen dataclass: ``print`` it for a summary, ``plot`` draws it, ``write`` puts
+values, tables and figures into a folder, ``to_dict`` and ``from_dict`` make plain values for JSON and read them.
+"""
+
+from nearer.comparing.group_results import (
+    CrossPrediction,
+    Displacements,
+    GroupComparison,
+    PairOfGroups,
+    PermutationTest,
+)
+from nearer.comparing.groups import compare_groups
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
-from nearer.comparing.matrices.ceiling import MatrixNoise, NoiseCeilingOfMatrix, full_posterior, matrix_noise
-from nearer.comparing.matrices.comparison import compare_matrices, people_matrices
-from nearer.comparing.matrices.files import NamedMatrix, read_matrix
-from nearer.comparing.matrices.mantel import MantelTest, mantel
-from nearer.comparing.matrices.results import MatrixComparison, ModelDifference, ModelFit
-from nearer.comparing.method_results import MethodComparison, MethodScore
-from nearer.comparing.methods import compare_methods
+from nearer.comparing.matrices import MatrixComparison, ModelDifference, ModelFit, compare_matrices
+from nearer.comparing.matrix_files import NamedMatrix, read_matrix
+from nearer.comparing.matrix_tests import (
+    MantelTest,
+    MatrixCeiling,
+    MatrixNoise,
+    full_posterior,
+    mantel,
+    matrix_noise,
+    people_matrices,
+)
+from nearer.comparing.methods import MethodComparison, MethodScore, compare_methods
 from nearer.comparing.people import Gain, PeopleComparison, compare_people
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.evaluation.distances import Distances, distance_matrix
@@ -27,6 +39,7 @@ __all__ = [
     "GroupComparison",
     "MantelTest",
     "MapComparison",
+    "MatrixCeiling",
     "MatrixComparison",
     "MatrixNoise",
     "MethodComparison",
@@ -34,10 +47,9 @@ __all__ = [
     "ModelDifference",
     "ModelFit",
     "NamedMatrix",
-    "NoiseCeilingOfMatrix",
     "PairOfGroups",
     "PeopleComparison",
-    "Permuted",
+    "PermutationTest",
     "PropertyFit",
     "PropertyFits",
     "compare_groups",
@@ -51,7 +63,5 @@ __all__ = [
     "mantel",
     "matrix_noise",
     "people_matrices",
-    "plot_matrices",
-    "plot_methods",
     "read_matrix",
 ]

@@ -1,7 +1,7 @@
-r"""Two maps of the same objects: laid onto each other, and judged by each other's answers.
+r"""Comparison of two maps of the same objects: aligned with each other, and judged by each other's answers.
 
-The second map is moved, turned, mirrored and scaled onto the first (Procrustes). With the covariances C_1 and C_2 of an
-object's place on the two maps, the latter turned and scaled along, and v the vector from one place to the other,
+The second map is translated, rotated, reflected and scaled onto the first (Procrustes). With the covariances C_1 and
+C_2 of an object's place on the two maps, the latter rotated and scaled along, and v the displacement,
 
     v^T (C_1 + C_2)^-1 v
 
@@ -11,10 +11,11 @@ maps of the same answers it is too small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +26,27 @@ from sklearn.utils.validation import check_is_fitted
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, pluralize, quote, quote_all
 from nearer._common.parameters import check_level
-from nearer.comparing.holm import holm
+from nearer._common.results import Result, Rows
+from nearer.comparing.results import Comparison, holm
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import restricted, units_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.distances import compared_objects
 from nearer.evaluation.held_out import judge, read_judged
-from nearer.evaluation.intervals import Interval, error_interval
+from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.uncertainty import squared_distances
 from nearer.geometry import procrustes_error, rotation
 from nearer.io.labels import matched
 
-_FEWEST = 3  # objects on both maps, of which a shape can be compared
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MIN_OBJECTS = 3  # on both maps, for a shape to compare
 
 
-class CrossError(NamedTuple):
-    """The error of a map on answers that another map was made of.
+@dataclass(frozen=True)
+class CrossError(Result):
+    """The error of a map on answers that another map was fitted to.
 
     Attributes
     ----------
@@ -56,8 +62,8 @@ class CrossError(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MapComparison:
-    """Two maps, and how alike they are.
+class MapComparison(Comparison):
+    """Two maps, and how similar they are.
 
     Attributes
     ----------
@@ -67,20 +73,23 @@ class MapComparison:
     only_first, only_second : tuple of str
         Objects on one of them alone; those that nobody compared are on none.
     first, second : ndarray, shape (n, p)
-        The maps, the second laid onto the first.
+        The maps, the second aligned with the first.
     procrustes : float
         The share of the shape that is left unexplained: 0 for maps of one shape.
     pearson, spearman : float
         Correlations of the distances between objects.
     lengths : ndarray, shape (n,)
-        From one place to the other, as shares of the spread of the first map.
-    distances, p_of_objects : ndarray, shape (n,), or None
-        How far apart places are, squared, by both ellipses, and p-values that hold for the family of all objects; None
-        where a map has no ellipses.
+        Of the displacements, as shares of the spread of the first map.
+    squared_distances, object_p_values : ndarray, shape (n,), or None
+        How far apart places are by both ellipses (Mahalanobis), and p-values for the family of all objects; None where
+        a map has no ellipses.
     first_on_second, second_on_first : CrossError or None
-        The error of a map on the other's answers; None where these are not stored.
+        The error of the first map on the answers of the second, and the other way round; None where these are not
+        stored.
     notes : tuple of str
     """
+
+    kind: ClassVar[str] = "maps"
 
     names: tuple[str, str]
     objects: NDArray[np.str_]
@@ -92,22 +101,29 @@ class MapComparison:
     pearson: float
     spearman: float
     lengths: FloatArray
-    distances: FloatArray | None
-    p_of_objects: FloatArray | None
+    squared_distances: FloatArray | None
+    object_p_values: FloatArray | None
     first_on_second: CrossError | None
     second_on_first: CrossError | None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
-    def moved(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Return whose displacement is significant at alpha, (n,); none where ellipses are not known."""
-        return np.zeros(len(self.objects), dtype=bool) if self.p_of_objects is None else self.p_of_objects <= alpha
+    def is_displaced(self, alpha: float = 0.05) -> NDArray[np.bool_]:
+        """Return whose displacement is significant at alpha, (n,); none where there are no ellipses."""
+        if self.object_p_values is None:
+            return np.zeros(len(self.objects), dtype=bool)
+        return self.object_p_values <= alpha
 
-    def __str__(self) -> str:
+    def _derived(self) -> Mapping[str, Any]:
+        displaced = self.objects[self.is_displaced()]
+        return {**super()._derived(), "n_shared": len(self.objects), "displaced": displaced}
+
+    def summary(self) -> str:
+        """Return how similar the maps are, and which objects are displaced, as text."""
         first, second = (quote(each) for each in self.names)
         lines = [
             f"{pluralize(len(self.objects), 'object')} on both maps",
-            f"Procrustes error {decimals(self.procrustes)} (0: one shape); distances correlate by {self.pearson:.3f}, "
-            f"their ranks by {self.spearman:.3f}",
+            f"Procrustes error {decimals(self.procrustes)} (0: one shape); correlation of distances "
+            f"{self.pearson:.3f}, of their ranks {self.spearman:.3f}",
         ]
         crossed = (second, first, self.first_on_second), (first, second, self.second_on_first)
         for answers, judge_of, found in crossed:
@@ -119,18 +135,48 @@ class MapComparison:
         order = np.argsort(-self.lengths)
         farthest = ", ".join(f"{quote(self.objects[k])} {self.lengths[k]:.2f}" for k in order[:3])
         lines.append(f"largest displacements, as shares of the spread: {farthest}")
-        moved = order[self.moved()[order]]
-        if self.p_of_objects is not None:
-            which = quote_all(self.objects[moved].tolist(), 10) if len(moved) else "of none"
-            lines.append(f"displacement significant, by the ellipses of both (p <= 0.05, Holm): {which}")
+        displaced = order[self.is_displaced()[order]]
+        if self.object_p_values is not None:
+            lines.append(
+                f"displacements significant by the ellipses of both (p <= 0.05, Holm): "
+                f"{quote_all(self.objects[displaced].tolist(), 10)}"
+                if len(displaced)
+                else "no object's displacement is significant (p > 0.05, ellipses of both maps, Holm)"
+            )
         for which, only in ((first, self.only_first), (second, self.only_second)):
             if only:
                 lines.append(f"on {which} alone: {quote_all(only)}")
         return "\n".join([*lines, *self.notes])
 
+    def tables(self) -> dict[str, Rows]:
+        """Return the places of each object on both maps, and its displacement."""
+        axes = range(1, self.first.shape[1] + 1)
+        places = [f"{which}{k}" for which in ("first_x", "second_x") for k in axes]
+        rows: list[list[Any]] = [["object", *places, "length", "distance", "p_value", "significant"]]
+        displaced = self.is_displaced()
+        for i, label in enumerate(self.objects.tolist()):
+            distance = None if self.squared_distances is None else float(self.squared_distances[i]) ** 0.5
+            p = None if self.object_p_values is None else float(self.object_p_values[i])
+            both = [*self.first[i].tolist(), *self.second[i].tolist()]
+            rows.append([label, *both, float(self.lengths[i]), distance, p, "yes" if displaced[i] else "no"])
+        return {"displacements.csv": rows}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw both maps, with arrows from one to the other, and return the Axes."""
+        from nearer.plotting import plot_arrows
+
+        tested = self.object_p_values is not None
+        emphasized = {} if tested else {"emphasized": "displacement"}
+        shown = self.is_displaced() if tested else None
+        return plot_arrows(self.first, self.second, self.objects, shown, ax, names=self.names, **emphasized)
+
+    def figures(self) -> dict[str, Callable[[], Axes]]:
+        """Return the figure of both maps."""
+        return {"maps": self.plot}
+
 
 class _Map(NamedTuple):
-    """What is known of one map: its objects that somebody compared, and where they lie."""
+    """A map: its objects that somebody compared, and where they lie."""
 
     name: str
     labels: list[str]
@@ -147,7 +193,7 @@ def compare_maps(
     Parameters
     ----------
     first, second : path of a folder that `nearer fit` wrote, or fitted estimator
-        The second is laid onto the first. Objects are matched by their labels as text.
+        The second is aligned with the first. Objects are matched by their labels as text.
     names : pair of str, optional
         What to call them; the names of the folders, or "first" and "second", if left out.
     level : float, default 0.95
@@ -167,19 +213,19 @@ def compare_maps(
     ((12, 2), True, True)
     """
     check_level(level)
-    called = names or ("first", "second")
-    maps = [_read(each, names is not None, title) for each, title in zip((first, second), called, strict=True)]
+    titles = names or ("first", "second")
+    maps = [_read(each, names is not None, title) for each, title in zip((first, second), titles, strict=True)]
     if maps[0].name == maps[1].name:
         maps = [each._replace(name=title) for each, title in zip(maps, ("first", "second"), strict=True)]
     one, other = maps
     shared = [label for label in one.labels if label in set(other.labels)]
-    if len(shared) < _FEWEST:
+    if len(shared) < _MIN_OBJECTS:
         raise ValueError(
-            f"only {pluralize(len(shared), 'object')} on both maps; two maps are compared by {_FEWEST} or more. "
-            f"Labels are such as {quote(one.labels[0])} and {quote(other.labels[0])}: do both name things alike?"
+            f"only {pluralize(len(shared), 'object')} on both maps; two maps are compared by {_MIN_OBJECTS} or more. "
+            f"Labels are such as {quote(one.labels[0])} and {quote(other.labels[0])}: do both maps name objects alike?"
         )
     rows = [np.array([each.labels.index(label) for label in shared]) for each in maps]
-    points, covariances = _laid_on(maps, rows)
+    points, covariances = _aligned(maps, rows)
     spread = float(np.sqrt(np.square(points[0]).sum(axis=1).mean()))
     apart = points[1] - points[0]
     distances = None if covariances is None else squared_distances(apart, covariances)
@@ -204,7 +250,7 @@ def compare_maps(
     )
 
 
-def _read(source: Any, called: bool, title: str) -> _Map:
+def _read(source: Any, has_title: bool, title: str) -> _Map:
     if not isinstance(source, str | PathLike):
         if not isinstance(source, OrdinalEmbedding):
             raise ValueError(
@@ -219,9 +265,9 @@ def _read(source: Any, called: bool, title: str) -> _Map:
     folder = Path(source)
     results, model = read_results(folder), load_model(folder)
     covariances = None if results["covariances"] is None else np.array(results["covariances"])
-    called_so = title if called else folder.resolve().name
+    label = title if has_title else folder.resolve().name
     labels = [str(label) for label in results["objects"]]
-    return _among_compared(_Map(called_so, labels, np.array(results["embedding"]), covariances, model))
+    return _among_compared(_Map(label, labels, np.array(results["embedding"]), covariances, model))
 
 
 def _among_compared(found: _Map) -> _Map:
@@ -234,27 +280,27 @@ def _among_compared(found: _Map) -> _Map:
     )
 
 
-def _laid_on(maps: list[_Map], rows: list[NDArray[np.intp]]) -> tuple[list[FloatArray], FloatArray | None]:
-    """Return the centred places of the shared objects, the second laid onto the first, and the sums of covariances."""
+def _aligned(maps: list[_Map], rows: list[NDArray[np.intp]]) -> tuple[list[FloatArray], FloatArray | None]:
+    """Return the centered places of the shared objects, the second aligned with the first, and sums of covariances."""
     p = max(each.points.shape[1] for each in maps)
     points = [
         np.pad(each.points[row], ((0, 0), (0, p - each.points.shape[1]))) for each, row in zip(maps, rows, strict=True)
     ]
     points = [each - each.mean(axis=0) for each in points]
-    turn, closeness = rotation(points[1], points[0])
-    turn = turn * (float(closeness) / float(np.vdot(points[1], points[1])))
-    points[1] = points[1] @ turn
+    axes, closeness = rotation(points[1], points[0])
+    axes = axes * (float(closeness) / float(np.vdot(points[1], points[1])))
+    points[1] = points[1] @ axes
     padded = []
     for each, row in zip(maps, rows, strict=True):
         if each.covariances is None:
             return points, None
         free = p - each.points.shape[1]
         padded.append(np.pad(each.covariances[row], ((0, 0), (0, free), (0, free))))
-    return points, padded[0] + turn.T @ padded[1] @ turn
+    return points, padded[0] + axes.T @ padded[1] @ axes
 
 
 def _error_on(judge_of: _Map, other: _Map, level: float) -> CrossError | None:
-    """Return the error of one map on the other's answers about objects that it knows."""
+    """Return the error of one map on the other's answers about objects that both have."""
     comparisons = getattr(other.model, "comparisons_", None)
     if not isinstance(comparisons, Comparisons):
         return None
@@ -265,5 +311,4 @@ def _error_on(judge_of: _Map, other: _Map, level: float) -> CrossError | None:
     kept, _ = restricted(comparisons[known])
     judged = read_judged(kept.over(judge_of.model.objects_))
     wrong = judge(judge_of.model, judged).predictions
-    found: Interval = error_interval(wrong, judged.sample_weight, units_of(judged), level)
-    return CrossError(*found, len(judged))
+    return CrossError(*error_interval(wrong, judged.sample_weight, units_of(judged), level), len(judged))

@@ -1,16 +1,16 @@
-r"""Methods beside each other: how often each predicts held-out answers wrongly, and by how much they differ.
+r"""Comparison of methods: how often each predicts held-out answers wrongly, and by how much they differ.
 
 Every method is fitted to the same training parts and judged by the same held-out answers. With w_q the weights of the
-answers and e_q what a method gets wrong (1 wrong, 1/2 a tie, 0 right), two methods differ in the mean of
+answers and e_q the loss of a method (1 wrong, 1/2 a tie, 0 right), two methods differ in the mean of
 
     d_q = e_q(method) - e_q(reference),
 
 which is known much better than either error: an answer that is noise is wrong for both, and cancels.
 
-**How well it is known.** Two things are left to chance. *Which answers are held out*: answers of one person, or of one
-trial, hang together, so that the variance V of the mean is that of whole units (`nearer.evaluation.intervals`).
-*Which answers are trained on*: in each fold two maps of other answers meet. With d_f the difference in fold f and v_f
-its variance by units within the fold, folds vary beyond these by
+**How well it is known.** There are two sources of variance. *Which answers are held out*: answers of one person, or of
+one trial, are correlated, so that the variance V of the mean is that of whole units (`nearer.evaluation.intervals`).
+*Which answers are trained on*: with d_f the difference in fold f and v_f its variance by units within the fold, folds
+vary beyond these by
 
     tau^2 = max(0, var(d_f) - mean(v_f)),
 
@@ -20,18 +20,18 @@ Bengio (2003) put 1/k + n_test / n_train = 1/k + 1/(k - 1) in place of 1/k. So
     variance = V + (1/k + 1/(k - 1)) tau^2,
 
 with a t distribution of the degrees of freedom of Satterthwaite. With the test of Nadeau and Bengio alone V would be
-counted twice, and known from k numbers.
+counted twice, and estimated from k numbers.
 
-Differences are to the *first* method: the best of several is best partly by luck, and intervals around it would lie.
-p-values are corrected together (Holm 1979).
+Differences are to the *first* method: the best of several is best partly by luck, and intervals around it would be
+wrong. p-values are corrected together (Holm 1979).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +39,22 @@ from scipy.special import stdtr, stdtrit
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import decimals, format_interval, format_level, pluralize
 from nearer._common.parameters import check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
-from nearer.comparing.groups.grouping import comparisons_in
-from nearer.comparing.holm import holm
-from nearer.comparing.matrices.ceiling import FEWEST_PEOPLE, people_of
-from nearer.comparing.method_results import MethodComparison, MethodScore
+from nearer._common.results import Result, Rows, text_table
+from nearer._common.tables import rows_of
+from nearer.comparing.results import (
+    MIN_ANNOTATORS,
+    Comparison,
+    Estimate,
+    comparisons_of,
+    count_annotators,
+    holm,
+    p_text,
+    plot_estimates,
+)
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import By, kept_whole, units_of
 from nearer.embedding.base import OrdinalEmbedding
@@ -53,16 +62,169 @@ from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import judge, read_judged
 from nearer.evaluation.intervals import clustered_variance, error_interval
 
-_LEAST_CHANCE = 1e-6  # of an answer: one that was held impossible costs 14 and not infinity
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MIN_PROBABILITY = 1e-6  # of an answer: one that was held impossible costs 14 and not infinity
+_HEADER = ("method", "error", "interval", "less the first", "interval", "p (Holm)", "log loss", "seconds")
+
+
+@dataclass(frozen=True)
+class MethodScore(Result):
+    """How well one method predicts held-out answers.
+
+    Attributes
+    ----------
+    name : str
+    error, low, high : float
+        Of what `predict` uses, with its interval.
+    map_error : float
+        Of the map, `embedding_`.
+    log_loss : float
+        Mean of minus the logarithm of the probability of each held-out answer; guessing has 0.693.
+    seconds : float
+        Of one fit, on average.
+    difference, difference_low, difference_high : float or None
+        Its error less that of the first method, with the interval of that; None for the first.
+    p_value, p_holm : float or None
+        Of no difference, and corrected for the number of methods.
+
+    Examples
+    --------
+    >>> MethodScore("STE", 0.2, 0.18, 0.22, 0.2, 0.45, 0.3).error
+    0.2
+    """
+
+    name: str
+    error: float
+    low: float
+    high: float
+    map_error: float
+    log_loss: float
+    seconds: float
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    p_value: float | None = None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class MethodComparison(Comparison):
+    """Methods, judged by the same held-out answers.
+
+    Attributes
+    ----------
+    methods : tuple of MethodScore
+        In the order in which they were given; differences are to the first.
+    n_folds, n_wanted : int
+        Folds that all methods were judged by, and those that were asked for: fewer after Ctrl-C.
+    by : {"trials", "annotators", "questions"}
+        What folds keep whole.
+    unit : {"trials", "annotators", "questions"}
+        What intervals take as independent.
+    n_comparisons : int
+        That were held out.
+    level : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> ste = MethodScore("STE", 0.2, 0.18, 0.22, 0.2, 0.45, 0.3)
+    >>> soe = MethodScore("SOE", 0.21, 0.19, 0.23, 0.21, 0.5, 0.2, 0.01, -0.01, 0.03, 0.3, 0.3)
+    >>> print(MethodComparison((ste, soe), 5, 5, "trials", "annotators", 400, 0.95))
+    method  error  interval        less the first  interval         p (Holm)  log loss  seconds
+    STE     0.200  0.180 to 0.220                                             0.450     0.30
+    SOE     0.210  0.190 to 0.230  +0.010          -0.010 to 0.030  0.3       0.500     0.20
+    95% intervals; 400 comparisons held out in 5 folds of whole trials; people are taken as independent
+    smallest error: STE; differences are to STE, the first
+    """
+
+    kind: ClassVar[str] = "methods"
+
+    methods: tuple[MethodScore, ...]
+    n_folds: int
+    n_wanted: int
+    by: By
+    unit: By
+    n_comparisons: int
+    level: float
+
+    @property
+    def best(self) -> str:
+        """The method with the smallest error, for what that is worth: see the intervals."""
+        return min(self.methods, key=lambda score: score.error).name
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether there are fewer folds than were asked for."""
+        return self.n_folds < self.n_wanted
+
+    def _derived(self) -> Mapping[str, Any]:
+        of = {"best": self.best, "first": self.methods[0].name, "interrupted": self.interrupted}
+        return {**super()._derived(), **of}
+
+    def summary(self) -> str:
+        """Return a table of all methods as text."""
+        unit, whole = ("people" if each == "annotators" else each for each in (self.unit, self.by))
+        stopped = f" of {self.n_wanted}, as the run was stopped," if self.interrupted else ""
+        about = (
+            f"{format_level(self.level)} intervals; {pluralize(self.n_comparisons, 'comparison')} held out in "
+            f"{self.n_folds} folds{stopped} of whole {whole}; {unit} are taken as independent\n"
+            f"smallest error: {self.best}; differences are to {self.methods[0].name}, the first"
+        )
+        return "\n".join([*text_table([_HEADER, *map(_cells, self.methods)]), about])
+
+    def tables(self) -> dict[str, Rows]:
+        """Return a row for each method."""
+        return {"methods.csv": rows_of([asdict(score) for score in self.methods])}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw by how much the error of each method differs from that of the first, with intervals.
+
+        Examples
+        --------
+        >>> ste = MethodScore("STE", 0.2, 0.18, 0.22, 0.2, 0.45, 0.3)
+        >>> soe = MethodScore("SOE", 0.21, 0.19, 0.23, 0.21, 0.5, 0.2, 0.01, -0.01, 0.03, 0.3, 0.3)
+        >>> MethodComparison((ste, soe), 5, 5, "trials", "annotators", 400, 0.95).plot().get_xlabel()
+        'held-out error less that of STE (0.200)'
+        """
+        first, *others = self.methods
+        rows = []
+        for score in others:
+            ends = (
+                each for each in (score.difference, score.difference_low, score.difference_high) if each is not None
+            )
+            value, low, high = ends
+            rows.append(Estimate(f"{score.name} ({decimals(score.error)})", value, ((low, high),)))
+        legend = f"{format_level(self.level)} interval; left of the line: better than {first.name}"
+        return plot_estimates(rows, [legend], f"held-out error less that of {first.name} ({decimals(first.error)})", ax)
+
+    def figures(self) -> dict[str, Callable[[], Axes]]:
+        """Return the figure of differences."""
+        return {"methods": self.plot}
+
+
+def _cells(score: MethodScore) -> tuple[str, ...]:
+    return (
+        score.name,
+        decimals(score.error),
+        format_interval(score.low, score.high),
+        "" if score.difference is None else f"{score.difference:+.3f}",
+        format_interval(score.difference_low, score.difference_high),
+        p_text(score.p_holm),
+        decimals(score.log_loss),
+        f"{score.seconds:.2f}",
+    )
 
 
 @dataclass(eq=False)
-class _Tally:
-    """What one method made of the held-out answers: NaN where they were not judged yet."""
+class _Losses:
+    """The losses of one method on the held-out answers: NaN where they were not judged yet."""
 
     wrong: FloatArray
     map_wrong: FloatArray
-    loss: FloatArray
+    log_loss: FloatArray
     seconds: float = 0.0
 
 
@@ -82,7 +244,7 @@ def compare_methods(
     ----------
     comparisons : Answers, Comparisons or array-like, shape (m, 3) or (m, 4)
     methods : mapping from str to estimator
-        At least two; the others are set against the first. Copies of them are fitted.
+        At least two; the others are compared with the first. Copies of them are fitted.
     n_splits, by
         Folds, as for `WholeKFold`: by="trials" asks about further answers of the same people, by="annotators" about
         further people.
@@ -97,7 +259,7 @@ def compare_methods(
     Returns
     -------
     MethodComparison
-        After Ctrl-C, of the folds that were over; before there are two, the interrupt goes on.
+        After Ctrl-C, of the folds that are done; KeyboardInterrupt is raised again where there are fewer than two.
 
     References
     ----------
@@ -117,22 +279,22 @@ def compare_methods(
     check_level(level)
     if len(methods) < 2:
         raise ValueError(f"it takes two methods to compare, got {', '.join(methods) or 'none'}")
-    judged = read_judged(comparisons_in(comparisons))
+    judged = read_judged(comparisons_of(comparisons))
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
-    tallies, n_done = _judge(judged, methods, folds, dimension)
+    losses, n_done = _judge(judged, methods, folds, dimension)
     fold_of = np.full(len(judged), -1)
     for number, (_, test) in enumerate(folds[:n_done]):
         fold_of[test] = number
     rows = np.flatnonzero(fold_of >= 0)
-    people = people_of(judged)
-    unit: By = "annotators" if people >= FEWEST_PEOPLE or by == "annotators" else kept_whole(judged, by)
+    by_person = by == "annotators" or count_annotators(judged) >= MIN_ANNOTATORS
+    unit: By = "annotators" if by_person else kept_whole(judged, by)
     clusters, weights = units_of(judged, unit)[rows], judged.sample_weight[rows]
     scores = [
-        _score(name, tally, tallies[0], rows, weights, clusters, fold_of[rows], level, n_done)
-        for name, tally in zip(methods, tallies, strict=True)
+        _score(name, own, losses[0], rows, weights, clusters, fold_of[rows], level, n_done)
+        for name, own in zip(methods, losses, strict=True)
     ]
-    corrected = iter(holm([score["p_value"] for score in scores[1:]]))
-    kept = tuple(MethodScore(**score, p_holm=None if k == 0 else next(corrected)) for k, score in enumerate(scores))
+    corrected = [None, *holm([score.p_value for score in scores if score.p_value is not None])]
+    kept = tuple(replace(score, p_holm=p) for score, p in zip(scores, corrected, strict=True))
     return MethodComparison(kept, n_done, len(folds), kept_whole(judged, by), unit, len(rows), level)
 
 
@@ -141,23 +303,23 @@ def _judge(
     methods: Mapping[str, OrdinalEmbedding],
     folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
     dimension: Callable[[Comparisons], int] | None,
-) -> tuple[list[_Tally], int]:
-    """Return what each method gets wrong, and how many folds all of them have been judged by."""
-    tallies = [_Tally(*np.full((3, len(judged)), np.nan)) for _ in methods]
+) -> tuple[list[_Losses], int]:
+    """Return the losses of each method, and how many folds all of them have been judged by."""
+    losses = [_Losses(*np.full((3, len(judged)), np.nan)) for _ in methods]
     n_done = 0
     with progress_bar("methods", len(folds) * len(methods)) as bar:
         try:
             for train, test in folds:
                 given = None if dimension is None else dimension(judged[train])
-                for (name, method), tally in zip(methods.items(), tallies, strict=True):
+                for (name, method), own in zip(methods.items(), losses, strict=True):
                     copied: OrdinalEmbedding = clone(method) if given is None else _of_dimension(method, given)
-                    _judge_one(name, copied.for_judging(), judged[train], judged[test], test, tally)
+                    _judge_one(name, copied.for_judging(), judged[train], judged[test], test, own)
                     bar.update()
                 n_done += 1
         except KeyboardInterrupt:
             if n_done < 2:
                 raise
-    return tallies, n_done
+    return losses, n_done
 
 
 def _of_dimension(method: OrdinalEmbedding, dimension: int) -> OrdinalEmbedding:
@@ -170,42 +332,40 @@ def _of_dimension(method: OrdinalEmbedding, dimension: int) -> OrdinalEmbedding:
 
 
 def _judge_one(
-    name: str, method: OrdinalEmbedding, train: Comparisons, test: Comparisons, rows: NDArray[np.intp], tally: _Tally
+    name: str, method: OrdinalEmbedding, train: Comparisons, test: Comparisons, rows: NDArray[np.intp], own: _Losses
 ) -> None:
     start = time.perf_counter()
     try:
         model = method.fit(train)
     except ValueError as error:
         raise ValueError(f"{name}: {error}; leave it out, or give it what it needs") from error
-    tally.seconds += time.perf_counter() - start
-    tally.wrong[rows], tally.map_wrong[rows] = judge(model, test)
+    own.seconds += time.perf_counter() - start
+    own.wrong[rows], own.map_wrong[rows] = judge(model, test)
     held = model.predict_proba(test)
     answers = np.ones(len(test)) if test.answers is None else test.answers
     chances = np.where(answers > 0, held[:, 1], held[:, 0])
-    tally.loss[rows] = -np.log(np.clip(chances, _LEAST_CHANCE, 1.0))
+    own.log_loss[rows] = -np.log(np.clip(chances, _MIN_PROBABILITY, 1.0))
 
 
 def _score(
     name: str,
-    tally: _Tally,
-    first: _Tally,
+    own: _Losses,
+    first: _Losses,
     rows: NDArray[np.intp],
     weights: FloatArray,
     clusters: NDArray[np.intp],
     folds: NDArray[np.intp],
     level: float,
     n_done: int,
-) -> dict[str, Any]:
-    """Return the figures of one method."""
-    found = error_interval(tally.wrong[rows], weights, clusters, level, n_folds=n_done)
-    score: dict[str, Any] = {"name": name, "error": found.error, "low": found.low, "high": found.high}
-    score["map_error"] = float(np.average(tally.map_wrong[rows], weights=weights))
-    score["log_loss"] = float(np.average(tally.loss[rows], weights=weights))
-    score["seconds"] = tally.seconds / max(n_done, 1)
-    if tally is first:
-        return score | dict.fromkeys(("difference", "difference_low", "difference_high", "p_value"))
-    gap, low, high, p = paired_difference(tally.wrong[rows] - first.wrong[rows], weights, clusters, folds, level)
-    return score | {"difference": gap, "difference_low": low, "difference_high": high, "p_value": p}
+) -> MethodScore:
+    """Return the score of one method, its p-value not yet corrected."""
+    found = error_interval(own.wrong[rows], weights, clusters, level, n_folds=n_done)
+    map_error, log_loss = (float(np.average(each[rows], weights=weights)) for each in (own.map_wrong, own.log_loss))
+    score = MethodScore(name, *found, map_error, log_loss, own.seconds / max(n_done, 1))
+    if own is first:
+        return score
+    gap, low, high, p = paired_difference(own.wrong[rows] - first.wrong[rows], weights, clusters, folds, level)
+    return replace(score, difference=gap, difference_low=low, difference_high=high, p_value=p)
 
 
 def paired_difference(
@@ -215,23 +375,14 @@ def paired_difference(
     folds: NDArray[np.intp],
     level: float = 0.95,
 ) -> tuple[float, float, float, float]:
-    """Return the mean of differences over answers, its interval and the p-value of none.
+    """Return the mean of differences, (m,), the ends of its interval and the p-value of none.
 
-    Parameters
-    ----------
-    differences, weights : ndarray, shape (m,)
-    clusters, folds : ndarray of int >= 0, shape (m,)
-        Answers that hang together, and the fold of each.
-    level : float
-
-    Returns
-    -------
-    difference, low, high, p_value : float
+    ``clusters``, (m,), are of correlated answers, ``folds``, (m,), of the cross-validation.
 
     Examples
     --------
-    >>> gaps = np.tile([0.0, 0.0, 1.0, 0.0], 25)
-    >>> found = paired_difference(gaps, np.ones(100), np.arange(100), np.arange(100) % 5)
+    >>> differences = np.tile([0.0, 0.0, 1.0, 0.0], 25)
+    >>> found = paired_difference(differences, np.ones(100), np.arange(100), np.arange(100) % 5)
     >>> found[0], found[1] > 0.1, found[3] < 0.001
     (0.25, True, True)
     """

@@ -1,24 +1,23 @@
-"""Property fitting: what an attribute of the objects has to do with where they lie on a map.
+"""Property fitting: how attributes of the objects relate to their places on a map.
 
-A column of numbers f is regressed on the map X (n, p), both centred: f ~ X b. Its R2 is the share of the variance of f
+A column of numbers f is regressed on the map X (n, p), both centered: f ~ X b. Its R2 is the share of the variance of f
 that places explain, and b / |b| the direction in which it grows (Carroll and Chang's PROFIT; Kruskal and Wish 1978).
 
-With a column of words it is the other way round, as a word has no size: the map is regressed on the categories. R2 is
-then the share of the squared distances from the middle of the map that lies between the categories' middles,
+A column of words is a predictor instead, as a word has no size: the map is regressed on the categories. R2 is then the
+share of the squared distances from the center of the map that lies between the centers of categories,
 
     R2 = sum_c n_c |m_c|^2 / sum_i |x_i|^2 ,
 
-and the test is of equal middles, whatever the spread of each category (Welch's pseudo-F).
+and the test is of equal centers, whatever the spread of each category (Welch's pseudo-F).
 
-How both are computed and tested is in `nearer.comparing.regressions`, and what the tests take as given about the
-objects in `nearer.comparing.null_models`.
+How both are computed and tested is in `nearer.comparing.regression`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,16 +27,29 @@ from nearer._common.formatting import decimals, format_interval, format_level, p
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer.comparing.holm import holm
-from nearer.comparing.null_models import NullModel, copies_text, near_copies, neighbors_agree, read_blocks, read_line
-from nearer.comparing.regressions import Regression, Unfit, are_numbers, has_value
+from nearer._common.results import NOT_STORED, Result, Rows, text_table
+from nearer._common.tables import rows_of
+from nearer.comparing.regression import (
+    NotFittable,
+    NullModel,
+    Regression,
+    are_numbers,
+    copies_text,
+    has_value,
+    near_copies,
+    neighbors_agree,
+    read_blocks,
+    read_line,
+)
+from nearer.comparing.results import Comparison, holm, p_text
 from nearer.geometry import gradient
 
-__all__ = ["Category", "PropertyFit", "PropertyFits", "fit_properties"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _N_PERMUTATIONS_OF_NEIGHBORS = 199
 _ALPHA_OF_NEIGHBORS = 0.01
-#: What p-values take as given, by the way objects are randomized.
+#: What p-values assume, by the way objects are randomized.
 _NULLS = {
     "within": "p-values: objects permuted within blocks",
     "along": "p-values: surrogates as smooth along the given line or distances (Moran spectral randomization)",
@@ -46,16 +58,16 @@ _NULLS = {
 
 
 @dataclass(frozen=True)
-class Category:
-    """A word of an attribute: how many objects have it, and the middle of their places."""
+class Category(Result):
+    """A word of an attribute: how many objects have it, and the center of their places."""
 
     n_objects: int
-    centre: tuple[float, ...]
+    center: tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class PropertyFit:
-    """What one attribute has to do with the map.
+class PropertyFit(Result):
+    """How one attribute relates to the map.
 
     Attributes
     ----------
@@ -63,14 +75,14 @@ class PropertyFit:
     kind : {"number", "words"}
     n_objects : int
         Those that have a value.
-    r2, adjusted : float
+    r2, adjusted_r2 : float
         Share that is explained, and the same less what chance explains.
-    left_out : float
-        R2 of each object predicted by the others; below 0 it is worse than their mean.
+    predicted_r2 : float
+        Of each object predicted by the others (leave-one-out); below 0 it is worse than their mean.
     low, high : float
         Interval of the share among all objects of which these are a sample.
     p_value, p_holm : float
-        By randomized objects; alone, and among all attributes.
+        By randomized objects, and corrected for all attributes.
     direction : tuple of float, or None
         In which numbers grow most, of length 1.
     categories : dict of str to Category, or None
@@ -81,8 +93,8 @@ class PropertyFit:
     kind: Literal["number", "words"]
     n_objects: int
     r2: float
-    adjusted: float
-    left_out: float
+    adjusted_r2: float
+    predicted_r2: float
     low: float
     high: float
     p_value: float
@@ -91,14 +103,14 @@ class PropertyFit:
     categories: dict[str, Category] | None = None
 
 
-@dataclass(frozen=True)
-class PropertyFits(Sequence[PropertyFit]):
-    """What attributes have to do with a map, one after the other; printed, it is a table.
+@dataclass(frozen=True, eq=False)
+class PropertyFits(Comparison, Sequence[PropertyFit]):
+    """How attributes relate to a map, one after the other; printed, it is a table.
 
     Attributes
     ----------
     fits : tuple of PropertyFit
-    unfit : dict of str to str
+    not_fitted : dict of str to str
         Attributes that could not be fitted, and why.
     n_objects, n_permutations : int
     level : float
@@ -107,15 +119,21 @@ class PropertyFits(Sequence[PropertyFit]):
         How objects were randomized for the p-values.
     notes : tuple of str
         What a reader should know, such as objects that look like near copies of each other.
+    embedding : ndarray, shape (n, p)
+        The map that they were fitted to, for `plot`; empty where the result was read from a file.
     """
 
+    json_name: ClassVar[str] = "properties.json"
+    kind: ClassVar[str] = "properties"
+
     fits: tuple[PropertyFit, ...]
-    unfit: dict[str, str]
+    not_fitted: dict[str, str]
     n_objects: int
     n_permutations: int
     level: float
     null: str = "permutations"
     notes: tuple[str, ...] = ()
+    embedding: FloatArray = field(default_factory=lambda: np.empty((0, 0)), metadata=NOT_STORED)
 
     def __len__(self) -> int:
         return len(self.fits)
@@ -125,48 +143,48 @@ class PropertyFits(Sequence[PropertyFit]):
         if isinstance(index, str):
             found = {fit.name: fit for fit in self.fits}
             if index not in found:
-                raise KeyError(self.unfit.get(index, f"no attribute {index!r}; there are {quote_all(list(found))}"))
+                raise KeyError(
+                    self.not_fitted.get(index, f"no attribute {index!r}; there are {quote_all(list(found))}")
+                )
             return found[index]
         return self.fits[index]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all figures as plain values, for JSON."""
-        return asdict(self)
+    def summary(self) -> str:
+        """Return a table of attributes, and notes, as text."""
+        lines = []
+        if self.fits:
+            shares = ("R2", f"{format_level(self.level)} interval", "adjusted R2", "predicted R2")
+            lines = text_table([("attribute", "kind", "objects", *shares, "p", "p (Holm)"), *map(_cells, self.fits)])
+        partly = [fit.name for fit in self.fits if fit.n_objects < self.n_objects]
+        if partly:
+            lines.append(f"objects without a value are left out: {quote_all(partly)}")
+        lines += [f"{name} is not fitted: {why}" for name, why in self.not_fitted.items()]
+        lines += [_NULLS[self.null]] if self.null in _NULLS else []
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
-    def as_table(self) -> list[dict[str, Any]]:
-        """Return a row for each attribute, for a data frame or a CSV; its direction goes into x1, x2, ..."""
+    def tables(self) -> dict[str, Rows]:
+        """Return a row for each attribute; its direction goes into x1, x2, ..."""
         rows = []
         for fit in self.fits:
             row = {key: value for key, value in vars(fit).items() if key not in ("direction", "categories")}
             rows.append(row | {f"x{k + 1}": value for k, value in enumerate(fit.direction or ())})
-        return rows
+        return {"properties.csv": rows_of(rows)}
 
-    def __str__(self) -> str:
-        heads = (
-            "attribute",
-            "kind",
-            "objects",
-            "R2",
-            f"{format_level(self.level)} interval",
-            "adjusted",
-            "left out",
-            "p",
-        )
-        rows = [(*heads, "p (Holm)"), *map(_cells, self.fits)] if self.fits else []
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        partly = [fit.name for fit in self.fits if fit.n_objects < self.n_objects]
-        if partly:
-            lines.append(f"objects without a value are left out: {quote_all(partly)}")
-        lines += [f"{name} is not fitted: {why}" for name, why in self.unfit.items()]
-        lines += [_NULLS[self.null]] if self.null in _NULLS else []
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+    def plot(self, ax: Axes | None = None, labels: Sequence[str] | None = None, **map_options: Any) -> Axes:
+        """Draw the map with an arrow for each attribute of numbers; see `nearer.plotting.plot_properties`."""
+        from nearer.plotting import plot_properties
+
+        if not len(self.embedding):
+            raise ValueError(
+                "the map is not in the file; draw it with nearer.plotting.plot_properties(embedding, fits)"
+            )
+        return plot_properties(self.embedding, self.fits, labels, ax, **map_options)
 
 
 def _cells(fit: PropertyFit) -> tuple[str, ...]:
     kind = fit.kind if fit.categories is None else pluralize(len(fit.categories), "category", "categories")
-    shares = decimals(fit.r2), format_interval(fit.low, fit.high), decimals(fit.adjusted), decimals(fit.left_out)
-    return (fit.name, kind, str(fit.n_objects), *shares, *(f"{p:.2g}" for p in (fit.p_value, fit.p_holm)))
+    shares = decimals(fit.r2), format_interval(fit.low, fit.high), decimals(fit.adjusted_r2), decimals(fit.predicted_r2)
+    return (fit.name, kind, str(fit.n_objects), *shares, p_text(fit.p_value), p_text(fit.p_holm))
 
 
 def fit_properties(
@@ -195,7 +213,8 @@ def fit_properties(
         A position of each object on a line, such as its year, or distances between objects, such as those of a
         phylogeny. P-values are then those of an attribute that is as smooth along these as the one given.
     copies : sequence, length n, optional
-        Of what thing each object is a copy: places and values of one thing are averaged. One of these three at a time.
+        The thing that each object is a copy of: places and values of one thing are averaged. One of these three at a
+        time.
     n_permutations : int
         For the p-values, of which 1 / (n_permutations + 1) is the smallest.
     n_resamples : int
@@ -224,35 +243,35 @@ def fit_properties(
     check_integer("n_resamples", n_resamples, 1)
     check_level(level)
     columns: dict[str, list[Any]] = {name: list(column) for name, column in attributes.items()}
-    unfit: dict[str, str] = {}
+    not_fitted: dict[str, str] = {}
     given = {"within": within, "along": along, "copies": copies}
     ways = [way for way, values in given.items() if values is not None]
     if len(ways) > 1:
         raise ValueError(f"{ways[0]} and {ways[1]} are two ways to randomize objects; give one of them")
     if copies is not None:
-        points, columns, unfit = _averaged(points, columns, list(copies))
+        points, columns, not_fitted = _averaged(points, columns, list(copies))
     null = NullModel(
         None if within is None else read_blocks(list(within), len(points)),
         None if along is None else read_line(along, len(points)),
     )
     rng = stream(random_state, "split")
-    fits, notes = [], [] if ways else _clumps(points, rng)
+    fits, notes = [], [] if ways else _copies_note(points, rng)
     with progress_bar("attributes", len(columns)) as bar:
         for name, column in columns.items():
             try:
                 of = Regression.of(points, column)
-                p_value = of.p_value(null.among(of.known), n_permutations, rng)
-            except Unfit as error:
-                unfit[name] = str(error)
+                p_value = of.p_value(null.subset(of.known), n_permutations, rng)
+            except NotFittable as error:
+                not_fitted[name] = str(error)
             else:
                 low, high = of.interval(n_resamples, level, rng)
                 fits.append(_fit(name, of, p_value, low, high))
                 notes += [] if ways else _agreement(name, of, rng)
             bar.update()
     corrected = holm([fit.p_value for fit in fits])
-    done = tuple(PropertyFit(**{**vars(fit), "p_holm": p}) for fit, p in zip(fits, corrected, strict=True))
+    done = tuple(replace(fit, p_holm=p) for fit, p in zip(fits, corrected, strict=True))
     how = ways[0] if ways else "permutations"
-    return PropertyFits(done, unfit, len(points), n_permutations, level, how, tuple(notes))
+    return PropertyFits(done, not_fitted, len(points), n_permutations, level, how, tuple(notes), points)
 
 
 def _averaged(
@@ -264,7 +283,7 @@ def _averaged(
     things = np.unique([str(thing) for thing in copies], return_inverse=True)[1]
     members = [np.flatnonzero(things == thing) for thing in range(int(things.max()) + 1)]
     averaged: dict[str, list[Any]] = {}
-    unfit = {}
+    not_fitted = {}
     for name, column in columns.items():
         if len(column) != len(points):
             raise ValueError(f"an attribute needs a value for each of the {len(points)} objects, got {len(column)}")
@@ -274,11 +293,11 @@ def _averaged(
         elif all(len(set(each)) <= 1 for each in values):
             averaged[name] = [each[0] if each else None for each in values]
         else:
-            unfit[name] = "copies of one thing have different words"
-    return np.array([points[objects].mean(axis=0) for objects in members]), averaged, unfit
+            not_fitted[name] = "copies of one thing have different words"
+    return np.array([points[objects].mean(axis=0) for objects in members]), averaged, not_fitted
 
 
-def _clumps(points: FloatArray, rng: np.random.Generator) -> list[str]:
+def _copies_note(points: FloatArray, rng: np.random.Generator) -> list[str]:
     """Return a note on objects that look like near copies of each other."""
     near = near_copies(points, rng)
     return [copies_text(int(near.sum()), len(near))] if near.any() else []
@@ -298,7 +317,7 @@ def _agreement(name: str, of: Regression, rng: np.random.Generator) -> list[str]
 
 
 def _fit(name: str, of: Regression, p_value: float, low: float, high: float) -> PropertyFit:
-    """Return what was found of one attribute; p_holm is still that of the attribute alone."""
+    """Return the fit of one attribute; p_holm is not yet corrected."""
     n, r2 = len(of.points), of.r2
     direction, categories = None, None
     if of.values is not None:
@@ -306,13 +325,13 @@ def _fit(name: str, of: Regression, p_value: float, low: float, high: float) -> 
         direction = tuple((slopes / np.linalg.norm(slopes)).tolist()) if slopes.any() else (0.0,) * len(slopes)
     if of.categories is not None:
         sizes = of.categories.sum(axis=0)
-        centres = (of.middle + of.categories.T @ of.points / sizes[:, None]).tolist()
+        centers = (of.middle + of.categories.T @ of.points / sizes[:, None]).tolist()
         categories = {
             word: Category(int(size), tuple(centre))
-            for word, size, centre in zip(of.words, sizes, centres, strict=True)
+            for word, size, centre in zip(of.words, sizes, centers, strict=True)
         }
     return PropertyFit(
         name=name, kind="number" if of.values is not None else "words", n_objects=n, r2=r2,
-        adjusted=1 - (1 - r2) * (n - 1) / (n - 1 - of.freedom), left_out=of.left_out, low=low, high=high,
+        adjusted_r2=1 - (1 - r2) * (n - 1) / (n - 1 - of.freedom), predicted_r2=of.predicted_r2, low=low, high=high,
         p_value=p_value, p_holm=p_value, direction=direction, categories=categories,
     )  # fmt: skip

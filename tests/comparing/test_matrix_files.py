@@ -38,7 +38,7 @@ def read(tmp_path):
 def test_forms(text, read):
     found = read(text)
     assert found.name == "m"
-    np.testing.assert_array_equal(found.over(OBJECTS).matrix, TRUTH)
+    np.testing.assert_array_equal(found.reindex(OBJECTS).matrix, TRUTH)
 
 
 def test_what_was_done_is_told(read):
@@ -46,7 +46,7 @@ def test_what_was_done_is_told(read):
     assert "above the diagonal are 0" in read("x,a,b,c\na,0,0,0\nb,1,0,0\nc,2,4,0\n").notes[0]
     assert "1 pair had several distances" in read("a,b,1\na,b,3\na,c,2\nb,c,4\n").notes[0]
     assert "order of the columns" in read("a,b,c\n0,1,2\n1,0,4\n2,4,0\n").notes[0]
-    known = read("x,a,b,c\na,0,,2\nb,,0,4\nc,2,4,0\n").over(["b", "a", "z"])
+    known = read("x,a,b,c\na,0,,2\nb,,0,4\nc,2,4,0\n").reindex(["b", "a", "z"])
     assert known.notes == (
         "1 object is not in it, and left out: 'z'",
         "1 object is not on the map, and left out: 'c'",
@@ -59,7 +59,7 @@ def test_features_only_if_asked_for(read):
     with pytest.raises(ValueError, match="--features takes their Euclidean distances"):
         read(table)
     found = read(table, features=True)
-    np.testing.assert_allclose(found.over(OBJECTS).matrix[0], [0, 5, 1])
+    np.testing.assert_allclose(found.reindex(OBJECTS).matrix[0], [0, 5, 1])
     square = "object,a,b,c\na,0,1,2\nb,1,0,4\nc,2,4,0\n"
     np.testing.assert_array_equal(read(square, features=True).matrix, TRUTH)  # a matrix stays one
 
@@ -104,4 +104,4 @@ def test_distances_that_look_like_names_are_distances(read):
 
 def test_no_object_in_common(read):
     with pytest.raises(ValueError, match="none of the objects of the map, such as 'oak'; its own are 'a', 'b', 'c'"):
-        read("a,b,1\na,c,2\nb,c,4\n").over(["oak", "elm"])
+        read("a,b,1\na,c,2\nb,c,4\n").reindex(["oak", "elm"])

@@ -12,13 +12,11 @@ from nearer.comparing import (
     compare_matrices,
     distance_matrix,
     full_posterior,
+    matrices,
     matrix_noise,
     people_matrices,
-    plot_matrices,
 )
-from nearer.comparing.matrices import comparison
-from nearer.comparing.matrices.ceiling import MatrixNoise
-from nearer.comparing.matrices.measures import MEASURES
+from nearer.comparing.matrix_tests import MEASURES, MatrixNoise
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, PosteriorEmbedding
 
@@ -186,7 +184,7 @@ def test_a_map_without_all_dimensions_has_no_comparison_of_models(solid, monkeyp
     def refuse(*_, **__):
         raise ValueError("its comparisons are not in memory")
 
-    monkeypatch.setattr(comparison, "full_posterior", refuse)
+    monkeypatch.setattr(matrices, "full_posterior", refuse)
     models = {"truth": matrix(points), "x": np.abs(points[:, :1] - points[:, 0])}
     found = compare_matrices(STE(2, random_state=0).fit(full.comparisons_), models, **FEW, random_state=0)
     assert found.differences == ()
@@ -212,7 +210,7 @@ def test_intervals_over_people_come_from_maps_of_resampled_people(answers):
     r = [spearmanr(squareform(each, checks=False), squareform(truth)).statistic for each in people]
     fit = found.models[0]
     assert fit.people_low == pytest.approx(fit.estimate - t.ppf(0.975, 9) * np.std(r, ddof=1))
-    assert found.differences[0].people_p < 0.01
+    assert found.differences[0].people_p_value < 0.01
 
 
 def test_people_can_be_resampled_where_no_dimension_can_be_told(answers, rng):
@@ -290,4 +288,4 @@ def test_maps_of_people_must_have_all_objects(rng):
 def test_no_dot_is_cut_by_the_edge_of_the_figure(rng):
     own = squareform(pdist(rng.normal(size=(6, 2))))
     found = compare_matrices(own, {"itself": own}, n_resamples=10, n_permutations=19, random_state=0)
-    assert plot_matrices(found).get_xlim()[1] > 1
+    assert found.plot().get_xlim()[1] > 1

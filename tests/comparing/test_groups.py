@@ -10,11 +10,9 @@ import pytest
 from benchmarks.groups import TwoGroups
 from nearer import Comparisons
 from nearer.cli.main import main
-from nearer.comparing import compare_groups
-from nearer.comparing.groups import crossing
-from nearer.comparing.groups.crossing import folds_of
-from nearer.comparing.groups.grouping import grouped
-from nearer.comparing.holm import holm
+from nearer.comparing import compare_groups, group_models
+from nearer.comparing.group_models import stratified_folds
+from nearer.comparing.groups import assign_groups
 from nearer.io import read_answers
 
 
@@ -22,8 +20,8 @@ from nearer.io import read_answers
 def few_folds():
     """Maps shrunk in one of two ways, by three folds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crossing, "DEPARTURES", (0.2, 0.8))
-        patch.setattr(crossing, "_MOST_FOLDS", 3)
+        patch.setattr(group_models, "DEPARTURES", (0.2, 0.8))
+        patch.setattr(group_models, "_MAX_FOLDS", 3)
         yield
 
 
@@ -47,9 +45,9 @@ def found(drawn):
 
 def test_a_difference_is_found_where_it_is(found, drawn):
     maps, others = drawn[2:]
-    assert found.p < 0.01
+    assert found.p_value < 0.01
     assert found.n_people == (8, 8)
-    sure = np.flatnonzero(found.pairs[0].moved())
+    sure = np.flatnonzero(found.pairs[0].is_displaced())
     assert set(sure) & set(others)
     apart = found.pairs[0].displacements
     assert np.argmax(apart.lengths) in others
@@ -73,7 +71,7 @@ def test_the_own_map_predicts_better(found):
 
 def test_what_was_found_is_told(found):
     told = str(found)
-    assert "test of a difference: p = 0.0002 (4999 permutations; labels permuted over people)" in told
+    assert "test of a difference: p = 0.0002 (4,999 permutations; labels permuted over people)" in told
     assert "'a' (8 people, 640 comparisons)" in told
     assert "from 'a' to 'b', displacements as shares of the spread (p <= 0.05, all objects together):" in told
     # What a difference is worth comes first.
@@ -93,7 +91,7 @@ def test_no_interval_contradicts_its_p_value(drawn, found, one_start):
     again = compare_groups(drawn[0], dealt, n_components=2, n_permutations=199, random_state=0)
     for each in (found, again):
         (pair,) = each.pairs
-        np.testing.assert_array_equal(pair.displacements.lows > 0, pair.p_of_objects <= 0.05)
+        np.testing.assert_array_equal(pair.displacements.lows > 0, pair.object_p_values <= 0.05)
 
 
 def test_names_of_groups_and_order_of_people_change_nothing_but_names(found, drawn, one_start):
@@ -104,7 +102,7 @@ def test_names_of_groups_and_order_of_people_change_nothing_but_names(found, dra
     )  # fmt: skip
     assert again.groups == ("first", "second")
     assert again.test.statistic == pytest.approx(found.test.statistic)
-    np.testing.assert_allclose(again.test.of_objects, found.test.of_objects, rtol=1e-6)
+    np.testing.assert_allclose(again.test.object_statistics, found.test.object_statistics, rtol=1e-6)
     vectors, turned = found.pairs[0].displacements.vectors, again.pairs[0].displacements.vectors
     np.testing.assert_allclose(vectors, -turned, atol=1e-6)
 
@@ -116,7 +114,7 @@ def test_who_has_no_group_is_left_out_and_told(drawn, one_start):
     kept = compare_groups(comparisons, named, n_components=2, n_permutations=19, random_state=0)
     assert kept.n_people == (7, 8)
     assert kept.notes == (
-        "80 comparisons were left out, as nothing says which group they are of; with them all of 3",
+        "80 comparisons without a group were left out, among them all comparisons of 3",
     )  # fmt: skip
 
 
@@ -124,27 +122,27 @@ def test_slips_in_the_column_of_groups_are_told():
     people = np.repeat(["ann", "bob", "cid"], 20)
     said = np.repeat(["old", "old", "young"], 20).astype(object)
     triplets = Comparisons.from_triplets(np.tile([0, 1, 2], (60, 1)), annotators=people)
-    assert grouped(triplets, said).notes == ()
+    assert assign_groups(triplets, said).notes == ()
     said[20] = "young"
-    (note,) = grouped(triplets, said).notes
+    (note,) = assign_groups(triplets, said).notes
     assert note.startswith(
         "1 person has nearly all comparisons in one group and a few in another, such as 'bob': 19 of"
     )
     said[20:30] = "young"  # half of each: a condition, and no slip
-    assert grouped(triplets, said).notes == ()
+    assert assign_groups(triplets, said).notes == ()
     said[:20] = "Young "
-    assert grouped(triplets, said).notes == ("are 'Young' and 'young' one group? Spell them alike",)
+    assert assign_groups(triplets, said).notes == ("are 'Young' and 'young' one group? Spell them alike",)
 
 
 def test_without_people_there_are_maps_and_no_test(drawn, one_start):
     comparisons, groups, _, _ = drawn
     nameless = Comparisons.from_triplets(comparisons.rows, n_objects=9)
     nothing = compare_groups(nameless, groups, n_components=1, random_state=0)
-    assert nothing.p is None
-    assert nothing.pairs[0].p_of_objects is None
-    assert "no test of groups or objects: nothing says who answered" in str(nothing)
+    assert nothing.p_value is None
+    assert nothing.pairs[0].object_p_values is None
+    assert "no test of groups or objects: the comparisons do not say who answered" in str(nothing)
     assert np.isnan(nothing.pairs[0].displacements.lows).all()
-    assert not nothing.pairs[0].moved().any()
+    assert not nothing.pairs[0].is_displaced().any()
 
 
 def test_three_groups_are_tested_at_once_and_in_pairs(drawn, one_start):
@@ -153,7 +151,7 @@ def test_three_groups_are_tested_at_once_and_in_pairs(drawn, one_start):
     three = np.where(people % 2 == 0, groups, 2)  # the third is half of each
     several = compare_groups(comparisons, three, n_components=2, n_permutations=199, random_state=0)
     assert [(pair.first, pair.second) for pair in several.pairs] == [("0", "1"), ("0", "2"), ("1", "2")]
-    assert several.pairs[0].p_adjusted >= several.pairs[0].p
+    assert several.pairs[0].p_holm >= several.pairs[0].p_value
     assert several.maps.shape == (3, 9, 2)
     assert several.prediction.errors.shape == (3, 4)
 
@@ -162,8 +160,8 @@ def test_few_people_are_told_what_p_they_can_reach(one_start):
     comparisons, groups, _, _ = TwoGroups(6, sizes=(2, 3), n_answers=60).draw(np.random.default_rng(0))
     few = compare_groups(comparisons, groups, n_components=1, random_state=0)
     assert few.test.smallest_p == pytest.approx(0.1)
-    assert few.p >= 0.09
-    assert "with so few people no p can be below 0.1" in str(few)
+    assert few.p_value >= 0.09
+    assert "with so few people no p-value can be below 0.1" in str(few)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +171,7 @@ def test_few_people_are_told_what_p_they_can_reach(one_start):
         (np.arange(1280), "at most 20 values"),
         ([1, 2], "2 groups for 1,280 comparisons"),
         ("group", "no column 'group'"),
-        ([""] * 1280, "no answer says"),
+        ([""] * 1280, "no answer has a group"),
     ],
 )
 def test_what_is_no_group_is_refused(drawn, groups, sentence):
@@ -193,20 +191,20 @@ def test_an_object_that_a_group_never_saw_did_not_move(drawn, one_start):
     kept = (groups == 0) | (np.asarray(comparisons.rows) != 4).all(axis=1)
     known = compare_groups(comparisons[kept], groups[kept], n_components=2, n_permutations=19, random_state=0)
     assert np.isnan(known.pairs[0].displacements.lengths).tolist() == [k == 4 for k in range(9)]
-    assert not known.pairs[0].moved()[4]
+    assert not known.pairs[0].is_displaced()[4]
     assert "nobody in '1' was asked about 4" in known.notes
 
 
 def test_folds_keep_people_whole_and_have_some_of_each_group():
     units, groups = np.repeat(np.arange(10), 3), np.repeat([0] * 7 + [1] * 3, 3)
-    folds = folds_of(units, groups, np.random.default_rng(0))
+    folds = stratified_folds(units, groups, np.random.default_rng(0))
     assert all(len(set(folds[units == unit])) == 1 for unit in range(10))
     assert all(set(folds[groups == group]) == {0, 1, 2} for group in (0, 1))
 
 
 def test_maps_are_never_judged_by_the_answers_they_were_fitted_to():
     units, groups = np.repeat(np.arange(4), 3), np.repeat([0, 0, 0, 1], 3)
-    folds = folds_of(units, groups, np.random.default_rng(0))
+    folds = stratified_folds(units, groups, np.random.default_rng(0))
     assert set(folds) == set(folds[groups == 0]) == {0, 1}
 
 
@@ -225,11 +223,6 @@ def test_numbers_that_are_none_are_no_group(drawn):
     values = list(np.where(np.arange(len(drawn[0])) % 2, 1.0, np.nan).astype(np.float32))
     with pytest.raises(ValueError, match=r"all answers are of one group, '1.0'"):
         compare_groups(drawn[0], values)
-
-
-def test_holm_is_no_less_than_each_and_in_order():
-    assert holm([0.01, 0.2, 0.02]) == pytest.approx([0.03, 0.2, 0.04])
-    assert holm([0.5, 0.9]) == [1.0, 1.0]
 
 
 @pytest.fixture(scope="module")
@@ -254,15 +247,15 @@ def test_the_command_writes_tables_maps_and_figures(file, tmp_path, capsys, one_
     printed = json.loads(capsys.readouterr().out)
     written = json.loads((out / "comparison.json").read_text())
     assert printed["test"] == written["test"]
-    assert written["test"]["p"] == 1 / 200
+    assert written["test"]["p_value"] == 1 / 200
     assert written["groups"] == ["condition: new/er", "condition: old"]
     maps = {"map-all.csv", "map-condition-new-er.csv", "map-condition-old.csv"}
-    names = {"comparison.json", "moved.csv", "groups.png", "groups.pdf"} | maps
+    names = {"comparison.json", "displacements.csv", "groups.png", "groups.pdf"} | maps
     assert {path.name for path in out.iterdir()} == names == set(printed["files"])
-    with (out / "moved.csv").open() as table:
+    with (out / "displacements.csv").open() as table:
         rows = list(csv.DictReader(table))
     assert len(rows) == 9
-    assert {row["object"] for row in rows if row["moved"] == "yes"} == set(written["pairs"][0]["moved"])
+    assert {row["object"] for row in rows if row["significant"] == "yes"} == set(written["displaced"][0])
     assert all(float(row["low"]) <= float(row["high"]) for row in rows)
 
 

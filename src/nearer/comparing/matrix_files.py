@@ -1,12 +1,12 @@
-"""Matrices of distances in files: told apart by their names, made symmetric, and laid over the objects of a map.
+"""Matrices of distances in files: recognized by their names, made symmetric, and put in the order of a map's objects.
 
 A file is one of these, in this order:
 
 - **square**: the same names in the first row and the first column, in any order. The corner may be missing, as R writes
   it, and so may the first column: rows are then in the order of the first row.
 - **a list of pairs**: three columns, two names and the distance.
-- **features**: a name in the first column and numbers in the others. Their Euclidean distances are taken only if asked
-  for: a matrix whose names do not match would look the same.
+- **features**: a name in the first column and numbers in the others. Their Euclidean distances are taken only on
+  request: a matrix whose names do not match would look the same.
 
 A folder that `nearer fit` wrote stands for its distances. Cells that are empty, NA or NaN are not known.
 """
@@ -32,7 +32,7 @@ from nearer.io.delimited import as_utf8, read_bytes
 from nearer.io.labels import same_objects
 from nearer.study.folder import read_results
 
-_UNKNOWN = {"", "na", "nan", "n/a", "null", "none", "-", "."}
+_MISSING = {"", "na", "nan", "n/a", "null", "none", "-", "."}
 _DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -43,7 +43,7 @@ class NamedMatrix:
     Attributes
     ----------
     name : str
-        What to call it: that of its file.
+        That of its file.
     matrix : ndarray, shape (n, n)
         Symmetric, NaN where a distance is not known.
     objects : list of str
@@ -53,7 +53,7 @@ class NamedMatrix:
     Examples
     --------
     >>> found = NamedMatrix("m", np.array([[0.0, 2.0], [2.0, 0.0]]), ["b", "a"])
-    >>> found.over(["a", "b", "c"]).matrix[0].tolist()
+    >>> found.reindex(["a", "b", "c"]).matrix[0].tolist()
     [0.0, 2.0, nan]
     """
 
@@ -62,8 +62,8 @@ class NamedMatrix:
     objects: list[str]
     notes: tuple[str, ...] = ()
 
-    def over(self, objects: Sequence[str]) -> NamedMatrix:
-        """Return the distances between these objects, in this order; what is missing is NaN, and told."""
+    def reindex(self, objects: Sequence[str]) -> NamedMatrix:
+        """Return the distances between these objects, in this order; NaN where one is missing, with notes."""
         same = same_objects(set(self.objects) - set(objects), objects)  # paths, and what a map calls them
         own = [same.get(label, label) if same.get(label) not in self.objects else label for label in self.objects]
         at = {label: number for number, label in enumerate(own)}
@@ -78,13 +78,13 @@ class NamedMatrix:
         matrix[np.ix_(here, here)] = self.matrix[np.ix_(there, there)]
         np.fill_diagonal(matrix, 0.0)
         on_map = set(objects)
-        said = {
+        excluded = {
             "not in it, and left out": [label for label in objects if label not in at],
             "not on the map, and left out": [label for label in own if label not in on_map],
         }
         notes = [
             f"{pluralize(len(missing), 'object is', 'objects are')} {what}: {quote_all(missing)}"
-            for what, missing in said.items()
+            for what, missing in excluded.items()
             if missing
         ]
         known = self.matrix[np.ix_(there, there)][np.triu_indices(len(there), 1)]
@@ -116,18 +116,14 @@ def read_matrix(path: Path, *, features: bool = False) -> NamedMatrix:
         return _of_map(path)
     text = as_utf8(read_bytes(path), path.name, []).decode("utf-8")
     rows = _cells(text)
-    source = NamedMatrix(path.stem, np.empty((0, 0)), [], ())
     if len(rows) < 2 or max(map(len, rows)) < 2:
         raise ValueError(f"{path} has no matrix: give a row and a column for each object, with names in the first ones")
-    found = _square(rows, path) or _list_of_pairs(rows, path)
-    if found is None:
-        found = _of_features(rows, path, features)
-    objects, matrix, notes = found
-    twice = sorted({label for label in objects if objects.count(label) > 1})
-    if twice:
-        raise ValueError(f"{path} names {quote_all(twice)} twice; give each object one row")
+    objects, matrix, notes = _square(rows, path) or _list_of_pairs(rows, path) or _of_features(rows, path, features)
+    duplicates = sorted({label for label in objects if objects.count(label) > 1})
+    if duplicates:
+        raise ValueError(f"{path} names {quote_all(duplicates)} twice; give each object one row")
     matrix, more = _symmetric(matrix, path)
-    return replace(source, matrix=matrix, objects=objects, notes=(*notes, *more))
+    return NamedMatrix(path.stem, matrix, objects, (*notes, *more))
 
 
 _Found = tuple[list[str], FloatArray, list[str]]
@@ -136,11 +132,11 @@ _Found = tuple[list[str], FloatArray, list[str]]
 def _of_map(folder: Path) -> NamedMatrix:
     """Return the distances that a run left, or those on its map."""
     results = read_results(folder)
-    called = folder.resolve().name
+    label = folder.resolve().name
     if (folder / DISTANCES).exists():
-        return replace(read_matrix(folder / DISTANCES), name=called)
+        return replace(read_matrix(folder / DISTANCES), name=label)
     points = np.array(results["embedding"], dtype=np.float64)
-    return NamedMatrix(called, cdist(points, points), list(results["objects"]))
+    return NamedMatrix(label, cdist(points, points), list(results["objects"]))
 
 
 def _cells(text: str) -> list[list[str]]:
@@ -163,9 +159,9 @@ def _cells(text: str) -> list[list[str]]:
 
 def _is_number(cell: str) -> bool:
     try:
-        return math.isfinite(float(cell)) or cell.lower() in _UNKNOWN
+        return math.isfinite(float(cell)) or cell.lower() in _MISSING
     except ValueError:
-        return cell.lower() in _UNKNOWN
+        return cell.lower() in _MISSING
 
 
 def _numbers(rows: list[list[str]], path: Path, what: str, width: int) -> FloatArray:
@@ -179,7 +175,7 @@ def _numbers(rows: list[list[str]], path: Path, what: str, width: int) -> FloatA
         bad = next((cell for cell in row if not _is_number(cell)), None)
         if bad is not None:
             raise ValueError(f"{path}: row {number} of the {what} holds {quote(bad)}, where a number is needed")
-    return np.array([[np.nan if cell.lower() in _UNKNOWN else float(cell) for cell in row] for row in rows])
+    return np.array([[np.nan if cell.lower() in _MISSING else float(cell) for cell in row] for row in rows])
 
 
 def _square(rows: list[list[str]], path: Path) -> _Found | None:
@@ -228,8 +224,8 @@ def _list_of_pairs(rows: list[list[str]], path: Path) -> _Found | None:
     return [unescape_formula(label) for label in objects], matrix, notes
 
 
-def _of_features(rows: list[list[str]], path: Path, wanted: bool) -> _Found:
-    if not wanted:
+def _of_features(rows: list[list[str]], path: Path, allowed: bool) -> _Found:
+    if not allowed:
         raise ValueError(
             f"{path} is neither a square matrix, with the same names in its first row and first column, nor a list of "
             "pairs (two names and a distance on each row); if its columns are features of the objects, --features "

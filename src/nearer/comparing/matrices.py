@@ -1,55 +1,238 @@
-r"""A map and models: how well matrices of distances explain the distances between objects (RSA).
+r"""Comparison of a map with models (RSA): how well matrices of distances explain the distances between objects.
 
-With D the distances between objects in all dimensions that the answers call for, whatever a map shows (see
-`nearer.comparing.matrices.ceiling`), M those of a model, and a measure r of how alike they are over all pairs of
-objects (`nearer.comparing.matrices.measures`), three questions are asked:
+With D the distances between objects in all dimensions that the answers call for, whatever a map shows, M those of a
+model, and a measure r of how strongly they correlate over all pairs of objects (all in
+`nearer.comparing.matrix_tests`), three questions are asked:
 
-- **Does the model explain anything?** The Mantel test (`nearer.comparing.matrices.mantel`).
+- **Does the model explain anything?** The Mantel test.
 - **How well, and would that hold for other objects?** Objects are drawn n times with replacement; pairs of an object
   with itself are dropped, as their distance is 0 by definition; r is taken over the remaining pairs. The interval is
   that of the percentiles over such draws.
 - **Would it hold for other people?** Maps of resampled people (`people_matrices`) each give an r_k. These maps are
-  worse than the one of all answers, so that the r_k are too low, but they scatter as r would: r +- t std(r_k).
+  worse than the one of all answers, so that the r_k are too low, but they vary as r would: r +- t std(r_k).
 
 Two models are compared by the difference of their r over the same draws. p is twice the smaller share of differences on
 one side of 0, with 1 added above and below the line; those of all pairs of models are corrected together (Holm 1979).
-The ceiling says how well any model could do (`nearer.comparing.matrices.ceiling`).
+The noise ceiling says how well any model could do.
 
 All models are judged by the same pairs: those that every model and the map know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 from scipy.special import stdtr, stdtrit
 from scipy.stats import rankdata
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import pluralize, quote
+from nearer._common.formatting import format_interval, format_level, pluralize, quote
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer.comparing.holm import holm
-from nearer.comparing.matrices.ceiling import MatrixNoise, full_posterior, people_of
-from nearer.comparing.matrices.mantel import FEWEST_OBJECTS, mantel
-from nearer.comparing.matrices.measures import FUNCTIONS, MEASURES, Measure, measure_of, tied
-from nearer.comparing.matrices.results import MatrixComparison, ModelDifference, ModelFit
+from nearer._common.results import Result, Rows
+from nearer._common.tables import rows_of
+from nearer.comparing.matrix_tests import (
+    MEASURE_NAMES,
+    MEASURES,
+    MIN_OBJECTS,
+    MatrixCeiling,
+    MatrixNoise,
+    Measure,
+    full_posterior,
+    mantel,
+    measure_function,
+    tied_share,
+)
+from nearer.comparing.results import Comparison, Estimate, holm, p_text, plot_estimates
 from nearer.data.conversions import read_dissimilarities
-from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.distances import compared_objects, distance_matrix
-from nearer.evaluation.uncertainty import bootstrap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
-_FEW_OBJECTS = 10  # of which an interval says little
-_FEWEST_DRAWN = 3
-_TIES = 0.05  # share of tied pairs from which tau-a is worth a word
+_FEW_OBJECTS = 10  # below, intervals over objects are unreliable
+_MIN_DRAWN = 3  # pairs, and objects
+_MANY_TIES = 0.05  # share of tied pairs from which tau-a is recommended
+
+
+@dataclass(frozen=True)
+class ModelFit(Result):
+    """How well one model explains the distances of a map.
+
+    Attributes
+    ----------
+    name : str
+    estimate, low, high : float
+        By the measure of the comparison, with its interval over objects.
+    people_low, people_high : float or None
+        Its interval over people, where there are maps of resampled people.
+    p_value : float
+        Of the Mantel test.
+    measures : dict of str to float
+        The estimate by every measure.
+    ties : float
+        The share of pairs of its distances that are equal.
+    notes : tuple of str
+        What was done to it when it was read.
+
+    Examples
+    --------
+    >>> ModelFit("pitch", 0.8, 0.7, 0.9, None, None, 0.001, {"spearman": 0.8}, 0.0).estimate
+    0.8
+    """
+
+    name: str
+    estimate: float
+    low: float
+    high: float
+    people_low: float | None
+    people_high: float | None
+    p_value: float
+    measures: dict[str, float]
+    ties: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelDifference(Result):
+    """By how much one model explains the distances better than another.
+
+    Attributes
+    ----------
+    first, second : str
+    difference, low, high : float
+        First less second, with its interval over objects.
+    p_value, p_holm : float
+        Over objects, and corrected for all pairs of models.
+    people_low, people_high, people_p_value : float or None
+        The same over people, not corrected.
+
+    Examples
+    --------
+    >>> ModelDifference("pitch", "loudness", 0.2, 0.1, 0.3, 0.002, 0.004).difference
+    0.2
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_holm: float
+    people_low: float | None = None
+    people_high: float | None = None
+    people_p_value: float | None = None
+
+
+@dataclass(frozen=True)
+class MatrixComparison(Comparison):
+    """A matrix of distances and models of it.
+
+    Attributes
+    ----------
+    models : tuple of ModelFit
+        In the order in which they were given.
+    differences : tuple of ModelDifference
+        Of all pairs of models.
+    ceiling : MatrixCeiling or None
+    measure : {"spearman", "kendall", "tau-a", "pearson"}
+    n_objects, n_pairs : int
+        That all matrices know.
+    level : float
+        Of the intervals.
+    notes : tuple of str
+        What a reader should know.
+
+    Examples
+    --------
+    >>> pitch = ModelFit("pitch", 0.8, 0.7, 0.9, None, None, 0.001, {"spearman": 0.8, "kendall": 0.6}, 0.0)
+    >>> print(MatrixComparison((pitch,), (), MatrixCeiling(0.81, 0.9), "spearman", 12, 66, 0.95))
+    Spearman's correlation over 66 pairs of 12 objects
+    pitch: 0.800 (95% interval over objects 0.700 to 0.900); Mantel test p = 0.001; kendall 0.600
+    noise ceiling: 0.810 to 0.900; pitch may reach it
+    """
+
+    kind: ClassVar[str] = "matrices"
+
+    models: tuple[ModelFit, ...]
+    differences: tuple[ModelDifference, ...]
+    ceiling: MatrixCeiling | None
+    measure: Measure
+    n_objects: int
+    n_pairs: int
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return models, noise ceiling, differences and notes as text."""
+        over = f"{pluralize(self.n_pairs, 'pair')} of {pluralize(self.n_objects, 'object')}"
+        lines = [f"{MEASURE_NAMES[self.measure]} over {over}"]
+        for model in self.models:
+            over_people = format_interval(model.people_low, model.people_high)
+            people = f", over people {over_people}" if over_people else ""
+            others = ", ".join(f"{key} {value:.3f}" for key, value in model.measures.items() if key != self.measure)
+            lines.append(
+                f"{model.name}: {model.estimate:.3f} ({format_level(self.level)} interval over objects "
+                f"{format_interval(model.low, model.high)}{people}); Mantel test p = {p_text(model.p_value)}; {others}"
+            )
+        if self.ceiling is not None:
+            reached = [model.name for model in self.models if model.high >= self.ceiling.low]
+            verdict = f"{', '.join(reached)} may reach it" if reached else "every model leaves something unexplained"
+            lines.append(f"noise ceiling: {format_interval(self.ceiling.low, self.ceiling.high)}; {verdict}")
+        for each in self.differences:
+            over_people = format_interval(each.people_low, each.people_high)
+            people = f"; over people {over_people}, p = {p_text(each.people_p_value)}" if over_people else ""
+            over_objects = f"over objects {format_interval(each.low, each.high)}, p = {p_text(each.p_holm)} after Holm"
+            lines.append(f"{each.first} less {each.second}: {each.difference:+.3f} ({over_objects}{people})")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def tables(self) -> dict[str, Rows]:
+        """Return a row for each model."""
+        rows = [
+            {
+                "model": model.name, "estimate": model.estimate, "low": model.low, "high": model.high,
+                "people_low": model.people_low, "people_high": model.people_high, "mantel_p_value": model.p_value,
+                **model.measures,
+            }
+            for model in self.models
+        ]  # fmt: skip
+        return {"rsa.csv": rows_of(rows)}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how well each model explains the distances, with intervals, and the noise ceiling as a band.
+
+        Examples
+        --------
+        >>> apart = np.abs(np.arange(6.0)[:, None] - np.arange(6.0))
+        >>> found = compare_matrices(apart, {"a line": apart}, n_resamples=20, random_state=0)
+        >>> found.plot().get_xlabel()
+        "Spearman's correlation with the map's distances"
+        """
+        rows = []
+        for model in self.models:
+            intervals = [(model.low, model.high)]
+            if model.people_low is not None and model.people_high is not None:
+                intervals.append((model.people_low, model.people_high))
+            rows.append(Estimate(model.name, model.estimate, tuple(intervals)))
+        labels = [f"{format_level(self.level)} interval over {each}" for each in ("objects", "people")]
+        band = None if self.ceiling is None else (self.ceiling.low, self.ceiling.high, "noise ceiling")
+        ax = plot_estimates(rows, labels, f"{MEASURE_NAMES[self.measure]} with the map's distances", ax, band)
+        lows = [low for row in rows for low, _ in row.intervals]
+        ax.set_xlim(min(-0.02, min(lows) - 0.03), 1.02)  # or a dot at 1 would be cut in half
+        return ax
+
+    def figures(self) -> dict[str, Callable[[], Axes]]:
+        """Return the figure of models."""
+        return {"rsa": self.plot}
 
 
 def compare_matrices(
@@ -108,7 +291,7 @@ def compare_matrices(
     """
     check_level(level)
     check_integer("n_resamples", n_resamples, 10)
-    measure_of(measure)
+    correlation = measure_function(measure)
     if not models:
         raise ValueError("there is no model to compare with; give at least one matrix")
     models = {str(key): matrix for key, matrix in models.items()}
@@ -127,56 +310,23 @@ def compare_matrices(
     ]
     drawn = _resampled(matrices, (rows, columns), measure, n_resamples, rng)
     maps = None if people is None else _of_people(people, known, n, values[1:], (rows, columns), measure)
-    estimates = np.array([FUNCTIONS[measure](values[0], other) for other in values[1:]])
+    estimates = np.array([correlation(values[0], other) for other in values[1:]])
     ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     fits = []
     for k, key in enumerate(models):
         reach = (None, None) if maps is None else _around(estimates[k], maps[:, k], level)
-        every: dict[str, float] = {each: FUNCTIONS[each](values[0], values[k + 1]) for each in MEASURES}
+        every: dict[str, float] = {each: measure_function(each)(values[0], values[k + 1]) for each in MEASURES}
         low, high = float(ends[0, k]), float(ends[1, k])
-        ties = tied(values[k + 1])
+        ties = tied_share(values[k + 1])
         fits.append(ModelFit(key, float(estimates[k]), low, high, reach[0], reach[1], tests[k].p_value, every, ties))
-    ceiling = None if noise is None else noise.over(known).ceiling(matrices[0], (rows, columns), measure)
+    ceiling = None if noise is None else noise.subset(known).ceiling(matrices[0], (rows, columns), measure)
     differences = _differences(list(models), estimates, drawn, maps, level) if is_full else ()
     notes = (*notes, *_notes(fits, measure, len(known)))
     return MatrixComparison(tuple(fits), differences, ceiling, measure, len(known), len(rows), level, notes)
 
 
-def people_matrices(model: OrdinalEmbedding, n_resamples: int = 50, *, random_state: RandomState = None) -> FloatArray:
-    """Return the distances on maps of resampled people, (k, n, n): what other people might have given.
-
-    Each person gets a random weight (the Bayesian bootstrap, see `nearer.evaluation`), and a map is fitted again; in
-    place of a posterior by CKL in as many dimensions as the posterior calls for, for speed.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        Whose comparisons say who answered.
-    n_resamples : int >= 10
-    random_state : None, int, SeedSequence, Generator or RandomState
-
-    Examples
-    --------
-    >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> from nearer.embedding import STE
-    >>> from dataclasses import replace
-    >>> answers = sample_triplets(make_gaussian(8, 2, random_state=0), 160, random_state=0)
-    >>> answers = replace(answers, annotators=np.arange(160) % 10)
-    >>> people_matrices(STE(2, random_state=0).fit(answers), 10, random_state=0).shape
-    (10, 8, 8)
-    """
-    comparisons = model.comparisons_
-    if people_of(comparisons) < 2:
-        raise ValueError("people can be resampled only where the comparisons say who answered")
-    rng = stream(random_state, "split")
-    full = full_posterior(model, random_state=rng)
-    method = CKL(full.dimension_ or 2, n_objects=full.n_objects_, random_state=int(rng.integers(2**31)))
-    found = bootstrap(method, comparisons, n_resamples=n_resamples, by="annotators", n_simulations=0, random_state=rng)
-    return np.array([cdist(points, points) for points in found.maps])
-
-
 def _of_map(model: OrdinalEmbedding, rng: np.random.Generator) -> tuple[ArrayLike, tuple[str, ...], bool]:
-    """Return distances in all dimensions, NaN to objects that nobody compared, notes, and whether they are of all."""
+    """Return distances, NaN to objects that nobody compared, notes, and whether they are in all dimensions."""
     shown, notes, is_full = model.embedding_.shape[1], [], True
     source = model
     try:
@@ -224,11 +374,10 @@ def _shared(matrices: list[FloatArray], keys: list[str]) -> tuple[NDArray[np.int
     np.fill_diagonal(known, False)
     shared = np.flatnonzero(known.any(axis=0))
     rows, columns = np.nonzero(np.triu(known[np.ix_(shared, shared)], 1))
-    if len(shared) < FEWEST_OBJECTS or len(rows) < FEWEST_OBJECTS:
+    if len(shared) < MIN_OBJECTS or len(rows) < MIN_OBJECTS:
         raise ValueError(
-            f"map and models know {pluralize(len(rows), 'distance')} of {pluralize(len(shared), 'object')} in "
-            "common; it "
-            f"takes at least {FEWEST_OBJECTS} objects"
+            f"map and models know {pluralize(len(rows), 'distance')} of {pluralize(len(shared), 'object')} in common; "
+            f"it takes at least {MIN_OBJECTS} objects"
         )
     return shared, rows, columns
 
@@ -238,7 +387,7 @@ def _resampled(
 ) -> FloatArray:
     """Return the correlations with each model over drawn objects, (b, models)."""
     n, by_rank = len(matrices[0]), measure == "spearman"
-    function = FUNCTIONS["pearson" if by_rank else measure]  # of ranks, each list ranked once
+    function = measure_function("pearson" if by_rank else measure)  # of ranks, each list ranked once
     allowed = np.zeros((n, n), dtype=bool)  # no pair of an object with itself
     allowed[pairs] = allowed[pairs[::-1]] = True
     first, second = np.triu_indices(n, 1)
@@ -249,7 +398,7 @@ def _resampled(
                 order = rng.integers(n, size=n)
                 a, b = order[first], order[second]
                 kept = allowed[a, b]
-                if kept.sum() >= _FEWEST_DRAWN and len(np.unique(order)) >= _FEWEST_DRAWN:
+                if kept.sum() >= _MIN_DRAWN and len(np.unique(order)) >= _MIN_DRAWN:
                     break  # or one distance would be all there is
             own, *others = (rankdata(m[a[kept], b[kept]]) if by_rank else m[a[kept], b[kept]] for m in matrices)
             drawn[number] = [function(own, other) for other in others]
@@ -265,11 +414,11 @@ def _of_people(
     if matrices.ndim != 3 or matrices.shape[1:] != (n, n) or len(matrices) < 2:
         raise ValueError(f"people must have the shape (k, {n}, {n}), k at least 2, got {matrices.shape}")
     some = matrices[:, known[:, None], known]
-    return np.array([[FUNCTIONS[measure](each[pairs], model) for model in models] for each in some])
+    return np.array([[measure_function(measure)(each[pairs], model) for model in models] for each in some])
 
 
 def _around(estimate: float, drawn: FloatArray, level: float) -> tuple[float, float]:
-    """Return an interval around an estimate from how draws scatter."""
+    """Return an interval around an estimate from the standard deviation of draws."""
     reach = float(stdtrit(len(drawn) - 1, (1 + level) / 2) * drawn.std(ddof=1))
     return max(float(estimate) - reach, -1.0), min(float(estimate) + reach, 1.0)
 
@@ -288,7 +437,7 @@ def _differences(
             apart = maps[:, i] - maps[:, j]
             std, (low, high) = float(apart.std(ddof=1)), _around(gap, apart, level)
             one |= {"people_low": low, "people_high": high}
-            one["people_p"] = float(2 * stdtr(len(apart) - 1, -abs(gap) / std)) if std > 0 else float(gap == 0)
+            one["people_p_value"] = float(2 * stdtr(len(apart) - 1, -abs(gap) / std)) if std > 0 else float(gap == 0)
         found.append({"first": keys[i], "second": keys[j], **one})
     corrected = holm([one["p_value"] for one in found])
     return tuple(ModelDifference(**one, p_holm=p) for one, p in zip(found, corrected, strict=True))
@@ -297,12 +446,12 @@ def _differences(
 def _notes(fits: list[ModelFit], measure: Measure, n_objects: int) -> tuple[str, ...]:
     notes = []
     if n_objects < _FEW_OBJECTS:
-        notes.append(f"intervals over {n_objects} objects say little")
-    ties = [fit.name for fit in fits if fit.ties > _TIES]
+        notes.append(f"intervals over {n_objects} objects are unreliable")
+    ties = [fit.name for fit in fits if fit.ties > _MANY_TIES]
     if ties and measure != "tau-a":
         verb = "predicts" if len(ties) == 1 else "predict"
         notes.append(
-            f"{', '.join(ties)} {verb} many equal distances; tau-a sets such a model fairly beside one that orders "
+            f"{', '.join(ties)} {verb} many equal distances; tau-a compares such a model fairly with one that orders "
             "everything"
         )
     return tuple(notes)
