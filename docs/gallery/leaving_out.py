@@ -31,7 +31,7 @@ figure = new_figure(10, 4.6)
 rules = {"all rows": {}, "without test runs and hasty clicks": {"exclude": {"person": "TEST"}, "where": "rt > 0.2"}}
 for number, (title, rule) in enumerate(rules.items(), start=1):
     answers = read_answers(table, **rule)
-    print(title, *answers.left_out, sep="\n  ")
+    print(title, *answers.report.left_out, sep="\n  ")
     model = STE(n_components=2, random_state=0).fit(answers.comparisons)
     places = dict(zip(model.objects_.tolist(), model.embedding_, strict=True))
     points = align([places[name] for name in colors.names], colors.lab[:, [1, 2]])  # both the same way up

@@ -11,11 +11,12 @@ from helpers.studies import Columns, simulate
 from scipy.special import comb
 
 from nearer import Comparisons
+from nearer._common.findings import Finding as ReadingFinding
+from nearer._common.findings import Source
 from nearer.checking import check, doctor
 from nearer.checking.enough import check_curve, worth_of_repeats
 from nearer.checking.people import check_people
-from nearer.io import read_answers
-from nearer.io.answers import Answers, BadRow
+from nearer.io import Answers, ReadingReport, read_answers
 
 CLEAN = simulate(seed=1)
 NEED_FITS = {"at-chance", "reversed", "no-signal"}
@@ -155,21 +156,25 @@ def test_few_anchors(anchors, level):
 
 
 def test_undecided_and_bad_rows():
-    bad = tuple(BadRow("study.csv", line, "the answer is empty") for line in range(2, 102))
-    answers = CLEAN.answers(n_undecided=1000, n_bad=100, bad_rows=bad)
+    bad = tuple(
+        ReadingFinding("missing", "error", Source("study.csv", line), {"what": "answer"}) for line in range(2, 102)
+    )
+    answers = CLEAN.answers(report=ReadingReport(n_undecided=1000, n_bad=100, bad_rows=bad))
     assert found(answers, "undecided").title == '36% of the answers are "can\'t tell"'
     finding = found(answers, "bad-rows")
     assert finding.level == "warning"
-    assert finding.examples[0] == "study.csv:2: the answer is empty"
+    assert finding.examples[0] == "study.csv:2: there is no answer"
 
 
 def test_what_the_reader_said_is_repeated():
-    finding = found(CLEAN.answers(notes=("study.csv: the file was not in UTF-8",)), "reading")
-    assert (finding.level, finding.title) == ("note", "the file was not in UTF-8")
+    report = ReadingReport((ReadingFinding("comments", "note", Source("study.csv"), {"n_lines": 2}),))
+    finding = found(CLEAN.answers(report=report), "reading")
+    assert (finding.level, finding.title) == ("note", "2 lines of comments were passed over")
 
 
 def test_few_bad_rows_are_a_note():
-    answers = CLEAN.answers(n_bad=1, bad_rows=(BadRow("study.csv", 9, "no answer"),))
+    bad = (ReadingFinding("missing", "error", Source("study.csv", 9), {"what": "answer"}),)
+    answers = CLEAN.answers(report=ReadingReport(n_bad=1, bad_rows=bad))
     assert found(answers, "bad-rows").level == "note"
 
 
@@ -481,7 +486,7 @@ def test_cannot_tell_contradicts_nobody(kind):
     columns = undecided_columns(kind)
     dropped, split = (read_answers(columns, undecided=how) for how in ("drop", "split"))
     before, after = (check(each, random_state=0) for each in (dropped, split))
-    n_undecided = dropped.n_undecided
+    n_undecided = dropped.report.n_undecided
     assert 150 < n_undecided < 210
     for name in ("n_repeated", "n_contradicted", "disagreement", "n_self_contradicted", "n_in_cycles", "worth"):
         assert after.counts[name] == before.counts[name], name

@@ -102,7 +102,7 @@ def test_the_loop_ask_collect_fit_ask(study, capsys):
     status, out, _ = run(capsys, *arguments, "-o", "q3.csv", "--json")
     figures = json.loads(out)
     assert (status, figures["n_answers"], figures["n_random_answers"]) == (0, 150, 15)  # no catch trials among them
-    checked = read_answers("a2.csv", catch="catch").catches
+    checked = read_answers("a2.csv", catch="catch").report.catches
     assert checked.n_right == checked.n_asked == (2, 2, 2)
 
 

@@ -77,14 +77,14 @@ def test_hard_questions_take_longer(rows):
 def test_it_is_what_the_file_says(study, tmp_path):
     write_example(tmp_path)
     answers = read_answers(tmp_path / "answers.csv")
-    assert answers.notes == study.answers.notes == ()
+    assert answers.report.notes == study.answers.report.notes == ()
     assert answers.kind == "odd-one-out"
     assert answers.comparisons.objects.tolist() == study.objects.tolist()
     np.testing.assert_array_equal(answers.comparisons.rows, study.answers.comparisons.rows)
     np.testing.assert_array_equal(answers.annotators, study.answers.annotators)
     np.testing.assert_allclose(answers.seconds, study.answers.seconds)
-    assert len(answers) + answers.n_undecided == 1920
-    assert answers.n_undecided > 5
+    assert len(answers) + answers.report.n_undecided == 1920
+    assert answers.report.n_undecided > 5
     attributes = read_attributes(tmp_path / "attributes.csv", study.objects.tolist())
     assert attributes == {name: values.tolist() for name, values in study.attributes.items()}
 

@@ -47,8 +47,8 @@ def test_the_folder_is_read_in_one_go(folder):
         )
     assert answers.source == "41 files in data"
     assert len(set(answers.annotators)) == 38
-    assert len(answers) + answers.n_undecided == 38 * 66
-    assert answers.left_out[0].n_rows == 41 * 4
+    assert len(answers) + answers.report.n_undecided == 38 * 66
+    assert answers.report.left_out[0].n_rows == 41 * 4
     assert set(answers.also["group"]) == {"novice", "expert"}
     truth = lab_positions()
     for group, other in (("novice", "expert"), ("expert", "novice")):

@@ -29,7 +29,7 @@ def test_answers_of_qualtrics_are_read_with_the_key(folder):
     assert said == [["cat", "dog", "car"], ["car", "bus", "cat"], ["dog", "cat", "bus"]]
     assert answers.annotators.tolist() == ["R_1", "R_1", "R_2"]  # a preview is nobody
     assert answers.also["purpose"].tolist() == ["start", "test", "start"]
-    assert (answers.catches.n_asked, answers.catches.n_right) == ((2,), (2,))
+    assert (answers.report.catches.n_asked, answers.report.catches.n_right) == ((2,), (2,))
 
 
 def test_the_key_is_that_which_the_program_writes(folder):

@@ -328,10 +328,13 @@ def check_accounted(answers, rows, split):
     n_read = len(answers.comparisons) if own else len(answers)
     if own:  # rows that only name an object
         n_read += sum(str(row.get("nearer_kind")) == "object" for row in rows)
-    passed = [re.search(r": (\d+) rows? .*(?:was|were) passed over$", note) for note in answers.notes]
+    passed = [re.search(r": (\d+) rows? .*(?:was|were) passed over$", note) for note in answers.report.notes]
     n_passed = sum(int(found[1]) for found in passed if found)
-    n_undecided = 0 if split else answers.n_undecided
-    assert n_read + answers.n_bad + n_undecided + n_passed == len(rows), (answers.notes, answers.bad_rows)
+    n_undecided = 0 if split else answers.report.n_undecided
+    assert n_read + answers.report.n_bad + n_undecided + n_passed == len(rows), (
+        answers.report.notes,
+        answers.report.bad_rows,
+    )
 
 
 def check_whole(answers):

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -39,13 +38,13 @@ def test_right_answers_in_the_column():
         ("y", "b", "c", "d", "can't tell", ""),
     ]
     answers = quietly(table(rows, ITEMS), catch="catch")
-    assert answers.catches == Catches("catch", "expected", ("x", "y"), (2, 2), (1, 1))
+    assert answers.report.catches == Catches("catch", "expected", ("x", "y"), (2, 2), (1, 1))
     assert answers.lines.tolist() == [1, 4]
     assert answers.comparisons.objects.tolist() == ["a", "b", "c", "d"]  # silly is asked about in catch questions alone
-    assert answers.n_undecided == 1
-    assert [str(left) for left in answers.left_out] == ["4 rows left out where catch marks a catch question"]
-    assert answers.unused == ()
-    assert not any("was not used" in note for note in answers.notes)
+    assert answers.report.n_undecided == 1
+    assert [str(left) for left in answers.report.left_out] == ["4 rows left out where catch marks a catch question"]
+    assert answers.report.unused == ()
+    assert not any("was not used" in note for note in answers.report.notes)
     with pytest.raises(ValueError, match=r"(?s)right answers in column 'catch' cannot be read: .*'zebra' is none of"):
         quietly(table([*rows, ("x", "a", "b", "c", "a", "zebra")], ITEMS), catch="catch")
 
@@ -61,7 +60,7 @@ def test_right_answers_as_the_answers_are_written(left, right):
         ("y", "cat", "dog", "car", right, right),
     ]
     answers = quietly(table(rows, names), catch="expected", columns={"annotator": "who"})
-    assert answers.catches == Catches("expected", "expected", ("x", "y"), (2, 1), (1, 1))
+    assert answers.report.catches == Catches("expected", "expected", ("x", "y"), (2, 1), (1, 1))
     assert len(answers) == 2
 
 
@@ -75,7 +74,7 @@ def test_right_answers_may_be_objects_where_answers_are_sides(left, right):
         ("y", "c", "d", "b", left, "d"),
     ]
     answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
-    assert answers.catches == Catches("catch", "expected", ("x", "y"), (2, 1), (1, 1))
+    assert answers.report.catches == Catches("catch", "expected", ("x", "y"), (2, 1), (1, 1))
     wrong = [(*row[:5], row[5] and "zebra") for row in rows]
     with pytest.raises(ValueError, match=r"(?s)right answers in column 'catch' cannot be read: .*zebra"):
         quietly(table(wrong, "person anchor left right answer catch"), catch="catch")
@@ -84,7 +83,7 @@ def test_right_answers_may_be_objects_where_answers_are_sides(left, right):
 def test_right_answers_beside_near_and_far():
     rows = [("x", "a", "b", "c", ""), ("x", "a", "b", "d", "b"), ("x", "a", "d", "b", "b")]
     answers = quietly(table(rows, "person anchor near far catch"), catch="catch")
-    assert answers.catches == Catches("catch", "expected", ("x",), (2,), (1,))
+    assert answers.report.catches == Catches("catch", "expected", ("x",), (2,), (1,))
 
 
 @pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("TRUE", "FALSE"), ("yes", "no"), ("catch", ""), ("1", "")])
@@ -96,24 +95,24 @@ def test_without_right_answers_most_people_are_right(yes, no):
     rows += [("w", "b", "c", "d", "d", yes), ("x", "b", "c", "d", "c", yes)]  # nobody knows
     rows += [(person, "a", "c", "d", "d", no) for person in "wxyz"]
     answers = quietly(table(rows, ITEMS), catch="catch")
-    assert answers.catches == Catches("catch", "majority", ("w", "x", "y", "z"), (1, 1, 1, 1), (1, 1, 0, 1))
+    assert answers.report.catches == Catches("catch", "majority", ("w", "x", "y", "z"), (1, 1, 1, 1), (1, 1, 0, 1))
     assert len(answers) == 4
-    assert any("2 answers to catch questions could not be judged" in note for note in answers.notes)
-    assert any("what most people said is right" in note for note in answers.notes)
+    assert any("2 answers to catch questions could not be judged" in note for note in answers.report.notes)
+    assert any("what most people said is right" in note for note in answers.report.notes)
 
 
 def test_zeros_and_ones_beside_empty_cells_are_answers_where_answers_are():
     names = "person anchor left right answer catch"
     rows = [("x", "a", "b", "c", "0", ""), ("x", "a", "b", "d", "1", "1"), ("x", "a", "d", "b", "1", "0")]
     answers = quietly(table(rows, names), catch="catch", first_is=0)
-    assert answers.catches == Catches("catch", "expected", ("x",), (2,), (1,))
+    assert answers.report.catches == Catches("catch", "expected", ("x",), (2,), (1,))
 
 
 def test_what_is_no_catch_question():
     rows = [("x", "a", "b", "c", "c", "0")] * 3
     answers = quietly(table(rows, ITEMS), catch="catch")
-    assert answers.catches is None
-    assert any("no row is a catch question" in note for note in answers.notes)
+    assert answers.report.catches is None
+    assert any("no row is a catch question" in note for note in answers.report.notes)
     with pytest.raises(ValueError, match="all answers are to catch questions"):
         quietly(table([("x", "a", "b", "c", "c", "1")] * 3, ITEMS), catch="catch")
     with pytest.raises(ValueError, match="no column 'chatch'; perhaps 'catch' is meant"):
@@ -126,7 +125,7 @@ def test_catch_questions_in_many_files(tmp_path):
         text = f"item1,item2,item3,odd,catch\na,b,c,{odd},c\na,b,d,d,\n"
         (tmp_path / f"{person}.csv").write_text(text)
     answers = quietly(tmp_path, catch="catch")
-    assert answers.catches == Catches("catch", "expected", ("p1", "p2"), (1, 1), (1, 0))
+    assert answers.report.catches == Catches("catch", "expected", ("p1", "p2"), (1, 1), (1, 0))
     assert answers.line(1) == "p2.csv:3"
 
 
@@ -140,7 +139,7 @@ def test_who_is_named():
         )
         people = tuple(f"p{k}" for k in range(n + 1))
         given = Catches("catch", "expected", people, (n,) * (n + 1), tuple(range(n + 1)))
-        found = check_catches(Case(replace(answers, catches=given), 2, 0))
+        found = check_catches(Case(answers.reported(catches=given), 2, 0))
         named = [person for finding in found.findings for person in finding.people]
         assert named == list(people[: most + 1])
         assert found.counts["n_failed_catch"] == most + 1
@@ -194,10 +193,10 @@ def test_an_object_twice_is_the_obvious_catch_question(names, question, right, w
     rows = [["x", *each, said] for each, said in zip(asked, marks, strict=True)]
     rows += [["y", *each, "no" if marks[0] == "yes" else ""] for each in usual_rows(names, right)]
     answers = quietly(table(rows, f"person {names} catch"), catch="catch")
-    assert answers.catches == Catches("catch", answers.catches.by, ("x",), (3,), (2,))
+    assert answers.report.catches == Catches("catch", answers.report.catches.by, ("x",), (3,), (2,))
     assert len(answers) == 8
     assert "a" not in answers.comparisons.objects.tolist()
-    assert not any("could not be judged" in note for note in answers.notes)
+    assert not any("could not be judged" in note for note in answers.report.notes)
 
 
 def test_an_object_twice_in_an_array_of_indices(tmp_path):
@@ -205,7 +204,7 @@ def test_an_object_twice_in_an_array_of_indices(tmp_path):
     names = np.array(["ant", "bee", "cow"])
     np.savez(tmp_path / "a.npz", triplets=rows, names=names, person=np.array(list("xxyy")), catch=[0, 1, 0, 1])
     answers = quietly(tmp_path / "a.npz", catch="catch")
-    assert answers.catches == Catches("catch", "majority", ("x", "y"), (1, 1), (1, 0))
+    assert answers.report.catches == Catches("catch", "majority", ("x", "y"), (1, 1), (1, 0))
     assert answers.comparisons.objects[answers.comparisons.rows].tolist() == names[rows[[0, 2]]].tolist()
 
 
@@ -217,7 +216,7 @@ def test_two_equal_options_alone_cannot_be_judged():
         ("x", "b", "c", "a", "right", "no"),
     ]
     answers = quietly(table(rows, names), catch="catch")
-    assert any("1 answer to catch questions could not be judged" in note for note in answers.notes)
+    assert any("1 answer to catch questions could not be judged" in note for note in answers.report.notes)
     assert len(answers) == 2
 
 
@@ -230,7 +229,7 @@ def test_right_answers_may_all_be_in_two_places():
     table |= {"odd": odd.tolist(), "catch": [""] * 100 + odd[100:].tolist()}
     answers = quietly(table, catch="catch")
     assert len(answers) == 100
-    assert answers.catches.n_right == (60,)
+    assert answers.report.catches.n_right == (60,)
 
 
 def test_cant_tell_is_wrong_where_an_object_is_there_twice():
@@ -240,8 +239,8 @@ def test_cant_tell_is_wrong_where_an_object_is_there_twice():
         ("x", "b", "a", "c", "right", ""),
     ]
     answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
-    assert answers.catches == Catches("catch", "majority", ("x",), (1,), (0,))
-    assert answers.n_undecided == 0
+    assert answers.report.catches == Catches("catch", "majority", ("x",), (1,), (0,))
+    assert answers.report.n_undecided == 0
 
 
 def test_nothing_that_is_wrong_with_a_catch_question_stops_the_reading():
@@ -253,9 +252,9 @@ def test_nothing_that_is_wrong_with_a_catch_question_stops_the_reading():
         ("y", "b", "a", "c", "left", ""),
     ]
     answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
-    assert (len(answers), answers.n_bad) == (3, 0)
-    assert answers.catches == Catches("catch", "expected", ("y",), (1,), (0,))  # no answer is no right one
-    assert any("1 answer to catch questions could not be judged" in note for note in answers.notes)
+    assert (len(answers), answers.report.n_bad) == (3, 0)
+    assert answers.report.catches == Catches("catch", "expected", ("y",), (1,), (0,))  # no answer is no right one
+    assert any("1 answer to catch questions could not be judged" in note for note in answers.report.notes)
     with pytest.raises(ValueError, match=r"4 rows? cannot be used|2 rows cannot be used"):
         quietly(table(rows, "person anchor left right answer catch"))
 
@@ -272,7 +271,7 @@ def test_catch_questions_of_people_whose_rows_are_on_one_line(tmp_path):
     ]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, people)))
     answers = quietly(tmp_path / "answers.jsonl", catch="catch", also=["answer"])
-    assert answers.catches == Catches("catch", "majority", ("p", "q"), (1, 1), (1, 0))
+    assert answers.report.catches == Catches("catch", "majority", ("p", "q"), (1, 1), (1, 0))
     assert answers.also["answer"].tolist() == ["left", "right"] * 2
 
 

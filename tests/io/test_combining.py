@@ -56,7 +56,7 @@ def test_a_part_that_is_missing_is_a_missing_object():
     columns = {role: f"{role}_hue*{role}_light" for role in ("anchor", "near", "far")}
     with pytest.raises(ValueError, match="there is no near"):
         read_answers(table, columns=columns)
-    assert read_answers(table, columns=columns, skip_bad=True).n_bad == 1
+    assert read_answers(table, columns=columns, skip_bad=True).report.n_bad == 1
 
 
 def test_what_cannot_be_combined_is_refused():

@@ -23,7 +23,7 @@ def table(more=()):
 @pytest.mark.filterwarnings("ignore:.*passed over:UserWarning")
 def test_keys_pressed_outside_of_trials_are_no_answers():
     answers = read_answers(table())
-    assert answers.columns["answer"] == ("key_resp.keys",)
+    assert answers.report.columns["answer"] == ("key_resp.keys",)
     assert answers.seconds.tolist() == [0.5, 1.5, 2.5]
     assert answers.places.tolist() == [0, 1, 1]
     assert answers.annotators.tolist() == ["p1"] * 3

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nearer.io import BadAnswers, delimited, read_answers
+from nearer.io.messages import statement
 from nearer.io.table import Encoder
 
 PLAIN = "anchor,near,far,worker\ncat,dog,car,p\ncar,bus,cat,q\n"
@@ -44,7 +45,7 @@ def test_western_letters_are_read_with_a_note(tmp_path, encoding):
     with pytest.warns(UserWarning, match="Windows-1252"):
         answers = read_answers(path)
     assert "Kätzchen" in answers.comparisons.objects
-    assert "Windows-1252" in answers.notes[0]
+    assert "Windows-1252" in answers.report.notes[0]
 
 
 def test_labels_stay_as_written_but_for_spaces_around(tmp_path):
@@ -69,7 +70,7 @@ def test_lines_are_right_across_quoted_newlines_and_blank_lines(tmp_path):
     path = write(tmp_path, AWKWARD)
     with pytest.raises(BadAnswers) as caught:
         read_answers(path)
-    assert [(row.line, row.reason) for row in caught.value.bad_rows] == [
+    assert [(row.row, statement(row)) for row in caught.value.bad_rows] == [
         (7, "has 2 cells where the header has 4"),
         (8, "there is no near"),
         (12, "has 5 cells where the header has 4"),
@@ -86,7 +87,7 @@ def test_only_ten_bad_rows_are_listed(tmp_path):
         read_answers(path)
     assert str(caught.value).count("answers.csv:") == 10
     kept = read_answers(path, skip_bad=True)
-    assert (kept.n_bad, len(kept.bad_rows), kept.lines.tolist()) == (2000, 1000, [2002])
+    assert (kept.report.n_bad, len(kept.report.bad_rows), kept.lines.tolist()) == (2000, 1000, [2002])
 
 
 def test_nothing_left_is_an_error(tmp_path):
@@ -180,7 +181,7 @@ def test_lines_of_json_that_are_none_are_bad(tmp_path):
     path = write(tmp_path, jsonl([ROW, "{oops", "3"]), "answers.jsonl")
     with pytest.raises(BadAnswers) as caught:
         read_answers(path)
-    assert [row.line for row in caught.value.bad_rows] == [2, 3]
+    assert [row.row for row in caught.value.bad_rows] == [2, 3]
 
 
 def test_grids_in_json(tmp_path):
@@ -288,7 +289,7 @@ def test_frames(library):
     answers = read_answers(frame, skip_bad=True)
     assert answers.comparisons.objects.tolist() == [1, 2, 3]
     assert answers.comparisons.rows.tolist() == [[0, 1, 2]]
-    assert answers.bad_rows[0].line == 2
+    assert answers.report.bad_rows[0].row == 2
     assert answers.seconds.tolist() == [0.5]
 
 

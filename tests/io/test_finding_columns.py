@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.io import read_answers, write_answers
-from nearer.io.column_checks import told_columns
+from nearer.io.column_checks import columns_line
 from nearer.io.columns import find_columns
 
 TRIPLET = {"anchor": ["a", "b", "c", "a"], "near": ["b", "c", "a", "c"], "far": ["c", "a", "b", "b"]}
@@ -118,7 +118,7 @@ def test_what_is_no_number_is_none_and_counted(name, what):
     with pytest.warns(UserWarning, match=f"2 rows have a {what} that is no number, such as 'timeout'"):
         answers = read_answers(TRIPLET | {name: ["0.5", "timeout", "0.7", "late, sorry."]})
     np.testing.assert_array_equal(answers.seconds if name == "rt" else answers.confidences, [0.5, np.nan, 0.7, np.nan])
-    assert (len(answers), answers.n_bad, len(answers.notes)) == (4, 0, 1)
+    assert (len(answers), answers.report.n_bad, len(answers.report.notes)) == (4, 0, 1)
 
 
 def test_a_confidence_that_weighs_must_be_a_number():
@@ -156,14 +156,14 @@ def test_trials_that_come_back_are_remarked_upon():
     with pytest.warns(UserWarning, match="not next to each other"):
         answers = read_answers(TRIPLET | {"trial": [1, 2, 1, 2]})
     assert answers.comparisons.weights.tolist() == [0.5] * 4
-    assert len(answers.notes) == 1
+    assert len(answers.report.notes) == 1
 
 
 def test_weights_in_the_file_stand():
     answers = read_answers(TRIPLET | {"weight": [1, 2, 0.5, 0], "trial": [1, 1, 2, 2]})
     assert answers.comparisons.weights.tolist() == [1, 2, 0.5, 0]
-    assert answers.notes == ()
-    assert read_answers(TRIPLET | {"trial": [1, 2, 3, 4]}).notes == ()
+    assert answers.report.notes == ()
+    assert read_answers(TRIPLET | {"trial": [1, 2, 3, 4]}).report.notes == ()
 
 
 @pytest.mark.parametrize("odd", ["1e300", "1e-320", "1e10", "1e-10"])
@@ -253,28 +253,28 @@ def test_answers_tell_which_columns_were_read_and_which_were_not():
         "Antwort": ["cat", "dog"], "Reaktionszeit": [800, 900],
     }  # fmt: skip
     answers = read_answers(german, columns={"items": "Bild1+Bild2+Bild3", "odd": "Antwort"})
-    assert answers.columns == {"items": ("Bild1", "Bild2", "Bild3"), "odd": ("Antwort",)}
-    assert answers.unused == ("VPNr", "Durchgang", "Reaktionszeit")
-    assert told_columns(answers) == (
+    assert answers.report.columns == {"items": ("Bild1", "Bild2", "Bild3"), "odd": ("Antwort",)}
+    assert answers.report.unused == ("VPNr", "Durchgang", "Reaktionszeit")
+    assert columns_line(answers.report) == (
         "read: items = Bild1 + Bild2 + Bild3, odd = Antwort; not used: VPNr, Durchgang, Reaktionszeit"
     )
-    assert answers.notes == ()
+    assert answers.report.notes == ()
     plain = read_answers(TRIPLET)
-    assert plain.unused == ()
-    assert told_columns(plain) == "read: anchor, near, far"
+    assert plain.report.unused == ()
+    assert columns_line(plain.report) == "read: anchor, near, far"
 
 
 def test_columns_that_turn_out_to_say_nothing_are_not_used():
     table = TRIPLET | {"answer": ["x", "y", "z", "x"], "rt": ["", "", "", ""], "participant": [""] * 4}
     with pytest.warns(UserWarning, match="'answer' was not used"):
         answers = read_answers(table)
-    assert set(answers.columns) == {"anchor", "near", "far"}
-    assert answers.unused == ("answer", "rt", "participant")
+    assert set(answers.report.columns) == {"anchor", "near", "far"}
+    assert answers.report.unused == ("answer", "rt", "participant")
 
 
 def test_many_columns_that_are_not_used_are_counted():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         answers = read_answers(TRIPLET | {f"question {at}": ["x"] * 4 for at in range(300)})
-    assert len(answers.unused) == 300
-    assert told_columns(answers).endswith("question 8, question 9 and 290 more")
+    assert len(answers.report.unused) == 300
+    assert columns_line(answers.report).endswith("question 8, question 9 and 290 more")

@@ -24,7 +24,7 @@ fitting = st.one_of(fuzz.text_files(), fuzz.json_files(), fuzz.parquet_files())
 @given(fitting, fuzz.options)
 def test_every_row_is_read_or_counted(file, reading):
     answers = fuzz.check(file, "answers", reading | {"skip_bad": True})
-    assert answers is None or answers.n_bad == len(answers.bad_rows)
+    assert answers is None or answers.report.n_bad == len(answers.report.bad_rows)
 
 
 @pytest.mark.skipif("NEARER_FUZZ_SECONDS" not in os.environ, reason="NEARER_FUZZ_SECONDS is not set")

@@ -8,6 +8,7 @@ import pytest
 from nearer.cli.main import main
 from nearer.evaluation import comparison_error
 from nearer.io import BadAnswers, read_answers, write_answers
+from nearer.io.messages import statement
 
 ROWS = [list("uvwxyz"), list("vuxwzy"), list("wxyzuv"), list("zyxwvu")]
 
@@ -48,14 +49,14 @@ def test_rows_may_have_fewer_items():
     table = {"item1": ["u", "v", "u"], "item2": ["v", "w", "x"], "item3": ["w", "x", ""], "item4": ["x", "", ""]}
     answers = read_answers(table | {"odd": ["u", "v", "u"]}, skip_bad=True)
     assert np.bincount(answers.answer_of).tolist() == [6, 2]
-    assert [row.reason for row in answers.bad_rows] == ["there are fewer than three objects"]
+    assert [*map(statement, answers.report.bad_rows)] == ["there are fewer than three objects"]
     holes = {"item1": ["u", "v"], "item2": ["", "w"], "item3": ["w", "x"], "item4": ["x", "u"]}
     named = read_answers(holes | {"odd": ["w", "u"]})
     assert np.bincount(named.answer_of).tolist() == [2, 6]
     counted = read_answers(holes | {"odd": ["3", "4"]}, skip_bad=True)
-    assert "an item before it is missing; name the object" in counted.bad_rows[0].reason
+    assert "an item before it is missing; name the object" in statement(counted.report.bad_rows[0])
     nothing = read_answers(holes | {"odd": ["item2", "item4"]}, skip_bad=True)
-    assert "'item2' is none of the objects shown" in nothing.bad_rows[0].reason
+    assert "'item2' is none of the objects shown" in statement(nothing.report.bad_rows[0])
 
 
 def test_an_item_twice_is_bad():
@@ -71,7 +72,7 @@ def test_lists_of_items():
     assert np.bincount(answers.answer_of).tolist() == [2, 6]
     assert answers.places.tolist() == [2, 2]
     long = {"items": [[f"o{at}" for at in range(51)], list("uvw")], "odd": ["o1", "u"]}
-    assert "more than 50 objects" in read_answers(long, skip_bad=True).bad_rows[0].reason
+    assert "more than 50 objects" in statement(read_answers(long, skip_bad=True).report.bad_rows[0])
     assert said(read_answers({"items": [[7, 8, 10]], "odd": [10]}))[0] == ("7", "8", "10")
 
 
@@ -101,7 +102,7 @@ def test_columns_of_items_can_be_given():
     roles = {f"object_{at}": name for at, name in enumerate("wxyz", 1)} | {"odd": "r"}
     for given in (roles, {"items": "w+x+y+z", "odd": "r"}, {"objects": list("wxyz"), "odd": "r"}):
         answers = read_answers(table, columns=given)
-        assert (answers.kind, len(answers.comparisons), answers.notes) == ("odd-one-out", 12, ())
+        assert (answers.kind, len(answers.comparisons), answers.report.notes) == ("odd-one-out", 12, ())
     with pytest.raises(ValueError, match="three columns at least"):
         read_answers(table, columns={"object_1": "w", "object_2": "x", "odd": "r"})
     with pytest.raises(ValueError, match="not both"):
@@ -111,12 +112,12 @@ def test_columns_of_items_can_be_given():
 def test_a_column_of_objects_that_is_not_used_is_told():
     table = columns([row[:3] for row in ROWS]) | {"odd": list("uvwx"), "correct": list("vwxy"), "block": ["1"] * 4}
     with pytest.warns(UserWarning, match=r"table: column 'correct' holds objects and was not used"):
-        assert len(read_answers(table).notes) == 1
+        assert len(read_answers(table).report.notes) == 1
     listed = table | {"correct": [json.dumps(row[:3]) for row in ROWS]}
     with pytest.warns(UserWarning, match="'correct' holds objects"):
         read_answers(listed)
     numbers = {"anchor": [1, 2, 3], "near": [2, 3, 1], "far": [3, 1, 2], "age": [1, 2, 3], "trial": [1, 2, 3]}
-    assert read_answers(numbers).notes == ()
+    assert read_answers(numbers).report.notes == ()
 
 
 def jspsych(rows, **more):

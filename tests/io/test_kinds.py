@@ -8,6 +8,7 @@ import pytest
 from nearer.data.comparisons import Comparisons
 from nearer.evaluation import comparison_error
 from nearer.io import BadAnswers, read_answers
+from nearer.io.messages import statement
 
 POINTS = {"a": 0.0, "b": 1.0, "c": 3.0, "d": 7.0, "e": 15.0}
 
@@ -132,7 +133,7 @@ def test_a_number_out_of_range_is_one_bad_row():
     table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["1", "2", "3"]}
     answers = read_answers(table, skip_bad=True)
     assert answers.places.tolist() == [0, 1]
-    assert answers.bad_rows[0].line == 3
+    assert answers.report.bad_rows[0].row == 3
     with pytest.raises(ValueError, match="from 0 or from 1"):
         read_answers(table | {"answer": ["0", "1", "2"]})
 
@@ -295,10 +296,10 @@ def test_the_order_of_a_choice_counts_where_the_kind_says_so():
 )
 def test_undecided_answers_are_counted_or_split_evenly(table, n_comparisons):
     dropped = read_answers(table)
-    assert dropped.n_undecided == 1
+    assert dropped.report.n_undecided == 1
     assert len(dropped) == 1
     split = read_answers(table, undecided="split")
-    assert split.n_undecided == 1
+    assert split.report.n_undecided == 1
     assert len(split) == 2
     mine = split.answer_of == 1
     assert mine.sum() == n_comparisons
@@ -342,12 +343,12 @@ def test_bad_rows_are_named_with_their_reason(table, reason):
     with pytest.raises(BadAnswers, match="skip-bad") as caught:
         read_answers(table)
     assert caught.value.n_bad == 1
-    assert caught.value.bad_rows[0].line == 2
-    assert reason in caught.value.bad_rows[0].reason
+    assert caught.value.bad_rows[0].row == 2
+    assert reason in statement(caught.value.bad_rows[0])
     kept = read_answers(table, skip_bad=True)
     assert len(kept) == 1
-    assert kept.n_bad == 1
-    assert reason in str(kept.bad_rows[0])
+    assert kept.report.n_bad == 1
+    assert reason in kept.report.skipped[0]
 
 
 def test_objects_of_bad_rows_are_no_objects():

@@ -252,7 +252,7 @@ def test_a_question_that_many_could_not_answer_is_one_of_the_table(prefix, tmp_p
     for row in rows[:4]:
         row[names[1]] = "don't know"
     answers = read_answers(lab_exports.table(tmp_path / "wide.csv", rows), "odd-one-out")
-    assert (len(answers), answers.n_undecided, answers.unused) == (36, 4, ())
+    assert (len(answers), answers.report.n_undecided, answers.report.unused) == (36, 4, ())
     rows[4][names[1]] = "eel"
     with pytest.raises(ValueError, match="'eel'"):
         read_answers(lab_exports.table(tmp_path / "wide.csv", rows), "odd-one-out")

@@ -73,6 +73,8 @@ def test_layout(layout, tmp_path):
             answers = read_answers(source, **layout.options)
         assert by_answer(answers) == expected(layout, trials)
         assert answers.kind == layout.kind
-        assert len(answers.notes) == len(layout.notes), answers.notes
-        assert all(re.search(note, said) for note, said in zip(layout.notes, answers.notes, strict=True)), answers.notes
+        assert len(answers.report.notes) == len(layout.notes), answers.report.notes
+        assert all(re.search(note, said) for note, said in zip(layout.notes, answers.report.notes, strict=True)), (
+            answers.report.notes
+        )
         assert not layout.places or rng is not None or answers.places is None or answers.places[0] == trials[0].place

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from nearer._common.findings import Source
 from nearer.io import BadAnswers, read_answers, write_answers
 from nearer.io.multi_file import file_list
 
@@ -84,7 +85,7 @@ def test_files_of_any_make_are_one_table(folder):
 
 def test_what_is_passed_over_and_who_answered_are_told(folder):
     with pytest.warns(UserWarning, match="no column says who answered, so that each file is a person by name: 'p1'"):
-        notes = read_answers(folder).notes
+        notes = read_answers(folder).report.notes
     (passed,) = [note for note in notes if "passed over" in note]
     assert all(name in passed for name in ("README.txt", ".DS_Store", "~$p1.csv", "p7.csv"))
     assert "5 files" in passed
@@ -111,7 +112,7 @@ def test_rules_go_by_the_name_of_the_file(folder):
     answers = quietly(folder, exclude={"person": "p2"}, where="rt > 702", also=["odd"])
     assert set(answers.annotators) == {"p1", "p3", "p4", "p5", "p6"}
     assert len(answers) == 5 * 4
-    assert [left.n_rows for left in answers.left_out] == [6, 10]
+    assert [left.n_rows for left in answers.report.left_out] == [6, 10]
     odd = [row[3] for person in (1, 3, 4, 5, 6) for row in rows_of(person)][2:6]
     assert answers.also["odd"][:4].tolist() == odd
     with pytest.raises(ValueError, match="6 files in data: there is no column 'group'"):
@@ -122,7 +123,7 @@ def test_a_column_that_some_files_lack_is_told(folder):
     write(folder / "p1.csv", [[*row, "A"] for row in rows_of(1)], [*HEADER, "group"])
     answers = quietly(folder, also=["group"])
     assert answers.also["group"].tolist() == ["A"] * 6 + [""] * 30
-    assert any("5 files have no column 'group': 'p2.csv'" in note for note in answers.notes)
+    assert any("5 files have no column 'group': 'p2.csv'" in note for note in answers.report.notes)
     assert set(quietly(folder, keep={"group": "A"}).annotators) == {"p1"}
 
 
@@ -140,7 +141,7 @@ def test_bad_rows_name_file_and_line(folder):
     with pytest.raises(BadAnswers, match=r"\n  p3.csv:8: the answer 'banana' is none of the objects shown"):
         quietly(folder)
     answers = quietly(folder, skip_bad=True)
-    assert (answers.n_bad, answers.bad_rows[0].source, answers.bad_rows[0].line) == (1, "p3.csv", 8)
+    assert (answers.report.n_bad, answers.report.bad_rows[0].source) == (1, Source("p3.csv", 8))
 
 
 def test_a_file_of_another_kind_is_refused_or_passed_over(folder):
@@ -156,7 +157,7 @@ def test_a_file_of_another_kind_is_refused_or_passed_over(folder):
     (folder / "x.csv").unlink()
     answers = quietly(folder, skip_bad=True)
     assert len(answers) == 36
-    assert any("2 files were passed over: y.csv" in note for note in answers.notes)
+    assert any("2 files were passed over: y.csv" in note for note in answers.report.notes)
 
 
 def test_what_a_code_means_is_decided_by_all_files(tmp_path):
@@ -222,3 +223,20 @@ def test_nothing_to_read_ends_with_a_sentence(tmp_path):
         read_answers(tmp_path)
     with pytest.raises(ValueError, match="there is no file to read"):
         read_answers([])
+
+
+def test_names_that_are_long_numbers_stay_as_they_are(tmp_path):
+    """A person, a file or an object may be a number that looks like a file and a line in one."""
+    cat, dog, owl = "4294967298", "8589934594", "4294967299"
+    for name in ("5551234567.csv", "5551234568.csv"):
+        write(tmp_path / name, [[cat, dog, owl, dog], [dog, cat, owl, cat]], ["anchor", "left", "right", "answer"])
+    answers = quietly(tmp_path)
+    assert any("by name: '5551234567', '5551234568'" in note for note in answers.report.notes)
+    write(tmp_path / "5551234567.csv", [[cat, dog, owl, "8589934595"]], ["anchor", "left", "right", "answer"])
+    wanted = (
+        rf"\n  5551234567.csv:2: the answer '8589934595' is none of the objects shown; shown were '{dog}' and '{owl}'"
+    )
+    with pytest.raises(BadAnswers, match=wanted):
+        quietly(tmp_path)
+    with pytest.raises(ValueError, match=rf"no row is left: .* person is not '{cat}'"):
+        quietly(tmp_path, keep={"person": cat})

@@ -27,7 +27,7 @@ EXPORTS = {f"export: {export.name}": export for export in lab_exports.EXPORTS}
 def said(source, options):
     """Return the notes or the error that reading ends in, without the name of the folder."""
     try:
-        found = list(read_answers(source, **options).notes)
+        found = list(read_answers(source, **options).report.notes)
     except ValueError as error:
         found = str(error).split("\n")
     return [sentence.replace(str(source), "SOURCE") for sentence in found]

@@ -58,7 +58,7 @@ def test_the_anchor_is_the_column_that_writes_what_the_options_do(tmp_path, form
     with pytest.warns(UserWarning, match="'head' has none of the labels of the options, so that 'Center' was read as"):
         answers = read_answers(saved(salmon_like(), form, tmp_path), **said)
     assert answers.kind == "triplet"
-    assert answers.columns["anchor"] == ("Center",)
+    assert answers.report.columns["anchor"] == ("Center",)
     assert answers.comparisons.objects.tolist() == FILES.tolist()
 
 
@@ -78,8 +78,8 @@ def test_two_schemes_are_refused(tmp_path, form):
 
 def test_a_few_rows_are_enough_to_prefer_an_anchor():
     table = {name: column[:4] for name, column in salmon_like().items()}
-    assert quietly(table).columns["anchor"] == ("Center",)
-    assert quietly(table, columns={"anchor": "head"}).columns["anchor"] == ("head",)  # four rows may be chance
+    assert quietly(table).report.columns["anchor"] == ("Center",)
+    assert quietly(table, columns={"anchor": "head"}).report.columns["anchor"] == ("head",)  # four rows may be chance
     # What holds the answer again is no anchor, whatever its name is.
     near = salmon_like()
     near = {"head": near["head"], "near": near["Left"], "far": near["Right"], "target": near["Left"]}

@@ -29,7 +29,7 @@ def test_what_all_paths_share_is_left_out_and_said_once(make):
     answers = read_answers(table(make))
     short = "{}/x".format if make("a") == "a/x.png" else str
     assert sorted(answers.comparisons.objects.tolist()) == [short(each) for each in "abcd"]
-    assert [note for note in answers.notes if "paths" in note] == [
+    assert [note for note in answers.report.notes if "paths" in note] == [
         f"table: labels are file paths, shortened to the parts that differ: {make('a')!r} becomes {short('a')!r}"
     ]
     assert sorted(answers.with_paths().comparisons.objects.tolist()) == sorted(map(make, "abcd"))
@@ -43,7 +43,7 @@ def mixed(each):
 def test_other_names_stay(make):
     answers = read_answers(table(make))
     assert sorted(answers.comparisons.objects.tolist()) == sorted(map(make, "abcd"))
-    assert not answers.notes
+    assert not answers.report.notes
 
 
 def test_objects_stay_distinct():

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from nearer.io import BadAnswers, read_answers
+from nearer.io.messages import statement
 
 SIDES = ["left", "right", "up", "a", "b"]
 
@@ -49,7 +50,7 @@ def test_what_cannot_be_told_apart_is_refused(mistake):
 def test_cannot_tell_is_decided_for_the_whole_column_too():
     rows = [("x", "same", "y"), ("x", "y", "z"), ("y", "z", "x")]
     sides = read_answers(table(rows, ["same", "left", "right"]))
-    assert (sides.n_undecided, sides.places.tolist()) == (1, [0, 1])
+    assert (sides.report.n_undecided, sides.places.tolist()) == (1, [0, 1])
     with pytest.raises(BadAnswers, match="table:2: the answer 'same'"):
         read_answers(table(rows, ["same", "same", "x"]))
 
@@ -58,7 +59,7 @@ def test_an_answer_that_was_not_shown_is_told_with_what_was():
     shown = {"item1": ["daisy"] * 3, "item2": ["pyne", "pine", "pine"], "item3": ["rose"] * 3, "item4": ["fern"] * 3}
     with pytest.raises(BadAnswers) as caught:
         read_answers({**shown, "odd": ["pine", "elm", "rose"]})
-    misspelt, other = (row.reason for row in caught.value.bad_rows)
+    misspelt, other = (statement(row) for row in caught.value.bad_rows)
     listed = "shown were 'daisy', 'pyne', 'rose' and 'fern'"
     assert misspelt == (
         f"the answer 'pine' is none of the objects shown; {listed}; perhaps 'pyne' or the answer is misspelt"

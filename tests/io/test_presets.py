@@ -146,7 +146,7 @@ def test_a_block_of_other_objects_stays(tmp_path):
     path.write_text(json.dumps(screens(*other)))
     answers = read_answers(path)
     assert len(answers) == 12
-    assert answers.notes == ()
+    assert answers.report.notes == ()
 
 
 @pytest.mark.parametrize("kind", ["triplet", "odd-one-out", "ranking"])
@@ -161,8 +161,8 @@ def test_other_files_keep_such_rows_with_a_note(kind):
     with pytest.warns(UserWarning, match=r"1 row is about objects that no other row mentions \('x', 'y', 'z'\)"):
         answers = read_answers(table, kind)
     assert len(answers) == 4
-    assert read_answers({name: column[:3] for name, column in table.items()}, kind).notes == ()
-    assert read_answers({name: column[2:] for name, column in table.items()}, kind).notes == ()
+    assert read_answers({name: column[:3] for name, column in table.items()}, kind).report.notes == ()
+    assert read_answers({name: column[2:] for name, column in table.items()}, kind).report.notes == ()
 
 
 def test_strays_are_found_among_many_rows():

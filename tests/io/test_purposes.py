@@ -12,7 +12,7 @@ TABLE = {"anchor": [*"aab"], "near": [*"bbc"], "far": [*"cca"]}
 
 def notes_of(purposes, told=False, **options):
     with pytest.warns(UserWarning, match="harder than others") if told else nullcontext():
-        return read_answers({**TABLE, "purpose": purposes}, **options).notes
+        return read_answers({**TABLE, "purpose": purposes}, **options).report.notes
 
 
 def test_an_error_over_chosen_questions_is_said_to_be_too_large():

@@ -125,7 +125,7 @@ def test_a_constant_anchor_is_told_of():
 def test_columns_of_options_that_share_no_object_are_refused():
     names = [f"o{number}" for number in range(10)] * 3
     near = {"anchor": names, "left": names[1:] + names[:1], "right": names[2:] + names[:2], "answer": ["left"] * 30}
-    assert read_answers(near).notes == ()
+    assert read_answers(near).report.notes == ()
     with pytest.raises(ValueError, match=r"column 'right' was read as right, but none of its 10 labels \('o0.png', "):
         read_answers(near | {"right": [f"{name}.png" for name in near["right"]]})
 
@@ -178,4 +178,4 @@ def test_an_export_of_salmon_without_people():
     files = {"head_filename": ["a", "b", "c"], "winner_filename": ["b", "c", "a"]}
     answers = read_answers(table | files)
     assert said(answers) == [("a", "b", "a", "c"), ("b", "c", "b", "a"), ("c", "a", "c", "b")]
-    assert answers.notes == ()
+    assert answers.report.notes == ()

@@ -59,7 +59,7 @@ def test_numbers_with_decimal_commas_are_numbers_to_rules_as_they_are_to_times()
 
 
 def test_an_empty_cell_is_not_said_to_be_below_a_number():
-    assert [str(left) for left in read_answers(TABLE, where="rt >= 0.1").left_out] == [
+    assert [str(left) for left in read_answers(TABLE, where="rt >= 0.1").report.left_out] == [
         "1 row left out where rt is not at least 0.1"
     ]
 
@@ -74,11 +74,11 @@ def test_a_column_may_be_named_by_its_role():
 def test_what_was_left_out_is_counted_each_row_once():
     with pytest.warns(UserWarning, match="no row has 'TSET' in column 'person'; perhaps 'TEST' is meant"):
         answers = read_answers(TABLE, exclude={"person": ["TSET", "p1"]}, where="rt > 0.2")
-    assert [str(left) for left in answers.left_out] == [
+    assert [str(left) for left in answers.report.left_out] == [
         "2 rows left out where Participant ID is 'TSET' or 'p1'",
         "1 row left out where rt is not above 0.2",
     ]
-    assert read_answers(TABLE).left_out == ()
+    assert read_answers(TABLE).report.left_out == ()
 
 
 def test_rows_that_are_left_out_need_not_be_readable():
@@ -97,8 +97,10 @@ def test_rows_that_are_left_out_need_not_be_whole(tmp_path):
         with pytest.raises(ValueError, match=f"{2 * n_files} rows cannot be used"):
             read_answers(source)
         answers = read_answers(source, exclude={"person": "TEST"})
-        assert (len(answers), answers.n_bad, answers.notes) == (2 * n_files, 0, ())
-        assert [str(left) for left in answers.left_out] == [f"{2 * n_files} rows left out where person is 'TEST'"]
+        assert (len(answers), answers.report.n_bad, answers.report.notes) == (2 * n_files, 0, ())
+        assert [str(left) for left in answers.report.left_out] == [
+            f"{2 * n_files} rows left out where person is 'TEST'"
+        ]
         with pytest.raises(ValueError, match="2 cells where the header has 5"):
             read_answers(source, where="anchor != z")
 
@@ -181,9 +183,9 @@ def test_answers_are_chosen_by_rules_too():
     answers = read_answers(TABLE)
     chosen = answers.where("seconds > 0.2 and person != TEST")
     assert chosen.lines.tolist() == [1, 3, 5]
-    assert [left.n_rows for left in chosen.left_out] == [2, 1]
+    assert [left.n_rows for left in chosen.report.left_out] == [2, 1]
     again = chosen.where("person = p2")
-    assert len(again.left_out) == 3
+    assert len(again.report.left_out) == 3
     with pytest.raises(ValueError, match="no column 'condition'"):
         answers.where("condition = A")
 
@@ -200,10 +202,13 @@ def test_the_program_selects_and_tells(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)["left_out"]
     away = np.isin(people, ["TEST", "eve"])
     late = ~away & (np.arange(120) % 3 == 2)
-    assert found == [
-        {"n_rows": int(away.sum()), "where": "person is 'TEST' or 'eve'"},
-        {"n_rows": int(late.sum()), "where": "block is not below 2"},
+    assert [(each["n_rows"], each["where"]) for each in found] == [
+        (int(away.sum()), "person is 'TEST' or 'eve'"),
+        (int(late.sum()), "block is not below 2"),
     ]
+    assert found[0] | {"n_rows": 0, "where": ""} == {
+        "n_rows": 0, "column": "person", "sign": "!=", "values": ["TEST", "eve"], "where": ""
+    }  # fmt: skip
     main(["check", str(tmp_path / "a.csv"), *said])
     assert f"{away.sum()} rows left out where person is 'TEST' or 'eve'" in capsys.readouterr().out
     (tmp_path / "out.txt").write_text("# nobody yet\n")

@@ -57,30 +57,30 @@ def test_numbers_that_begin_again_with_every_person_are_no_trials(tmp_path, writ
     assert answers.comparisons.trials is None
     assert answers.comparisons.weights is None
     np.testing.assert_array_equal(answers.comparisons.rows, without.comparisons.rows)
-    found = answers.trial_numbers
+    found = answers.report.trial_numbers
     assert (found.n_answers, found.n_numbers, found.n_mixed, found.n_trials) == (40, 10, 10, 40)
-    first = 2 if write == "csv" else 1
-    assert f"line {first} (" in found.examples[0]
-    assert f"line {first + N_TRIALS} (" in found.examples[0]
-    assert "trial" in answers.unused
-    assert quietly(whole).trial_numbers is None  # with the person they are trials
+    first, example = 2 if write == "csv" else 1, found.listed(answers.source)[0]
+    assert f"line {first} (" in example
+    assert f"line {first + N_TRIALS} (" in example
+    assert "trial" in answers.report.unused
+    assert quietly(whole).report.trial_numbers is None  # with the person they are trials
 
 
 def test_rows_next_to_each_other_stay_together_where_they_are_about_one_question():
     whole = table(triplets(np.random.default_rng(1), per_trial=2), PLAIN)
     true = quietly(whole)
-    assert true.trial_numbers is None
+    assert true.report.trial_numbers is None
     answers = quietly({name: column for name, column in whole.items() if name != "person"})
     np.testing.assert_array_equal(numbered(answers.trial_of), numbered(true.trial_of))
     assert answers.comparisons.weights.tolist() == [0.5] * len(answers)
-    assert answers.trial_numbers.n_trials == N_PEOPLE * N_TRIALS
-    assert "rows next to each other are read as one trial" in str(answers.trial_numbers)
+    assert answers.report.trial_numbers.n_trials == N_PEOPLE * N_TRIALS
+    assert "rows next to each other are read as one trial" in str(answers.report.trial_numbers)
 
 
 def test_numbers_that_begin_again_with_every_block_of_a_person():
     rows = [(who, (trial - 1) % 5 + 1, *rest) for who, trial, *rest in triplets(np.random.default_rng(2))]
     answers = quietly(table(rows, PLAIN))
-    assert answers.trial_numbers.n_numbers == N_PEOPLE * 5
+    assert answers.report.trial_numbers.n_numbers == N_PEOPLE * 5
     assert answers.comparisons.trials is None
 
 
@@ -89,7 +89,7 @@ def test_one_list_of_questions_for_everybody_is_not_one_trial_a_question():
     rows = [(trial, *row) for _ in range(6) for trial, row in enumerate(list_of_questions)]
     for order in (rows, sorted(rows)):  # as given, and trial by trial
         answers = quietly(table(order, "trial anchor near far"))
-        assert answers.trial_numbers.n_trials == len(answers) == 60
+        assert answers.report.trial_numbers.n_trials == len(answers) == 60
         assert answers.comparisons.weights is None
 
 
@@ -98,8 +98,8 @@ def test_a_slip_in_one_number_leaves_the_other_trials_as_they_are():
     rows[3] = ("p0", 1, *rows[3][2:])
     answers = quietly(table(rows, PLAIN))
     sizes = np.bincount(answers.trial_of)
-    assert (answers.trial_numbers.n_mixed, np.bincount(sizes).tolist()) == (1, [0, 2, 39])
-    assert quietly(table(rows[:2] + rows[4:], PLAIN)).trial_numbers is None
+    assert (answers.report.trial_numbers.n_mixed, np.bincount(sizes).tolist()) == (1, [0, 2, 39])
+    assert quietly(table(rows[:2] + rows[4:], PLAIN)).report.trial_numbers is None
 
 
 def expanded(kind, items):
@@ -126,7 +126,7 @@ def test_answers_taken_apart_into_triplets_are_trials(kind, size):
         for row in expanded(kind, rng.permutation(NAMES)[: size + (kind == "grid")].tolist())
     ]
     answers = quietly(table(rows, "trial anchor near far"))
-    assert answers.trial_numbers is None
+    assert answers.report.trial_numbers is None
     assert len(np.unique(answers.trial_of)) == 20
     again = [((trial - 1) % 7, *row) for trial, *row in rows]
     answers = quietly(table(again, "trial anchor near far"))
@@ -136,10 +136,10 @@ def test_answers_taken_apart_into_triplets_are_trials(kind, size):
 def test_clicks_on_one_grid_are_a_trial_and_those_on_two_are_not():
     shown = ["b;c;d;e", "b;c;d;e", "f;g;h;i", "f;g;h;i"]
     clicks = {"trial": [1, 1, 2, 2], "anchor": ["a"] * 4, "shown": shown, "chosen": ["b", "c", "f", "g"]}
-    assert quietly(clicks).trial_numbers is None
-    assert quietly(clicks | {"anchor": ["a", "a", "b", "c"]}).trial_numbers.n_mixed == 1
-    assert quietly(clicks | {"trial": [1, 1, 1, 1]}).trial_numbers.n_trials == 4
-    assert quietly(clicks | {"chosen": ["b", "b", "f", "g"]}).trial_numbers.n_mixed == 1  # of two people
+    assert quietly(clicks).report.trial_numbers is None
+    assert quietly(clicks | {"anchor": ["a", "a", "b", "c"]}).report.trial_numbers.n_mixed == 1
+    assert quietly(clicks | {"trial": [1, 1, 1, 1]}).report.trial_numbers.n_trials == 4
+    assert quietly(clicks | {"chosen": ["b", "b", "f", "g"]}).report.trial_numbers.n_mixed == 1  # of two people
 
 
 def test_closest_pairs_are_trials():
@@ -147,8 +147,8 @@ def test_closest_pairs_are_trials():
         (2, "c", "d", *other) for other in ("ac", "ad", "bc", "bd", "ab")
     ]
     found = table(rows, "trial near_1 near_2 far_1 far_2")
-    assert quietly(found).trial_numbers is None
-    assert quietly(found | {"trial": [1] * 10}).trial_numbers.n_trials == 10
+    assert quietly(found).report.trial_numbers is None
+    assert quietly(found | {"trial": [1] * 10}).report.trial_numbers.n_trials == 10
 
 
 def test_it_is_a_warning_of_check_and_fit(tmp_path, capsys):

@@ -103,12 +103,13 @@ def test_results_say_that_answers_came_in_two_lots(study, larger, capsys):
 
 def test_rules_of_the_first_map_that_are_not_said_again_are_told(study, larger):
     new = read_answers(study / "more.csv")
-    rules = [{"n_rows": 3, "where": where} for where in ("block is not 'main'", "person is 'TEST'")]
+    main = LeftOut(3, "block", "==", ("main",))
+    rules = [left.to_dict() for left in (main, LeftOut(3, "person", "!=", ("TEST",)))]
     model, results = load_model(study / "map"), json.loads((study / "map" / "results.json").read_text())
     results["source"]["left_out"] = rules
     (note,) = joined(Earlier(model, results, study / "map"), new)[1]
     assert "was made without rows where block is not 'main'; nothing of the kind was left out of more.csv" in note
-    again = replace(new, left_out=(LeftOut(0, "block is not 'main'"),))
+    again = new.reported(left_out=(main._replace(n_rows=0),))
     assert joined(Earlier(model, results, study / "map"), again)[1] == ()
 
 

@@ -63,6 +63,11 @@ class Finding:
     numbers: Mapping[str, Any] = field(default_factory=dict, hash=False)
     concerned: tuple[Any, ...] = ()
 
+    @property
+    def row(self) -> int:
+        """The row that it is about, 0 for none."""
+        return (self.source and self.source.row) or 0
+
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values, ready for JSON."""
         return {

@@ -155,7 +155,7 @@ class Case:
     @property
     def n_undecided(self) -> int:
         """How many answers were "can't tell", those that were split and those that were left out."""
-        return max(self.answers.n_undecided, self.n_split)
+        return max(self.answers.report.n_undecided, self.n_split)
 
     @property
     def n_given(self) -> int:

@@ -23,7 +23,7 @@ _LEVEL = 0.02
 
 def check_catches(case: Case) -> CheckResult:
     """Find people who fail catch questions."""
-    found = case.answers.catches
+    found = case.answers.report.catches
     if found is None or not sum(found.n_asked):
         return CheckResult()
     asked, right = np.array(found.n_asked), np.array(found.n_right)

@@ -25,7 +25,7 @@ _MANY_FAST = 0.1
 
 def check_trials(case: Case) -> CheckResult:
     """Find a column of trials whose numbers stand for several trials each."""
-    found = case.answers.trial_numbers
+    found = case.answers.report.trial_numbers
     if found is None:
         return CheckResult()
     text = f"Rows of one trial are about one question, asked once; {found.remedy}."
@@ -33,7 +33,9 @@ def check_trials(case: Case) -> CheckResult:
         named = as_column("annotator", "NAME")
         text += f" If the numbers begin again with every person, name the column of people: {named}."
     text += f" To do without the numbers, say {without('trial')}; or number the trials of a person throughout."
-    return CheckResult((Finding("warning", "trial-numbers", f"C{found.title[1:]}", text, found.examples),))
+    return CheckResult(
+        (Finding("warning", "trial-numbers", f"C{found.title[1:]}", text, found.listed(case.answers.source)),)
+    )
 
 
 def check_double(case: Case) -> CheckResult:
@@ -54,7 +56,8 @@ def check_double(case: Case) -> CheckResult:
 
 def _line(case: Case, at: int) -> str:
     """Return where an answer stands, without the word for it."""
-    return case.answers.line(at).removeprefix("line ")
+    row = case.answers.row_source(at)
+    return str(row.row if case.answers.files is None else row)
 
 
 def _lines(case: Case, at: int) -> str:

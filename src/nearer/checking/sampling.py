@@ -11,6 +11,7 @@ from nearer._common.formatting import intcomma, percent, pluralize, quote, quote
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding, Level
 from nearer.checking.loose_parts import components, hanging_parts
+from nearer.io.messages import sentence, statement
 
 _CHANCE_OPEN = 0.05
 _MANY_UNDECIDED = 0.25
@@ -30,7 +31,7 @@ def check_counts(case: Case) -> CheckResult:
         "n_annotators": n_people,
         "n_undecided": case.n_undecided,
         "n_split": case.n_split,
-        "n_bad": answers.n_bad,
+        "n_bad": answers.report.n_bad,
         "n_trials": n_trials,
         "n_questions": case.n_questions,
         "n_pairs": case.n_pairs,
@@ -44,7 +45,7 @@ def check_counts(case: Case) -> CheckResult:
     left_out = case.n_undecided - case.n_split
     also = [f'{pluralize(case.n_split, "answer is", "answers are")} "can\'t tell"'] if case.n_split else []
     also += [f'{pluralize(left_out, "more was", "more were")} "can\'t tell"'] if left_out else []
-    also += [f"{pluralize(answers.n_bad, 'row was', 'rows were')} skipped"] if answers.n_bad else []
+    also += [f"{pluralize(answers.report.n_bad, 'row was', 'rows were')} skipped"] if answers.report.n_bad else []
     text = f"Asked as {answers.kind} questions{'; ' if also else ''}{' and '.join(also)}."
     findings = [Finding("note", "counts", title, text), *_undecided(case), *_bad_rows(case), *_notes(case)]
     return CheckResult(tuple(findings), counts)
@@ -61,18 +62,22 @@ def _undecided(case: Case) -> list[Finding]:
 
 
 def _bad_rows(case: Case) -> list[Finding]:
-    n_bad, bad = case.answers.n_bad, case.answers.bad_rows
+    n_bad, skipped = case.answers.report.n_bad, case.answers.report.skipped
     if n_bad == 0:
         return []
     share = n_bad / (n_bad + case.n_given)
     level: Level = "warning" if share > _MANY_BAD else "note"
     title = f"{pluralize(n_bad, 'row')} could not be used ({percent(share)})"
-    return [Finding(level, "bad-rows", title, "They were skipped; correct them in the file.", tuple(map(str, bad[:3])))]
+    return [Finding(level, "bad-rows", title, "They were skipped; correct them in the file.", skipped[:3])]
 
 
 def _notes(case: Case) -> list[Finding]:
     """Repeat what the reader of the file had to say."""
-    said = (note.removeprefix(f"{case.answers.source}: ") for note in case.answers.notes)
+    own = case.answers.source
+    said = [
+        statement(each) if each.source is not None and each.source.file == own else sentence(each)
+        for each in case.answers.report.findings
+    ]
     return [Finding("note", "reading", note, "Noticed while the file was read.") for note in said]
 
 

@@ -8,7 +8,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -155,7 +155,6 @@ def read_file(
     ``told``: say what was noticed; ``known_labels``: a map tells which labels there are.
     """
     from nearer.io import read_answers
-    from nearer.io.column_checks import told_columns
 
     study = _study_in(options)
     with warnings.catch_warnings():
@@ -178,18 +177,25 @@ def read_file(
         )
     if study is not None:
         answers = study.named(answers)
-    if told and answers.left_out:
-        sys.stderr.write("".join(f"nearer: {left}\n" for left in answers.left_out))
-    if told and answers.catches:
-        sys.stderr.write(f"nearer: {answers.catches}\n")
-    if told and answers.trial_numbers:
-        examples = "".join(f"  {example}\n" for example in answers.trial_numbers.examples)
-        sys.stderr.write(f"nearer: warning: {answers.source}: {answers.trial_numbers}\n{examples}")
-    read = told_columns(answers)
-    unexpected = read is not None and (answers.unused or " = " in read)
-    for note in (*answers.notes, *([f"{answers.source}: {read}"] if unexpected else [])) if told else ():
-        sys.stderr.write(f"nearer: {note}\n")
+    if told:
+        sys.stderr.write("".join(_report_lines(answers)))
     return answers
+
+
+def _report_lines(answers: Answers) -> Iterator[str]:
+    """Return what reading found out, a line each."""
+    from nearer.io.column_checks import columns_line, has_other_names
+
+    report = answers.report
+    yield from (f"nearer: {left}\n" for left in report.left_out)
+    if report.catches:
+        yield f"nearer: {report.catches}\n"
+    if report.trial_numbers:
+        yield f"nearer: warning: {answers.source}: {report.trial_numbers}\n"
+        yield from (f"  {example}\n" for example in report.trial_numbers.listed(answers.source))
+    yield from (f"nearer: {note}\n" for note in report.notes)
+    if report.unused or has_other_names(report.columns):
+        yield f"nearer: {answers.source}: {columns_line(report)}\n"
 
 
 def dimension_of(options: argparse.Namespace) -> int | None:
@@ -234,9 +240,9 @@ def _together(said: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
 
 def _people_in(path: Path) -> tuple[str, list[str]]:
     """Return who is listed in a file; what follows a # is a remark."""
-    from nearer.io.delimited import as_utf8, read_bytes
+    from nearer.io.delimited import as_text, read_bytes
 
-    text = as_utf8(read_bytes(path), path.name, []).decode("utf-8")
+    text = as_text(read_bytes(path), path.name)
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     people = [line for line in lines if line]
     if not people:

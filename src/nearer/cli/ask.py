@@ -140,8 +140,8 @@ def _known(options: argparse.Namespace) -> Known:
 
     kind, options.kind = options.kind, _kind_read(options.kind)
     first = read_file(options, told=False)
-    purpose = next((column for column in first.unused if column.lower() == "purpose"), None)
-    trial = next(iter(first.columns.get("trial", ())), None)
+    purpose = next((column for column in first.report.unused if column.lower() == "purpose"), None)
+    trial = next(iter(first.report.columns.get("trial", ())), None)
     answers = read_file(options, also=[column for column in (purpose, trial) if column]).with_paths()
     options.kind = kind
     return Known.read(answers, purpose, trial)

@@ -30,19 +30,20 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.checking import check
-    from nearer.io.column_checks import told_columns
+    from nearer.io.column_checks import columns_line
 
     answers = read_file(options, told=False)  # the notes are among the findings
     findings = check(answers, n_components=dimension_of(options) or 2, random_state=options.seed)
+    report = answers.report
     figures = {
-        "file": answers.source, "kind": answers.kind, "columns": answers.columns,
-        "unused": list(answers.unused), "worst": findings.worst, "findings": findings.as_dicts(),
-        "counts": dict(findings.counts), "bad_rows": [str(row) for row in answers.bad_rows],
-        "left_out": [left._asdict() for left in answers.left_out],
-        "catches": None if answers.catches is None else answers.catches._asdict(),
+        "file": answers.source, "kind": answers.kind, "columns": report.columns,
+        "unused": list(report.unused), "worst": findings.worst, "findings": findings.as_dicts(),
+        "counts": dict(findings.counts), "bad_rows": list(report.skipped),
+        "left_out": [left.to_dict() for left in report.left_out],
+        "catches": None if report.catches is None else report.catches._asdict(),
     }  # fmt: skip
-    catches = None if answers.catches is None else str(answers.catches)
+    catches = None if report.catches is None else str(report.catches)
     heading, *rest = str(findings).split("\n\n")
-    heading = "\n".join(filter(None, [heading, told_columns(answers), *map(str, answers.left_out), catches]))
+    heading = "\n".join(filter(None, [heading, columns_line(report), *map(str, report.left_out), catches]))
     print_result(options, "\n\n".join([heading, *rest]), figures)
     return 1 if findings.worst == "error" else 0

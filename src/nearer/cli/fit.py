@@ -154,7 +154,7 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
         "n_objects": study.model.n_objects_,
         "n_answers": len(study.answers),
         "n_comparisons": len(study.answers.comparisons),
-        "n_bad": study.answers.n_bad,
+        "n_bad": study.answers.report.n_bad,
         "dimensions": study.model.embedding_.shape[1],
         "method": type(study.chosen).__name__,
         "restarts": list(restarts) if restarts[0] > 1 else None,
@@ -185,8 +185,8 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
     ]
     if found["restarts"] is not None:
         lines.append(f"{found['restarts'][1]} of {pluralize(found['restarts'][0], 'start')} led to this map")
-    if answers.n_bad:
-        lines.append(f"{pluralize(answers.n_bad, 'row')} skipped because they could not be used")
+    if answers.report.n_bad:
+        lines.append(f"{pluralize(answers.report.n_bad, 'row')} skipped because they could not be used")
     if study.error is not None:
         lines.append(str(study.error))
     if study.ceiling is not None:

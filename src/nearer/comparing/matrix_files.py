@@ -28,7 +28,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer._common.tables import unescape_formula
 from nearer.evaluation.distances import DISTANCES
-from nearer.io.delimited import as_utf8, read_bytes
+from nearer.io.delimited import as_text, read_bytes
 from nearer.io.labels import same_objects
 from nearer.study.folder import read_results
 
@@ -114,7 +114,7 @@ def read_matrix(path: Path, *, features: bool = False) -> NamedMatrix:
     """
     if path.is_dir():
         return _of_map(path)
-    text = as_utf8(read_bytes(path), path.name, []).decode("utf-8")
+    text = as_text(read_bytes(path), path.name)
     rows = _cells(text)
     if len(rows) < 2 or max(map(len, rows)) < 2:
         raise ValueError(f"{path} has no matrix: give a row and a column for each object, with names in the first ones")

@@ -4,8 +4,8 @@
 `write_answers` writes files that it reads back, and those of Salmon, jsPsych and cblearn.
 """
 
-from nearer.io.answers import Answers, BadAnswers, BadRow, Catches, Kind
+from nearer.io.answers import Answers, BadAnswers, Catches, Kind, ReadingReport
 from nearer.io.reading import read_answers
 from nearer.io.writing import write_answers
 
-__all__ = ["Answers", "BadAnswers", "BadRow", "Catches", "Kind", "read_answers", "write_answers"]
+__all__ = ["Answers", "BadAnswers", "Catches", "Kind", "ReadingReport", "read_answers", "write_answers"]

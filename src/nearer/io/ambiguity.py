@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from nearer.data.labels import plain
 from nearer.io.answers import Answers
 from nearer.io.choice_coding import UnclearCoding, integer, place_of_word
-from nearer.io.columns import ANSWERS, SYNONYMS, Found, Unclear, by_plain, listing
-from nearer.io.messages import Proposal, as_column, tries
+from nearer.io.columns import ANSWERS, SYNONYMS, Found, Unclear, by_plain
+from nearer.io.messages import Proposal, as_column, listing, shortened, tries
 from nearer.io.questions import Asked, Question, read_question
-from nearer.io.table import Column, Faults, Loaded, Table, shortened
+from nearer.io.table import Column, Loaded, RowErrors, RowSources, Table
 
 _MISTAKES = 0.05  # share of rows that may be bad in a column of answers
 _NEVER = 1e-4  # probability at most that chance keeps a column of items from being chosen, for it to be an anchor
@@ -67,7 +67,7 @@ def empty_answer(loaded: Loaded, found: Found, others: Sequence[str]) -> str | N
     return None if (loaded.columns[name].codes >= 0).any() else name
 
 
-def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], lines: NDArray[np.int64]) -> None:
+def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], sources: RowSources) -> None:
     """Refuse a table in which another column can be read as the answer, and says something else."""
     role = answer_of(question.found)
     places = asked.expansion.places
@@ -75,19 +75,19 @@ def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], lines
         return
     for name in others:
         found = replace(question.found, roles=question.found.roles | {role: (name,)})
-        faults = Faults(len(lines))
+        errors = RowErrors(len(sources))
         try:
-            other = read_question(replace(question, found=found, faults=faults, notes=[])).expansion.places
+            other = read_question(replace(question, found=found, errors=errors)).expansion.places
         except ValueError:  # it is no answer, or nobody knows what it means
             continue
-        if other is None or (faults.bad & ~question.faults.bad).sum() > _MISTAKES * len(lines):
+        if other is None or (errors.bad & ~question.errors.bad).sum() > _MISTAKES * len(sources):
             continue
-        differ = np.flatnonzero((places >= 0) & (other >= 0) & (places != other) & ~faults.bad & ~question.faults.bad)
+        differ = np.flatnonzero((places >= 0) & (other >= 0) & (places != other) & ~errors.bad & ~question.errors.bad)
         if len(differ):
-            mine = question.name(role)
+            mine, first = question.name(role), sources.place(int(differ[0]))
             raise ValueError(
                 f"{question.source}: columns {mine!r} and {name!r} can each be the answer, and differ in "
-                f"{len(differ)} of {len(lines)} rows, first in line {lines[differ[0]]}; say {as_column(role, mine)} or "
+                f"{len(differ)} of {len(sources)} rows, first in {first}; say {as_column(role, mine)} or "
                 f"{as_column(role, name)}"
             )
 
@@ -285,7 +285,7 @@ def _tried(columns: Columns, read: Read, said: Columns) -> list[Proposal]:
             answers = read(columns, settings)
         except ValueError:
             continue
-        if answers.n_bad > _FEW_BAD * (len(answers) + answers.n_bad):
+        if answers.report.n_bad > _FEW_BAD * (len(answers) + answers.report.n_bad):
             continue
         proposal = Proposal(settings, {**said, **columns}, in_words(answers))
         if len(str(proposal)) <= _LONGEST:

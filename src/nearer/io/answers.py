@@ -14,10 +14,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.findings import Finding, Source
 from nearer._common.formatting import intcomma, pluralize
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trials_of
 from nearer.data.labels import factorize
+from nearer.io.messages import left_out_where, place, sentence, trial_example
 
 Kind: TypeAlias = Literal["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -25,31 +27,13 @@ KINDS: tuple[str, ...] = get_args(Kind)
 _LISTED_ROWS = 10
 
 
-@dataclass(frozen=True)
-class BadRow:
-    """A row that could not be used, and why.
-
-    Examples
-    --------
-    >>> str(BadRow("answers.csv", 17, "the answer 'banana' is none of the objects shown"))
-    "answers.csv:17: the answer 'banana' is none of the objects shown"
-    """
-
-    source: str
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.source}:{self.line}: {self.reason}"
-
-
 class BadAnswers(ValueError):
     """Rows that could not be used, when none may be skipped or none is left.
 
     Parameters
     ----------
-    bad_rows : sequence of BadRow
-        The first of them.
+    bad_rows : sequence of Finding
+        The first of them, each with its file and row.
     n_bad : int
         How many there are in all.
     remedy : str
@@ -57,37 +41,57 @@ class BadAnswers(ValueError):
 
     Examples
     --------
-    >>> print(BadAnswers([BadRow("answers.csv", 2, "there is no anchor")], 1, "fill it in"))
+    >>> print(BadAnswers([Finding("missing", "error", Source("answers.csv", 2), {"what": "anchor"})], 1, "fill it in"))
     1 row cannot be used:
       answers.csv:2: there is no anchor
     fill it in
     """
 
-    def __init__(self, bad_rows: Sequence[BadRow], n_bad: int, remedy: str) -> None:
+    def __init__(self, bad_rows: Sequence[Finding], n_bad: int, remedy: str) -> None:
         self.bad_rows = tuple(bad_rows)
         self.n_bad = n_bad
         self.remedy = remedy
         lines = [f"{n_bad} row{'s' if n_bad != 1 else ''} cannot be used:"]
-        lines += [f"  {row}" for row in self.bad_rows[:_LISTED_ROWS]]
+        lines += [f"  {sentence(row)}" for row in self.bad_rows[:_LISTED_ROWS]]
         if n_bad > _LISTED_ROWS:
             lines.append(f"  and {n_bad - _LISTED_ROWS} more")
         super().__init__("\n".join([*lines, remedy]))
 
 
 class LeftOut(NamedTuple):
-    """Rows of a table that were left out on purpose: how many, and where, in words.
+    """Rows of a table that were left out on purpose, by a rule or because they ask catch questions.
+
+    Attributes
+    ----------
+    n_rows : int
+    column : str
+    sign : {"==", "!=", "<", "<=", ">", ">=", "catch"}
+        What the rows that were kept are; "catch" if the column marks catch questions.
+    values : tuple of str
+        What cells were compared with.
 
     Examples
     --------
-    >>> str(LeftOut(12, "condition is 'B'"))
+    >>> str(LeftOut(12, "condition", "!=", ("B",)))
     "12 rows left out where condition is 'B'"
     """
 
     n_rows: int
-    where: str
+    column: str
+    sign: str
+    values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{pluralize(self.n_rows, 'row')} left out where {self.where}"
+
+    @property
+    def where(self) -> str:
+        """Where rows are left out, in words."""
+        return left_out_where(self.column, self.sign, self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values, with ``where`` as text, ready for JSON."""
+        return {**self._asdict(), "values": list(self.values), "where": self.where}
 
 
 class Catches(NamedTuple):
@@ -121,6 +125,20 @@ class Catches(NamedTuple):
         return f"catch questions (column {self.column}): {right} of {pluralize(asked, 'answer')} right"
 
 
+class TrialRow(NamedTuple):
+    """A row with the number of a trial: where it stands, and what it is about."""
+
+    source: Source
+    objects: tuple[str, ...]
+
+
+class TrialExample(NamedTuple):
+    """Rows with one number of a trial that are not one trial: the first of them, and how many there are."""
+
+    rows: tuple[TrialRow, ...]
+    n_rows: int
+
+
 class TrialNumbers(NamedTuple):
     """A column of trials whose numbers stand for several trials each, as where they begin again with every block.
 
@@ -133,13 +151,12 @@ class TrialNumbers(NamedTuple):
         Numbers of several answers that are not about one question, or ask it again.
     n_trials : int
         Trials that the answers were read as instead.
-    examples : tuple of str
-        Of some of these numbers, rows that have it, with their objects.
+    examples : tuple of TrialExample
+        Of some of these numbers, the first row of each of its trials.
 
     Examples
     --------
-    >>> found = TrialNumbers("trial", 600, 60, 60, 600, ("line 2 ('a', 'b', 'c'), line 62 ('a', 'd', 'e')",))
-    >>> print(found)
+    >>> print(TrialNumbers("trial", 600, 60, 60, 600, ()))
     column 'trial' does not number trials: 60 of its 60 numbers stand for several trials; each row is read as a trial of
     its own
     """
@@ -149,7 +166,7 @@ class TrialNumbers(NamedTuple):
     n_numbers: int
     n_mixed: int
     n_trials: int
-    examples: tuple[str, ...]
+    examples: tuple[TrialExample, ...]
 
     def __str__(self) -> str:
         return f"{self.title}; {self.remedy}"
@@ -170,6 +187,58 @@ class TrialNumbers(NamedTuple):
             return "each row is read as a trial of its own"
         trials = pluralize(self.n_trials, "trial")
         return f"rows next to each other are read as one trial if they are about one question ({trials})"
+
+    def listed(self, whole: str) -> tuple[str, ...]:
+        """Return the examples as text, where all answers are called ``whole``."""
+        return tuple(trial_example(*example, whole) for example in self.examples)
+
+
+@dataclass(frozen=True)
+class ReadingReport:
+    """What reading answers found out about their file.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        What a reader of the file should know, such as that it was not in UTF-8.
+    bad_rows : tuple of Finding
+        Rows that were skipped, the first thousand of them, each with its file and row.
+    n_bad : int
+        How many were skipped in all.
+    n_undecided : int
+        Answers "can't tell" in the file.
+    columns : dict from str to tuple of str
+        Names of the columns that were read, by what they hold: ``{"anchor": ("Referenz",), ...}``. Empty for answers
+        that do not come from a table, and for files that `write_answers` wrote.
+    unused : tuple of str
+        Columns of the table that were not read.
+    left_out : tuple of LeftOut
+        Rows that were left out on purpose: how many, and why.
+    catches : Catches or None
+        How people did on catch questions, which are not among the answers.
+    trial_numbers : TrialNumbers or None
+        What is wrong with the column of trials, if its numbers do not stand for one question each.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    bad_rows: tuple[Finding, ...] = ()
+    n_bad: int = 0
+    n_undecided: int = 0
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    catches: Catches | None = None
+    trial_numbers: TrialNumbers | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The findings as sentences, which `read_answers` also gives as warnings."""
+        return tuple(map(sentence, self.findings))
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """The rows that were skipped, the first thousand of them, as sentences."""
+        return tuple(map(sentence, self.bad_rows))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,32 +262,15 @@ class Answers:
         Response times and confidences, NaN where there is none.
     places : ndarray of int, shape (a,), or None
         Which of the options shown was chosen, 0 for the first (the left one), -1 where that is not known.
-    n_undecided : int
-        Answers "can't tell" in the file.
-    bad_rows : tuple of BadRow
-        Rows that were skipped, the first thousand of them.
-    n_bad : int
-        How many were skipped in all.
-    notes : tuple of str
-        What a reader of the file should know, such as that it was not in UTF-8; the same sentences are warnings.
-    columns : dict from str to tuple of str
-        Names of the columns that were read, by what they hold: ``{"anchor": ("Referenz",), ...}``. Empty for answers
-        that do not come from a table, and for files that `write_answers` wrote.
-    unused : tuple of str
-        Columns of the table that were not read.
-    left_out : tuple of LeftOut
-        Rows that were left out on purpose: how many, and why.
     also : dict from str to ndarray of str, shape (a,)
         Further columns that were asked for, such as the group of a person, by the names that they were asked for with;
         "" where a cell is empty.
-    catches : Catches or None
-        How people did on catch questions, which are not among the answers.
-    trial_numbers : TrialNumbers or None
-        What is wrong with the column of trials, if its numbers do not stand for one question each.
     files : ndarray of str, shape (a,), or None
         Name of the file of each answer, where there were several; lines are those in it.
     paths : dict from str to str
         The paths of objects that go by shorter names: ``{"cat": "assets/stimuli/cat.png", ...}``.
+    report : ReadingReport
+        What reading found out about the file: columns, rows that were skipped or left out, and what should be known.
 
     Examples
     --------
@@ -239,18 +291,15 @@ class Answers:
     seconds: NDArray[np.float64] | None = None
     confidences: NDArray[np.float64] | None = None
     places: NDArray[np.int64] | None = None
-    n_undecided: int = 0
-    bad_rows: tuple[BadRow, ...] = ()
-    n_bad: int = 0
-    notes: tuple[str, ...] = ()
-    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    unused: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
     also: dict[str, NDArray[np.str_]] = field(default_factory=dict)
-    catches: Catches | None = None
-    trial_numbers: TrialNumbers | None = None
     files: NDArray[np.str_] | None = None
     paths: dict[str, str] = field(default_factory=dict)
+    report: ReadingReport = field(default_factory=ReadingReport)
+
+    def reported(self, *findings: Finding, **changes: Any) -> Answers:
+        """Return the answers with more findings, or other changes, in their report."""
+        known = self.report
+        return replace(self, report=replace(known, findings=(*known.findings, *findings), **changes))
 
     def with_paths(self) -> Answers:
         """Return answers whose objects are called by their paths, as in the file."""
@@ -301,7 +350,7 @@ class Answers:
         >>> table = {"anchor": "aab", "near": "bbc", "far": "cca", "person": ["x", "TEST", "x"]}
         >>> answers = read_answers({name: list(values) for name, values in table.items()})
         >>> real = answers.where("person != TEST")
-        >>> len(real), [str(left) for left in real.left_out]
+        >>> len(real), [str(left) for left in real.report.left_out]
         (2, ["1 row left out where annotator is 'TEST'"])
         """
         from nearer.io.selecting import answers_where
@@ -310,7 +359,11 @@ class Answers:
 
     def line(self, at: int) -> str:
         """Return where an answer stands, for a message: its line, or file and line where there are several files."""
-        return f"line {self.lines[at]}" if self.files is None else f"{self.files[at]}:{self.lines[at]}"
+        return place(self.row_source(at), self.source)
+
+    def row_source(self, at: int) -> Source:
+        """Return the file and the row of an answer."""
+        return Source(self.source if self.files is None else str(self.files[at]), int(self.lines[at]))
 
     @property
     def n_files(self) -> int:
@@ -333,8 +386,8 @@ class Answers:
         ]
         if self.annotators is not None:
             parts.append(pluralize(len(factorize(self.annotators)[0]), "person", "people"))
-        if self.n_bad:
-            parts.append(f"{pluralize(self.n_bad, 'row')} skipped")
-        if self.notes:
-            parts.append(pluralize(len(self.notes), "note"))
+        if self.report.n_bad:
+            parts.append(f"{pluralize(self.report.n_bad, 'row')} skipped")
+        if self.report.findings:
+            parts.append(pluralize(len(self.report.findings), "note"))
         return f"Answers({self.kind}: {', '.join(parts)})"

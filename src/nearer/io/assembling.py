@@ -18,32 +18,39 @@ rows that ask for the same comparison are of two people.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.findings import Finding
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import distinct, numbered, pair_codes
 from nearer.data.labels import refuse_all_zero
-from nearer.io.answers import Answers, BadRow, Kind, TrialNumbers
+from nearer.io.answers import Answers, Kind, ReadingReport, TrialExample, TrialNumbers, TrialRow
 from nearer.io.kinds import spread
-from nearer.io.messages import with_column, without
+from nearer.io.messages import note, with_column
 from nearer.io.presets import Reading
 from nearer.io.questions import Asked, Question
-from nearer.io.table import Column, as_seconds, in_proportion, read_numbers, shortened
+from nearer.io.table import Column, RowSources, as_seconds, in_proportion, read_numbers
+
+Extras: TypeAlias = dict[str, NDArray[np.float64]]
 
 
-def read_extras(question: Question, reading: Reading, by_confidence: bool, own: bool) -> dict[str, NDArray[np.float64]]:
-    """Return the numbers that come with answers, one for every row of the table."""
-    extras = {}
+def read_extras(
+    question: Question, reading: Reading, by_confidence: bool, own: bool
+) -> tuple[Extras, tuple[Finding, ...]]:
+    """Return the numbers that come with answers, one for every row of the table, and findings about them."""
+    extras: Extras = {}
+    findings: list[Finding] = []
     what = {"seconds": "response time", "confidence": "confidence", "weight": "weight", "place": "place"}
     for role, words in what.items():
         if role not in question.found.roles:
             continue
         must = role == "weight" or (role == "confidence" and by_confidence)
-        numbers = read_numbers(question.column(role), words, question.faults, question.source, question.notes, must)
+        numbers, found = read_numbers(question.column(role), words, question.errors, question.source, must)
+        findings += found
         if numbers is None:
             continue
         if role == "seconds":
@@ -51,7 +58,8 @@ def read_extras(question: Question, reading: Reading, by_confidence: bool, own: 
             numbers = as_seconds(numbers, question.name(role), unit)
         if must:
             column = question.column(role)
-            numbers = in_proportion(numbers, column, words, question.faults, question.source, question.notes)
+            numbers, found = in_proportion(numbers, column, words, question.errors, question.source)
+            findings += found
         extras[role] = numbers
     if by_confidence and "confidence" not in extras:
         raise ValueError(
@@ -62,9 +70,8 @@ def read_extras(question: Question, reading: Reading, by_confidence: bool, own: 
         if role in question.found.roles:
             codes = question.column(role).codes
             if (codes >= 0).any():
-                remedy = f"fill it in, or say {without(role)} to do without the column"
-                question.faults.add(codes < 0, f"there is no {role}; {remedy}")
-    return extras
+                question.errors.add(codes < 0, "missing-label", what=role)
+    return extras, tuple(findings)
 
 
 def _labels_of(question: Question, role: str, rows: NDArray[np.intp]) -> Column | None:
@@ -84,11 +91,12 @@ class _Counted:
     trials: NDArray[Any] | None
     weights: NDArray[np.float64] | None
     trial_numbers: TrialNumbers | None
+    findings: tuple[Finding, ...]
 
 
 def _counted(
     question: Question,
-    extras: dict[str, NDArray[np.float64]],
+    extras: Extras,
     rows: NDArray[np.intp],
     judged: Judged,
     weight_by_confidence: bool,
@@ -100,11 +108,12 @@ def _counted(
     trials: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
     wrong: TrialNumbers | None = None
+    findings: tuple[Finding, ...] = ()
     if trial is not None:
-        name, weighted = question.name("trial"), "weight" in extras
-        groups, labels, wrong = group_trials(judged, trial, annotator, name, weighted, question.source, question.notes)
+        found = group_trials(judged, trial, annotator, question.name("trial"), "weight" in extras)
+        wrong, findings = found.wrong, found.findings
         if wrong is None or wrong.n_trials < wrong.n_answers:
-            trials, weights = labels[answer_of], shared_weights(groups[answer_of])
+            trials, weights = found.labels[answer_of], shared_weights(found.groups[answer_of])
     if trials is None and len(rows) < len(answer_of):
         trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
     if "weight" in extras:
@@ -117,16 +126,15 @@ def _counted(
     if weights is not None:
         refuse_all_zero(weights)
     who = None if annotator is None else spread(annotator.values, annotator.codes)
-    return _Counted(who, trials, weights, wrong)
+    return _Counted(who, trials, weights, wrong, findings)
 
 
 def assembled(
     question: Question,
     asked: Asked,
-    extras: dict[str, NDArray[np.float64]],
-    lines: NDArray[np.int64],
-    bad_rows: tuple[BadRow, ...],
-    n_bad: int,
+    extras: Extras,
+    sources: RowSources,
+    report: ReadingReport,
     weight_by_confidence: bool,
 ) -> Answers:
     """Return the answers, with the weights, trials and people of their comparisons."""
@@ -134,7 +142,7 @@ def assembled(
     new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
     rows = expansion.row_of[new_answer]  # of the table, one for every answer
     answer_of = np.cumsum(new_answer) - 1
-    judged = Judged(asked.kind, asked.near_first, answer_of, lines[rows], asked.objects.labels)
+    judged = Judged(asked.kind, asked.near_first, answer_of, sources[rows], asked.objects.labels)
     counted = _counted(question, extras, rows, judged, weight_by_confidence)
     annotators = counted.annotators
     rows_of_objects, objects = asked.compressed()
@@ -151,16 +159,18 @@ def assembled(
         answer_of=answer_of,
         kind=asked.kind,
         source=question.source,
-        lines=lines[rows],
+        lines=sources.lines[rows],
         annotators=annotators,
         seconds=extras["seconds"][rows] if "seconds" in extras else None,
         confidences=extras["confidence"][rows] if "confidence" in extras else None,
         places=_places(extras.get("place", expansion.places), rows),
-        n_undecided=int(expansion.undecided.sum()),
-        bad_rows=bad_rows,
-        n_bad=n_bad,
-        notes=tuple(question.notes),
-        trial_numbers=counted.trial_numbers,
+        files=sources[rows].names,
+        report=replace(
+            report,
+            findings=(*report.findings, *counted.findings),
+            n_undecided=int(expansion.undecided.sum()),
+            trial_numbers=counted.trial_numbers,
+        ),
     )
 
 
@@ -172,8 +182,7 @@ def _places(places: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[np.i
 
 _MISTAKES = 0.05  # share of trial numbers that may stand for several questions by mistake
 _EXAMPLES = 3
-_LINES = 3  # of an example
-_OBJECTS, _LONG = 4, 30  # of a line, and characters of each
+_MAX_ROWS = 3  # of an example
 
 IntArray = NDArray[np.intp]
 
@@ -188,7 +197,8 @@ class Judged:
     rows : ndarray of int, shape (m, 3) or (m, 4)
         Comparisons with near before far.
     answer_of : ndarray of int, shape (m,)
-    lines : ndarray of int, shape (a,)
+    sources : RowSources
+        Of the a answers.
     labels : list
         Of all objects.
     """
@@ -196,25 +206,31 @@ class Judged:
     kind: Kind
     rows: NDArray[Any]
     answer_of: IntArray
-    lines: NDArray[np.int64]
+    sources: RowSources
     labels: list[Any]
 
-    def names(self, answer: int) -> str:
-        """Return the objects of an answer, for a message."""
+    def row(self, answer: int) -> TrialRow:
+        """Return where an answer stands, and its objects."""
         objects = np.unique(self.rows[self.answer_of == answer]).tolist()
-        named = ", ".join(shortened(self.labels[each], _LONG) for each in objects[:_OBJECTS])
-        return named + (", ..." if len(objects) > _OBJECTS else "")
+        return TrialRow(self.sources.at(answer), tuple(str(self.labels[each]) for each in objects))
 
 
-def group_trials(
-    judged: Judged, trial: Column, annotator: Column | None, name: str, weighted: bool, source: str, notes: list[str]
-) -> tuple[IntArray, NDArray[Any], TrialNumbers | None]:
-    """Return the number of the trial, (a,), and its label, (a,), of answers that all have one.
+class Trials(NamedTuple):
+    """The number of the trial, (a,), and its label, (a,), of every answer; and what is wrong with the column, if so."""
 
-    Also returns what is wrong with the column, if it does not number trials. Two annotators with the same trial id are
-    two trials, which then have numbers for labels. ``name`` is the column's; ``weighted`` says whether the table has
-    weights of its own, so that trials do not change what rows count.
+    groups: IntArray
+    labels: NDArray[Any]
+    wrong: TrialNumbers | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def group_trials(judged: Judged, trial: Column, annotator: Column | None, name: str, weighted: bool) -> Trials:
+    """Return the trials of answers that all have one.
+
+    Two annotators with the same trial id are two trials, which then have numbers for labels. ``name`` is the column's;
+    ``weighted`` says whether the table has weights of its own, so that trials do not change what rows count.
     """
+    source = judged.sources.whole
     codes = trial.codes.astype(np.int64)
     if annotator is not None:
         codes = codes * len(annotator.values) + annotator.codes
@@ -226,21 +242,15 @@ def group_trials(
     if mixed.any():
         taken_apart = mixed if mixed.sum() <= _MISTAKES * several.sum() else np.ones(n_groups, bool)
         split = _split(judged, groups, runs, taken_apart)
-        what = _told(judged, name, groups, split, mixed)
-        return split, split, what
+        return Trials(split, split, _trial_numbers(judged, name, groups, split, mixed))
+    findings: tuple[Finding, ...] = ()
     if int(runs[-1]) + 1 > n_groups:
-        notes.append(
-            f"{source}: rows of the same trial are not next to each other; each trial counts as one act of judgment. "
-            "If trials are only numbered within a person or a block, name that column as annotator or leave the "
-            f"trials out: {without('trial')}"
-        )
+        findings = (note("scattered-trials", source),)
     elif annotator is None and n_groups < len(groups) and not weighted:
-        notes.append(
-            f"{source}: the rows of a trial count as one answer: {len(groups)} rows are {n_groups} trials. If each row "
-            f"is an answer of its own, say {without('trial')}"
-        )
+        findings = (note("grouped-rows", source, n_rows=len(groups), n_trials=n_groups),)
     n_ids = len(np.unique(trial.codes))
-    return groups, spread(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64), None
+    labels = spread(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64)
+    return Trials(groups, labels, None, findings)
 
 
 def shared_weights(groups: IntArray) -> NDArray[np.float64] | None:
@@ -351,18 +361,17 @@ def _asked_again(asked: NDArray[Any], of: IntArray, units: IntArray, n_groups: i
     return np.bincount(of[1:][again], minlength=n_groups) > 0
 
 
-def _told(judged: Judged, name: str, groups: IntArray, split: IntArray, mixed: NDArray[np.bool_]) -> TrialNumbers:
+def _trial_numbers(
+    judged: Judged, name: str, groups: IntArray, split: IntArray, mixed: NDArray[np.bool_]
+) -> TrialNumbers:
     """Return what the column held and what was made of it, with the first rows of the same number."""
     _, first = np.unique(groups, return_index=True)
-    examples = []
+    examples: list[TrialExample] = []
     for group in sorted(np.flatnonzero(mixed).tolist(), key=lambda each: int(first[each])):
         at = np.flatnonzero(groups == group)
         apart = at[np.sort(np.unique(split[at], return_index=True)[1])]
-        if len(apart) == 1:
-            continue
-        lines = [f"line {judged.lines[each]} ({judged.names(each)})" for each in apart[:_LINES].tolist()]
-        more = f", and {len(apart) - _LINES} more" if len(apart) > _LINES else ""
-        examples.append(f"{', '.join(lines)}{more}")
+        if len(apart) > 1:
+            examples.append(TrialExample(tuple(map(judged.row, apart[:_MAX_ROWS].tolist())), len(apart)))
         if len(examples) == _EXAMPLES:
             break
     return TrialNumbers(name, len(groups), len(mixed), int(mixed.sum()), int(split.max()) + 1, tuple(examples))

@@ -24,14 +24,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import pluralize
-from nearer.io.answers import Answers, BadAnswers, BadRow, Catches, LeftOut
+from nearer._common.findings import Finding
+from nearer.io.answers import Answers, BadAnswers, Catches, LeftOut
 from nearer.io.choice_coding import spelled
 from nearer.io.column_checks import is_beside, objects_of
 from nearer.io.columns import ANSWERS, Found
 from nearer.io.kinds import split_column
+from nearer.io.messages import note
 from nearer.io.selecting import column_of, with_rows
-from nearer.io.table import Column, Loaded, Table, merged
+from nearer.io.table import Column, Loaded, RowSources, Table, merged
 
 _YES = frozenset(["1", "true", "yes", "y", "t", "x", "catch", "attention", "attentioncheck", "check"])
 _NO = frozenset(["0", "false", "no", "n", "f"])
@@ -52,7 +53,7 @@ class CatchRows:
     ----------
     table : Table
         All rows, numbered from 0 in place of their lines.
-    lines : ndarray of int, shape (n,)
+    sources : RowSources
     name : str
         Of the column that marks catch questions.
     by : {"expected", "majority"}
@@ -62,7 +63,7 @@ class CatchRows:
     """
 
     table: Table
-    lines: NDArray[np.int64]
+    sources: RowSources
     name: str
     by: By
     rows: NDArray[np.bool_]
@@ -71,11 +72,10 @@ class CatchRows:
     def judged(self, answers: Answers) -> Answers:
         """Return the answers to all other questions, with how people did on these."""
         source, numbers = self.table.source, np.flatnonzero(self.rows).tolist()
-        unused = tuple(column for column in answers.unused if column != self.name)
+        unused = tuple(column for column in answers.report.unused if column != self.name)
         if not numbers:
-            note = f"{source}: no row is a catch question by column {self.name!r}"
-            return replace(answers, notes=(*answers.notes, note))
-        given, notes = self._given(), []
+            return answers.reported(note("no-catch", source, column=self.name))
+        given, findings = self._given(), list[Finding]()
         by_itself = {row: sure for row, said in given.items() if (sure := _right_by_itself(said)) is not None}
         if self.by == "expected":
             expected = self._expected(answers, given, by_itself)
@@ -84,18 +84,11 @@ class CatchRows:
             usual = _majority({row: said for row, said in given.items() if row not in by_itself}, answers.kind)
             right = by_itself | {row: given[row] == said for row, said in usual.items()}
             if len(by_itself) < len(numbers):
-                notes.append(
-                    f"{source}: column {self.name!r} names no right answers, so that what most people said is right"
-                )
+                findings.append(note("catch-majority", source, column=self.name))
         if n_open := len(numbers) - len(right):
-            notes.insert(0, f"{source}: {pluralize(n_open, 'answer')} to catch questions could not be judged")
-        return replace(
-            answers,
-            catches=self._counted(right, answers),
-            unused=unused,
-            left_out=(*answers.left_out, LeftOut(len(numbers), f"{self.name} marks a catch question")),
-            notes=(*answers.notes, *notes),
-        )
+            findings.insert(0, note("catch-unjudged", source, n_answers=n_open))
+        left_out = (*answers.report.left_out, LeftOut(len(numbers), self.name, "catch"))
+        return answers.reported(*findings, catches=self._counted(right, answers), unused=unused, left_out=left_out)
 
     def _given(self) -> dict[int, Said]:
         """Return what was said, by row: read among all rows, or alone where no other row is about their objects."""
@@ -111,7 +104,7 @@ class CatchRows:
         """Return what the right answers say, by row: the table is read with them in place of the answers."""
         column = _answer_column(answers)
         if column is None:
-            near = answers.columns.get("near")
+            near = answers.report.columns.get("near")
             if near is None and not by_itself:
                 raise ValueError(
                     f"{self.table.source}: right answers in column {self.name!r} can be used where a column holds the "
@@ -120,7 +113,7 @@ class CatchRows:
             return {} if near is None else self._expected_near(near[0], given)
         table = replace(self.table, load=self._with_right_answers(column))
         best: dict[int, Said] = {}
-        bad_rows: dict[int, BadRow] = {}
+        bad_rows: dict[int, Finding] = {}
         failed: ValueError | None = None
         for some in (table, with_rows(table, self.rows)):  # alone, they may be objects where answers are sides
             found, bad, error = self._attempted(some)
@@ -128,22 +121,22 @@ class CatchRows:
             if len(best) == self.rows.sum():
                 return best
         open_rows = given.keys() - best.keys() - by_itself.keys()
-        wrong = [replace(bad_rows[row], line=int(self.lines[row])) for row in sorted(open_rows & bad_rows.keys())]
+        wrong = [replace(bad_rows[row], source=self.sources.at(row)) for row in sorted(open_rows & bad_rows.keys())]
         if wrong:
             failed = BadAnswers(wrong, len(wrong), "correct them, or let the column say yes and no")
         if failed and open_rows:
             raise ValueError(f"right answers in column {self.name!r} cannot be read: {failed}") from failed
         return best
 
-    def _attempted(self, table: Table) -> tuple[dict[int, Said], dict[int, BadRow], ValueError | None]:
+    def _attempted(self, table: Table) -> tuple[dict[int, Said], dict[int, Finding], ValueError | None]:
         """Return what a table says in these rows, those that cannot be used, and why it cannot be read at all."""
         try:
             read = self.read(table)
         except BadAnswers as error:
-            return {}, {row.line: row for row in error.bad_rows}, None
+            return {}, _by_row(error.bad_rows), None
         except ValueError as error:
             return {}, {}, error
-        return _said(read, self.rows), {row.line: row for row in read.bad_rows}, None
+        return _said(read, self.rows), _by_row(read.report.bad_rows), None
 
     def _with_right_answers(self, column: str) -> Callable[[Sequence[str]], Loaded]:
         """Return a way to load the table in which a column holds the right answers in place of those given."""
@@ -166,8 +159,8 @@ class CatchRows:
     def _counted(self, right: Mapping[int, bool], answers: Answers) -> Catches:
         """Return how many catch questions each person answered, and how many rightly."""
         who = dict.fromkeys(right, "")
-        if "annotator" in answers.columns:
-            column = answers.columns["annotator"][0]
+        if "annotator" in answers.report.columns:
+            column = answers.report.columns["annotator"][0]
             cells = self.table.load([column]).columns[column].mapped(str, "", object)
             who = {row: cells[row] for row in right}
         people = sorted(set(who.values()))
@@ -175,6 +168,10 @@ class CatchRows:
         n_right = Counter(who[row] for row, is_right in right.items() if is_right)
         counts = tuple(n[person] for person in people), tuple(n_right[person] for person in people)
         return Catches(self.name, self.by, tuple(people), *counts)
+
+
+def _by_row(bad_rows: Sequence[Finding]) -> dict[int, Finding]:
+    return {row.row: row for row in bad_rows}
 
 
 def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read: Read) -> CatchRows:
@@ -195,13 +192,13 @@ def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read:
 
     def load(names: Sequence[str]) -> Loaded:
         loaded = table.load(names)
-        return Loaded(loaded.columns, np.arange(len(loaded.lines)))
+        return Loaded(loaded.columns, RowSources(table.source, np.arange(len(loaded))))
 
     numbered = replace(table, load=load, peek=None, ragged=None)
     rows, by = _marked(marks.columns[name], numbered, read)
     if rows.all():
         raise ValueError(f"{table.source}: all answers are to catch questions by column {name!r}; name another column")
-    return CatchRows(numbered, marks.lines, name, by, rows, read)
+    return CatchRows(numbered, marks.sources, name, by, rows, read)
 
 
 def _marked(column: Column, table: Table, read: Read) -> tuple[NDArray[np.bool_], By]:
@@ -229,8 +226,9 @@ def _known(table: Table, rows: NDArray[np.bool_], read: Read) -> set[str]:
 
 def _answer_column(answers: Answers) -> str | None:
     """Return the column of the answer; None where near and far say it."""
-    role = next((role for role in ANSWERS if role in answers.columns), None)
-    return None if role is None or len(answers.columns[role]) > 1 else answers.columns[role][0]
+    columns = answers.report.columns
+    role = next((role for role in ANSWERS if role in columns), None)
+    return None if role is None or len(columns[role]) > 1 else columns[role][0]
 
 
 def _said(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Said]:

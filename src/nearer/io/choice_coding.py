@@ -22,7 +22,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -31,14 +30,11 @@ from numpy.typing import NDArray
 
 from nearer.data.labels import plain
 from nearer.io.columns import LEFT_CHOSEN, ORDINALS, RIGHT_CHOSEN
-from nearer.io.messages import one_of
-from nearer.io.table import Codes, Column, Faults, shortened
+from nearer.io.messages import one_of, shortened
+from nearer.io.table import Codes, Column, Numbers, RowErrors
 
 UNDECIDED = -2
 _UNKNOWN = -1
-_SHOWN = 8  # objects that a message lists
-_SHORT = 100  # characters of labels that are compared
-_ALIKE = 0.7  # difflib's ratio of two spellings of a word: one letter of four is wrong, or two of seven
 _MISTAKES = 0.05  # share of answers that may be mistakes; a reading that leaves more unexplained is not the right one
 
 _UNDECIDED = (
@@ -78,7 +74,7 @@ def read_places(
     labels: list[Any],
     options: Sequence[Codes],
     names: list[str],
-    faults: Faults,
+    errors: RowErrors,
     source: str,
     coding: Coding,
     titles: Sequence[str] = (),
@@ -95,7 +91,7 @@ def read_places(
         Positions in ``labels`` of what was shown at each place, -1 for nothing.
     names : list of str
         Names of the columns of the options, which answers may repeat.
-    faults : Faults
+    errors : RowErrors
         Rows that cannot be used are added.
     source : str
     coding : Coding
@@ -105,7 +101,7 @@ def read_places(
     wanted : str
         Which of more than two items is asked for: the chosen, odd or central one.
     """
-    usable = ~faults.bad & (answer.codes >= 0)
+    usable = ~errors.bad & (answer.codes >= 0)
     position = {str(label): index for index, label in enumerate(labels)}
     named = answer.mapped(lambda value: position.get(str(value), -1), -1, np.int32)
     by_label = np.full(len(named), _UNKNOWN, np.int8)
@@ -139,26 +135,16 @@ def read_places(
         words = [answer.values[code] for code in np.unique(answer.codes[unknown]).tolist()]
         if len(words) == 2:  # two keys, or yes and no
             raise UnclearCoding(_two_readings(answer, labels, options, unknown, words, source, titles, wanted))
-    faults.add(answer.codes < 0, "there is no answer")
+    errors.add(answer.codes < 0, "missing", what="answer")
     if not titles:
-        _mark_gaps(options, (by_label < 0) & (by_word < 0), places, answer, faults)
-    faults.add(places == _UNKNOWN, lambda row: _none_of(answer.values[answer.codes[row]], labels, options, row))
+        _mark_gaps(options, (by_label < 0) & (by_word < 0), places, answer, errors)
+
+    def unknown_answer(row: int) -> Numbers:
+        shown = [str(labels[codes[row]]) for codes in options if codes[row] >= 0]
+        return {"answer": answer.value(row), "shown": shown}
+
+    errors.add(places == _UNKNOWN, "unknown-answer", unknown_answer)
     return places
-
-
-def _none_of(answer: Any, labels: list[Any], options: Sequence[Codes], row: int) -> str:
-    """Return that an answer is none of the objects shown, with what was shown and what may be misspelt."""
-    said = f"the answer {shortened(answer)} is none of the objects shown"
-    shown = [str(labels[codes[row]]) for codes in options if codes[row] >= 0]
-    if not shown:  # a pair has no name
-        return said
-    listed = [shortened(label) for label in shown[:_SHOWN]]
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else f" and {listed.pop()}"
-    said += f"; shown were {', '.join(listed)}{more}"
-    text = str(answer)[:_SHORT]
-    words = [label for label in shown if len(label) <= _SHORT and not (label.isdigit() or text.isdigit())]
-    alike = get_close_matches(text, words, n=1, cutoff=_ALIKE)
-    return f"{said}; perhaps {shortened(alike[0])} or the answer is misspelt" if alike else said
 
 
 def _coded(answer: Column, usable: NDArray[np.bool_], coding: Coding) -> list[Any]:
@@ -222,7 +208,7 @@ def _listed(values: list[str]) -> str:
 
 
 def _mark_gaps(
-    options: Sequence[Codes], counted: NDArray[np.bool_], places: NDArray[np.int8], answer: Column, faults: Faults
+    options: Sequence[Codes], counted: NDArray[np.bool_], places: NDArray[np.int8], answer: Column, errors: RowErrors
 ) -> None:
     """Add rows whose answer is a place that shows nothing, or a number that may count such a place or not."""
     shown = np.stack(options, axis=1)
@@ -232,10 +218,7 @@ def _mark_gaps(
     empty = (places >= 0) & (np.take_along_axis(shown, chosen, axis=1)[:, 0] < 0)
     places[empty] = _UNKNOWN
     before = np.take_along_axis(np.cumsum(shown < 0, axis=1), chosen, axis=1)[:, 0] > 0
-    faults.add(
-        counted & (places >= 0) & before,
-        lambda row: f"the answer {answer.text(row)} is a number, and an item before it is missing; name the object",
-    )
+    errors.add(counted & (places >= 0) & before, "number-after-gap", lambda row: {"value": answer.value(row)})
 
 
 def _by_labels(

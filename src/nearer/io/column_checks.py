@@ -35,14 +35,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.findings import Finding
 from nearer.data.groups import distinct
 from nearer.data.labels import plain
-from nearer.io.answers import Answers
+from nearer.io.answers import Answers, ReadingReport
 from nearer.io.columns import (
     ANSWERS,
     LISTS,
@@ -50,19 +51,18 @@ from nearer.io.columns import (
     STEMS,
     SYNONYMS,
     Found,
+    Roles,
     by_plain,
     described,
     families,
     find_columns,
-    listing,
 )
 from nearer.io.formats import JSON_LINE
 from nearer.io.kinds import read_lists, readings
-from nearer.io.messages import as_column, one_of
+from nearer.io.messages import ASKED, as_column, listing, note, shortened
 from nearer.io.presets import Reading
-from nearer.io.table import Codes, Column, Loaded, Table, present, shortened
+from nearer.io.table import Codes, Column, Loaded, Table, present
 
-HOLDS_HTML = "holds HTML beside"
 MAJORITY = 0.5
 _ANCHORS = tuple(name for name in SYNONYMS["anchor"] if len(name) > 1)
 _RIGHT_WORDS = (
@@ -79,8 +79,8 @@ _MEDIA = re.compile(r"<\s*(img|image|audio|video|source|picture|object|embed|svg
 _NEARLY_ALL = 0.9  # share of cells that tells what a column holds
 
 
-def told(table: Table, found: Found, objects: list[object], candidates: list[str]) -> list[str]:
-    """Return notes about columns that hold objects, or an answer, and are not used.
+def unused_columns(table: Table, found: Found, objects: list[object], candidates: list[str]) -> list[Finding]:
+    """Return findings about columns that hold objects, or an answer, and are not used.
 
     A column holds objects if it belongs to a family of items, or if most of its cells in the first rows are labels of
     objects, or lists of them. Where labels are numbers, cells that are numbers prove nothing.
@@ -96,34 +96,23 @@ def told(table: Table, found: Found, objects: list[object], candidates: list[str
     except ValueError:  # what is cut off at the beginning of a file may not be a table
         peeked = table.load(unused).columns
     holding = [name for name in unused if _holds(peeked[name], labels, name in by_name)]
-    notes = []
+    findings = []
     if JSON_LINE in unused and "annotator" not in found.roles:
-        advice = as_column("annotator", JSON_LINE)
-        notes.append(f"{table.source}: no column says who answered; if each line is a person's, say {advice}")
-    if len(holding) == 1:
-        notes.append(f"{table.source}: column {listing(holding)} holds objects and was not used")
-    elif holding:
-        notes.append(f"{table.source}: columns {listing(holding)} hold objects and were not used")
-    return notes + [
-        f"{table.source}: column {name!r} {why}"
-        for name in unused
-        if name not in holding and (why := _may_matter(name, peeked[name], found))
-    ]
+        findings.append(note("json-lines", table.source, column=JSON_LINE))
+    if holding:
+        findings.append(note("unused-objects", table.source, columns=holding))
+    others = [name for name in unused if name not in holding]
+    return findings + [each for name in others for each in _may_matter(name, peeked[name], found, table.source)]
 
 
-def _may_matter(name: str, column: Column, found: Found) -> str:
-    """Return what a column may mean that is not used and holds no object that others hold; nothing if it means none."""
+def _may_matter(name: str, column: Column, found: Found, source: str) -> Iterator[Finding]:
+    """Return what a column may mean that is not used and holds no object that others hold."""
     values = {str(value) for value in present(column)}
-    if values and "items" in found.layout.roles and plain(name) in _ANCHORS:
-        return f"was not used; if it is the anchor, say {one_of('kind', ['grid'])} and {as_column('anchor', name)}"
     named = "near" in found.roles or "near_1" in found.roles
-    if named and "answer" not in found.roles and len(values) == 2 and plain(name) in _RIGHT:
-        listed = " and ".join(sorted(values))
-        return (
-            f"holds {listed} and was not used; if it says whether near and far are right as they stand, say "
-            f"{as_column('answer', name)}"
-        )
-    return ""
+    if values and "items" in found.layout.roles and plain(name) in _ANCHORS:
+        yield note("unused-anchor", source, column=name)
+    elif named and "answer" not in found.roles and len(values) == 2 and plain(name) in _RIGHT:
+        yield note("unused-answer", source, column=name, values=sorted(values))
 
 
 def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: dict[str, Column]) -> Answers:
@@ -132,7 +121,7 @@ def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: 
     Columns that go with any kind of question may turn out to say nothing: empty ones, trial numbers of many
     questions each, times that are no numbers, and answers beside near and far.
     """
-    numbers = answers.trial_numbers
+    numbers = answers.report.trial_numbers
     nothing = {
         "trial": numbers is not None and numbers.n_trials == numbers.n_answers,
         "seconds": answers.seconds is None,
@@ -145,22 +134,24 @@ def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: 
         if not nothing.get(role) and any((cells[name].codes >= 0).any() for name in taken)
     }
     used = {name for taken in columns.values() for name in taken}
-    return replace(answers, columns=columns, unused=tuple(dict.fromkeys(name for name in names if name not in used)))
+    return answers.reported(columns=columns, unused=tuple(dict.fromkeys(name for name in names if name not in used)))
 
 
-def told_columns(answers: Answers) -> str | None:
+def has_other_names(columns: Roles) -> bool:
+    """Whether columns were read that are not called as what they hold."""
+    return any([plain(name) for name in names] != [plain(role)] for role, names in columns.items())
+
+
+def columns_line(report: ReadingReport) -> str | None:
     """Return in a line which columns were read and which were not; None if the answers come from no table."""
-    if not answers.columns:
+    if not report.columns:
         return None
-    said = f"read: {described(answers.columns)}"
-    if not answers.unused:
-        return said
-    short = [
-        name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 3] + "..."
-        for name in answers.unused[:_LISTED]
-    ]
-    more = f" and {len(answers.unused) - _LISTED} more" if len(answers.unused) > _LISTED else ""
-    return f"{said}; not used: {', '.join(short)}{more}"
+    read, unused = f"read: {described(report.columns)}", report.unused
+    if not unused:
+        return read
+    short = [name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 3] + "..." for name in unused[:_LISTED]]
+    more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+    return f"{read}; not used: {', '.join(short)}{more}"
 
 
 def _by_name(names: tuple[str, ...], used: set[str]) -> set[str]:
@@ -188,7 +179,19 @@ def _names(text: str, labels: set[str]) -> bool:
     return len(text) < 10_000 and any(len(items) > 1 and set(items) <= labels for items in readings(text))
 
 
-def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool) -> dict[str, str]:
+class Prompt(NamedTuple):
+    """Why a column holds what people were asked, and no objects; and the text that is the same in every row."""
+
+    reason: str
+    text: str = ""
+
+    @property
+    def is_html(self) -> bool:
+        """Whether it holds HTML where other columns hold plain names or pictures."""
+        return self.reason.startswith("html")
+
+
+def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool) -> dict[str, Prompt]:
     """Return the columns found that hold no objects, and why.
 
     ``believed`` are columns that the caller named; ``lists_too`` says that another reading of the table does without
@@ -197,22 +200,22 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
     names = {name for role in found.layout.roles if role not in ANSWERS for name in found.roles[role]}
     lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
     roles = {plain(role) for role in found.layout.roles}
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Prompt] = {}
     html = {name for name in names if _share(loaded.columns[name], _TAG) > _NEARLY_ALL}
     media = {name for name in html if _share(loaded.columns[name], _MEDIA) > _NEARLY_ALL}
     for name in sorted(names - believed - found.columns_of(["near", "far", *NEAR_FAR])):
         column = loaded.columns[name]
         if name in lists:
             if lists_too and len(_cells(column)) == 1 and len(column.codes) > 1:
-                reasons[name] = "holds the same list in every row"
+                reasons[name] = Prompt("same-list")
         elif (
             (constant := _constant(column, name in html)) is not None
             and (name in html or plain(name) not in roles)
             and not any(constant in _cells(loaded.columns[other]) for other in names - {name})
         ):
-            reasons[name] = f"holds the same text in every row ({shortened(constant, 40)})"
+            reasons[name] = Prompt("same-text", constant)
         elif name in html and name not in media and (html != names or media):
-            reasons[name] = f"{HOLDS_HTML} {'plain names' if html != names else 'pictures or sounds'}"
+            reasons[name] = Prompt("html-beside-names" if html != names else "html-beside-media")
     return reasons
 
 
@@ -245,7 +248,6 @@ _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 _FILE = re.compile(r".*(\.[a-z][a-z0-9]{1,4}|[/\\].*|>)", re.DOTALL | re.IGNORECASE)
 
 _ONE_WAY = "If they name the same objects, give each object the same label in all columns"
-ASKED = f"If the column holds the question as people read it, say {one_of('kind', ['odd-one-out', 'most-central'])}"
 
 Labels: TypeAlias = frozenset[str]
 
@@ -409,10 +411,10 @@ def refuse_two_schemes(
     """Refuse a table in which a column of objects writes other labels than the rest."""
     for each in unmatched(found, columns, rows):
         if each.two_schemes:
-            raise ValueError(f"{table.source}: {_told(each)}. {_advice(table, reading, each)}")
+            raise ValueError(f"{table.source}: {_schemes(each)}. {_advice(table, reading, each)}")
 
 
-def _told(found: Unmatched) -> str:
+def _schemes(found: Unmatched) -> str:
     """Return what a column holds, and the others do not."""
     role, others = ("the anchor", "an option") if found.role == "anchor" else (found.role, "in another column")
     n_missing, n_labels = len(found.missing), len(found.labels)

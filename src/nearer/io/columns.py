@@ -28,7 +28,7 @@ from typing import Any
 
 from nearer.data.labels import QUADRUPLET, TRIPLET, plain
 from nearer.io.answers import KINDS, Kind
-from nearer.io.messages import one_of, with_column, with_columns
+from nearer.io.messages import listing, one_of, with_column, with_columns
 
 _OF_QUALTRICS = {"StartDate", "RecordedDate", "ResponseId"}
 _WIDE = (
@@ -512,12 +512,6 @@ class Found:
     def columns_of(self, roles: Iterable[str]) -> set[str]:
         """Return the columns of those of some roles that there are."""
         return {name for role in roles for name in self.roles.get(role, ())}
-
-
-def listing(names: Sequence[str]) -> str:
-    """Return names for a message."""
-    listed = ", ".join(repr(name if len(name) <= 40 else name[:37] + "...") for name in names[:30])
-    return listed + (f" and {len(names) - 30} more" if len(names) > 30 else "")
 
 
 def described(roles: Roles) -> str:

@@ -40,12 +40,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.files import refuse_special
+from nearer._common.findings import Finding, Source
 from nearer._common.progress import progress_bar
 from nearer._common.tables import unescape_formula
-from nearer.io.answers import BadRow
-from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table, merged
+from nearer.io.messages import note
+from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, RowSources, Table, merged
 
-Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[BadRow], int]
+Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[Finding], int]
 
 _PIECE_BYTES = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
@@ -60,9 +61,9 @@ class NoRows(ValueError):
     """A file that holds no table, or a header alone."""
 
 
-def wrong_width(source: str, line: int, n_cells: int, width: int) -> BadRow:
-    """Return what to say of a row with too few or too many cells."""
-    return BadRow(source, line, f"has {n_cells} cell{'s' if n_cells != 1 else ''} where the header has {width}")
+def wrong_width(source: str, line: int, n_cells: int, width: int) -> Finding:
+    """Return the error of a row with too few or too many cells."""
+    return Finding("cells", "error", Source(source, line), {"n_cells": n_cells, "width": width})
 
 
 def cut_cells(
@@ -81,7 +82,7 @@ def cut_cells(
         return None
     encoders = {position: Encoder() for position in positions}
     lines: list[NDArray[np.int64]] = []
-    bad_rows: list[BadRow] = []
+    bad_rows: list[Finding] = []
     n_bad, line = 0, 2
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
     with progress_bar("read", n_lines, unit="row", unit_scale=True) as bar:
@@ -209,8 +210,9 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         if loaded is None:
             loaded = _exact(data, delimiter, len(names), positions, source, keep_spaces)
         columns, lines, bad_rows, n_bad = loaded
-        bad_rows = [replace(row, line=row.line + shift) for row in bad_rows] if shift else bad_rows
-        return Loaded(dict(zip(wanted, columns, strict=True)), lines + shift, bad_rows, n_bad)
+        if shift:
+            bad_rows = [replace(row, source=Source(source, row.row + shift)) for row in bad_rows]
+        return Loaded(dict(zip(wanted, columns, strict=True)), RowSources(source, lines + shift), bad_rows, n_bad)
 
     def ragged(wanted: Sequence[str]) -> Loaded:
         rows = [
@@ -221,7 +223,7 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
             encoder, position = Encoder(), names.index(name)
             encoder.add([row[position] if position < len(row) else "" for _, row in rows])
             columns[name] = encoder.column(strip=not keep_spaces)
-        return Loaded(columns, np.array([line + shift for line, _ in rows], np.int64))
+        return Loaded(columns, RowSources(source, np.array([line + shift for line, _ in rows], np.int64)))
 
     return Table(source, tuple(names), load, delimited=True, ragged=ragged)
 
@@ -245,7 +247,7 @@ def _with_commas(data: bytes) -> bytes:
     return re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", data))
 
 
-def without_preamble(data: bytes, source: str, notes: list[str]) -> bytes:
+def without_preamble(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ...]]:
     """Return text with blank lines in place of "sep=;", which Excel puts at the top, and of comments before the header.
 
     A line that begins with # and has as many cells as the next is the header itself.
@@ -265,10 +267,8 @@ def without_preamble(data: bytes, source: str, notes: list[str]) -> bytes:
         if any(one == other > 0 for one, other in cells):
             rest = lines.pop() + b"\n" + rest
     n_comments = sum(line.startswith(b"#") for line in lines)
-    if n_comments:
-        what = "1 line of comments was" if n_comments == 1 else f"{n_comments} lines of comments were"
-        notes.append(f"{source}: {what} passed over")
-    return b"\n" * len(lines) + rest if lines else data
+    findings = (note("comments", source, n_lines=n_comments),) if n_comments else ()
+    return (b"\n" * len(lines) + rest if lines else data), findings
 
 
 def without_end(data: bytes) -> bytes:
@@ -346,7 +346,7 @@ def _misfits(row: Sequence[str], width: int) -> bool:
 def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool) -> Read:
     encoders = {position: Encoder() for position in positions}
     lines: list[Any] = []
-    bad_rows: list[BadRow] = []
+    bad_rows: list[Finding] = []
     n_bad = 0
     rows = _rows(data, delimiter, source)
     next(rows)
@@ -476,22 +476,23 @@ def refuse_foreign(data: bytes, source: str) -> None:
             raise ValueError(f"{source} is {what}, not a table of answers; {_READABLE}")
 
 
-def as_utf8(data: bytes, source: str, notes: list[str]) -> bytes:
-    """Return text in UTF-8 without a byte order mark, or say why the bytes are none."""
+def as_text(data: bytes, source: str) -> str:
+    """Return the text that bytes are, or say why they are none."""
+    return as_utf8(data, source)[0].decode("utf-8")
+
+
+def as_utf8(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ...]]:
+    """Return text in UTF-8 without a byte order mark, and findings, or say why the bytes are none."""
     refuse_foreign(data, source)
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return _converted(data[len(mark) :], encoding, source)
+            return _converted(data[len(mark) :], encoding, source), ()
     _refuse_binary(data, source)
     try:
         data.decode("utf-8") if len(data) < 2**26 else _check_utf8(data)
     except UnicodeDecodeError:
-        notes.append(
-            f"{source} is not in UTF-8 and was read as Windows-1252 (Western European); "
-            "if letters with accents look wrong, save the file as CSV UTF-8"
-        )
-        return _western(data).encode("utf-8")
-    return data
+        return _western(data).encode("utf-8"), (note("encoding", source),)
+    return data, ()
 
 
 def _check_utf8(data: bytes) -> None:

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.files import printable
+from nearer._common.findings import Finding, Source
 from nearer._common.progress import progress_bar
-from nearer.io.answers import BadRow
 from nearer.io.delimited import (
     GrowsTooLarge,
     as_utf8,
@@ -42,7 +42,8 @@ from nearer.io.delimited import (
     without_end,
     without_preamble,
 )
-from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, Table, cell, encode
+from nearer.io.messages import note
+from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, RowSources, Table, cell, encode
 
 _BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
 
@@ -55,17 +56,8 @@ class Opened(NamedTuple):
     kind: str | None = None
 
 
-def open_table(source: Any, kind: str | None, notes: list[str]) -> Opened:
-    """Return the table in a file, a frame or a dict of columns.
-
-    Parameters
-    ----------
-    source : path, data frame or dict of columns
-    kind : str, optional
-        How people were asked, which names the columns of a matrix.
-    notes : list of str
-        Gets what a reader of the file should know.
-    """
+def open_table(source: Any, kind: str | None = None) -> Opened:
+    """Return the table in a file, a frame or a dict of columns; the ``kind`` names the columns of a matrix."""
     if not isinstance(source, str | PathLike):
         return Opened(frame_table(source))
     path = Path(source)
@@ -79,28 +71,28 @@ def open_table(source: Any, kind: str | None, notes: list[str]) -> Opened:
         by_name, labels = columns_of(arrays, kind, name)
         if not by_name:
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
-        table = replace(frame_table(by_name), source=name, positional=is_matrix(arrays), indices=labels is None)
-        return Opened(table, _distinct(labels, name, notes), own)
-    data = without_end(without_preamble(as_utf8(data, name, notes), name, notes))
+        table = replace(frame_table(by_name, name), positional=is_matrix(arrays), indices=labels is None)
+        objects = None if labels is None else _distinct(labels)
+        doubled = [note("doubled-names", name)] if labels is not None and objects is None else []
+        return Opened(table.with_findings(*doubled), objects, own)
+    data, of_encoding = as_utf8(data, name)
+    data, of_comments = without_preamble(data, name)
+    data, findings = without_end(data), (*of_encoding, *of_comments)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
     if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
-        return Opened(json_table(data, name))
-    table = delimited_table(data, name)
+        return Opened(json_table(data, name).with_findings(*findings))
+    table = delimited_table(data, name).with_findings(*findings)
     if len(data) > _BEGINNING:
         beginning = data[: data.rfind(b"\n", 0, _BEGINNING) + 1]
         table = replace(table, peek=lambda wanted: delimited_table(beginning, name).load(wanted))
     return Opened(table)
 
 
-def _distinct(labels: NDArray[Any] | None, source: str, notes: list[str]) -> list[Any] | None:
-    if labels is None:
-        return None
+def _distinct(labels: NDArray[Any]) -> list[Any] | None:
+    """Return labels as a list, or None if they cannot tell objects apart."""
     listed: list[Any] = labels.tolist()
-    if len(set(listed)) < len(listed) or labels.dtype.kind not in "iuU":
-        notes.append(f"{source}: the names of the objects are not distinct, so that objects keep their numbers")
-        return None
-    return listed
+    return listed if len(set(listed)) == len(listed) and labels.dtype.kind in "iuU" else None
 
 
 _BYTES_OF_A_CODE = 4
@@ -144,9 +136,14 @@ def parquet_table(data: bytes, source: str) -> Table:
         own = "nearer_kind" in names
         columns = {name: encoder.column(strip=not own) for name, encoder in encoders.items()}
         n_read = len(next(iter(columns.values())).codes)
-        return Loaded(columns, np.arange(1, n_read + 1, dtype=np.int64))
+        return Loaded(columns, _numbered(source, n_read))
 
     return Table(source, tuple(names), load, peek=lambda wanted: load(wanted, _PEEKED))
+
+
+def _numbered(source: str, n_rows: int) -> RowSources:
+    """Return where rows stand that are numbered from 1."""
+    return RowSources(source, np.arange(1, n_rows + 1, dtype=np.int64))
 
 
 def _add(encoder: Encoder, array: Any) -> None:
@@ -162,7 +159,7 @@ def _add(encoder: Encoder, array: Any) -> None:
     encoder.add_coded(codes, [cell(value) for value in array.dictionary.to_pylist()])
 
 
-def frame_table(frame: Any) -> Table:
+def frame_table(frame: Any, source: str = "table") -> Table:
     """Return the table in a data frame or a dict of columns; rows are numbered from 1."""
     columns = dict(frame) if isinstance(frame, Mapping) else _columns_of_frame(frame)
     names = tuple(str(name) for name in columns)
@@ -176,13 +173,13 @@ def frame_table(frame: Any) -> Table:
 
     def load(wanted: Sequence[str]) -> Loaded:
         encoded: dict[str, Column] = {name: encode(by_name[name]) for name in wanted}
-        return Loaded(encoded, np.arange(1, n_rows + 1, dtype=np.int64))
+        return Loaded(encoded, _numbered(source, n_rows))
 
     def peek(wanted: Sequence[str]) -> Loaded:
         encoded = {name: encode(list(islice(by_name[name], _PEEKED))) for name in wanted}
-        return Loaded(encoded, np.arange(1, min(n_rows, _PEEKED) + 1, dtype=np.int64))
+        return Loaded(encoded, _numbered(source, min(n_rows, _PEEKED)))
 
-    return Table("table", names, load, peek=peek)
+    return Table(source, names, load, peek=peek)
 
 
 def _length(name: str, column: Any) -> int:
@@ -232,7 +229,9 @@ def json_table(data: bytes, source: str) -> Table:
             '{"anchor": "cat", "near": "dog", "far": "car"}'
         )
     bad_rows = [
-        BadRow(source, number, entry.reason if isinstance(entry, _Broken) else "is no JSON object such as {...}")
+        Finding("broken-json", "error", Source(source, number), {"line": entry.line})
+        if isinstance(entry, _Broken)
+        else Finding("no-json", "error", Source(source, number))
         for number, entry in odd[:MOST_BAD_ROWS_KEPT]
     ]
     names = tuple(dict.fromkeys(str(name) for _, record in records for name in record))
@@ -244,7 +243,7 @@ def json_table(data: bytes, source: str) -> Table:
             encoder.add([_text(record.get(name)) for _, record in records])
             columns[name] = encoder.column(strip="nearer_kind" not in names)
         lines = np.fromiter((number for number, _ in records), np.int64, len(records))
-        return Loaded(columns, lines, bad_rows, len(odd))
+        return Loaded(columns, RowSources(source, lines), bad_rows, len(odd))
 
     return Table(source, names, load)
 
@@ -253,11 +252,6 @@ class _Broken(NamedTuple):
     """A line that is no JSON, in place of all its answers."""
 
     line: int
-
-    @property
-    def reason(self) -> str:
-        """What is wrong with it."""
-        return f"is line {self.line} of the file, which is no JSON (was it cut off?): all answers on it are missing"
 
 
 def _of_lines(text: str) -> list[tuple[int, Any]]:
@@ -425,22 +419,21 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
     return columns, names if matrix.dtype.kind in "iu" else None
 
 
-def without_impossible(loaded: Loaded, objects: Iterable[str], source: str) -> Loaded:
+def without_impossible(loaded: Loaded, objects: Iterable[str]) -> Loaded:
     """Return the rows whose objects can be indices, the others among the bad rows.
 
     Programs write -1, or the largest integer there is, where there is no object.
     """
     where = {name: loaded.columns[name].mapped(_is_no_index, False, bool) for name in objects}
-    bad = np.any([np.zeros(len(loaded.lines), bool), *where.values()], axis=0)
+    bad = np.any([np.zeros(len(loaded), bool), *where.values()], axis=0)
     if not bad.any():
         return loaded
     rows = []
     for row in np.flatnonzero(bad)[:MOST_BAD_ROWS_KEPT].tolist():
         name = next(name for name, mask in where.items() if mask[row])
-        reason = f"the {name} {loaded.columns[name].text(row)} is no index of an object, 0 to {_MOST_OBJECTS - 1:,}"
-        rows.append(BadRow(source, int(loaded.lines[row]), reason))
-    columns = {name: Column(column.codes[~bad], column.values) for name, column in loaded.columns.items()}
-    return Loaded(columns, loaded.lines[~bad], [*loaded.bad_rows, *rows], loaded.n_bad + int(bad.sum()))
+        numbers = {"column": name, "value": loaded.columns[name].value(row), "most": _MOST_OBJECTS - 1}
+        rows.append(Finding("no-index", "error", loaded.sources.at(row), numbers))
+    return replace(loaded.only(~bad), bad_rows=[*loaded.bad_rows, *rows], n_bad=loaded.n_bad + int(bad.sum()))
 
 
 def _is_no_index(value: Any) -> bool:

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from nearer.data.rows import compares_same_pair, compares_with_itself
 from nearer.io.choice_coding import UNDECIDED
-from nearer.io.table import Codes, Column, Faults, shortened
+from nearer.io.table import Codes, Column, Numbers, RowErrors
 
 Rows = NDArray[np.int32]
 
@@ -61,15 +61,15 @@ class Expansion:
 
 
 def two_options(
-    pairs: tuple[list[Codes], list[Codes]], places: NDArray[np.int8], faults: Faults, split: bool
+    pairs: tuple[list[Codes], list[Codes]], places: NDArray[np.int8], errors: RowErrors, split: bool
 ) -> Expansion:
     """Return comparisons of near pairs with far pairs where one of two was chosen.
 
     ``pairs`` holds the objects of each side: anchor and option, or two objects; an anchor is written once.
     """
     left, right = pairs
-    undecided = (places == UNDECIDED) & ~faults.bad
-    good = ~faults.bad & (undecided if split else places >= 0) | (~faults.bad & (places >= 0))
+    undecided = (places == UNDECIDED) & ~errors.bad
+    good = ~errors.bad & (undecided if split else places >= 0) | (~errors.bad & (places >= 0))
     kept = np.flatnonzero(good)
     copies = np.where(undecided[kept], 2, 1) if split else np.ones(len(kept), np.int64)
     row_of = np.repeat(kept, copies)
@@ -84,14 +84,14 @@ def two_options(
     return Expansion(rows, row_of, np.where(places >= 0, places, -1).astype(np.int8), undecided)
 
 
-def one_of_items(items: Codes, places: NDArray[np.int8], faults: Faults, split: bool, central: bool) -> Expansion:
+def one_of_items(items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool) -> Expansion:
     """Return comparisons where the odd or the central one of several was named.
 
     ``items`` has a column for each place, (n, k), and -1 where a row has fewer. Rows that show and answer at the same
     places have the same pattern, which is worked out once.
     """
-    undecided = (places == UNDECIDED) & ~faults.bad
-    kept = np.flatnonzero(~faults.bad & ((places >= 0) | (undecided & split)))
+    undecided = (places == UNDECIDED) & ~errors.bad
+    kept = np.flatnonzero(~errors.bad & ((places >= 0) | (undecided & split)))
     shown, named = items[kept], np.where(undecided[kept], -1, places[kept])
     n_places = items.shape[1]
     keys = ((shown >= 0) @ (1 << np.arange(n_places))) * (n_places + 1) + named + 1
@@ -120,7 +120,7 @@ def near_lists(
     anchor: Codes,
     lists: NDArray[np.intp],
     pairs: list[NDArray[np.int32]],
-    faults: Faults,
+    errors: RowErrors,
     undecided: NDArray[np.bool_],
     places: NDArray[np.signedinteger[Any]] | None,
 ) -> Expansion:
@@ -128,7 +128,7 @@ def near_lists(
 
     ``lists`` has a number for every row, and ``pairs`` for every such number the objects (k, 2), nearer and farther.
     """
-    kept = np.flatnonzero(~faults.bad)
+    kept = np.flatnonzero(~errors.bad)
     sizes = np.array([len(each) for each in pairs] or [0])
     starts = np.cumsum(sizes) - sizes
     flat = np.concatenate(pairs) if pairs else np.empty((0, 2), np.int32)
@@ -182,18 +182,15 @@ def ranked_pairs(shown: list[int], chosen: list[int]) -> NDArray[np.int32]:
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
-def mark_twice(items: Codes, labels: list[Any], faults: Faults) -> None:
+def mark_twice(items: Codes, labels: list[Any], errors: RowErrors) -> None:
     """Add rows in which an item, (n, k) with -1 for none, is there twice."""
     ordered = np.sort(items, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
 
-    def twice(row: int) -> str:
-        return f"{shortened(labels[ordered[row, 1:][same[row]][0]])} is there twice"
-
-    faults.add_twice(same.any(axis=1), twice)
+    errors.add(same.any(axis=1), "twice", lambda row: {"concerned": (labels[ordered[row, 1:][same[row]][0]],)})
 
 
-def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) -> None:
+def mark_degenerate(columns: list[Codes], labels: list[object], errors: RowErrors) -> None:
     """Add rows that compare an object with itself: two columns hold the same object.
 
     ``columns`` are anchor, near and far, or two pairs; any three objects that must differ will do.
@@ -201,15 +198,15 @@ def mark_degenerate(columns: list[Codes], labels: list[object], faults: Faults) 
     rows = np.stack(columns, axis=1)
     whole = (rows >= 0).all(axis=1)
     if len(columns) == 4:
-        faults.add(whole & compares_with_itself(rows), "an object is compared with itself")
-        faults.add(whole & compares_same_pair(rows), "both pairs are the same pair")
+        errors.add(whole & compares_with_itself(rows), "itself")
+        errors.add(whole & compares_same_pair(rows), "same-pair")
         return
 
-    def twice(row: int) -> str:
+    def twice(row: int) -> Numbers:
         a, b, c = rows[row].tolist()
-        return f"{str(labels[a if a in (b, c) else b])[:60]!r} is there twice"
+        return {"concerned": (labels[a if a in (b, c) else b],)}
 
-    faults.add_twice(whole & (compares_with_itself(rows) | compares_same_pair(rows)), twice)
+    errors.add(whole & (compares_with_itself(rows) | compares_same_pair(rows)), "twice", twice)
 
 
 LONGEST_LABEL = 2000
@@ -246,18 +243,20 @@ class Objects:
             return value if isinstance(value, int) and 0 <= value < len(self.labels) else _OUTSIDE
         return self.position.get(str(value), _TOO_LONG)
 
-    def codes(self, column: Column, what: str, faults: Faults, must: bool = True) -> Codes:
+    def codes(self, column: Column, what: str, errors: RowErrors, must: bool = True) -> Codes:
         """Return positions of the objects in a column, -1 where there is none.
 
-        Rows without an object are added to the faults if they ``must`` have one.
+        Rows without an object are added to the errors if they ``must`` have one.
         """
         codes = np.asarray(column.mapped(self._place, -1, np.int32))
         if must:
-            faults.add(codes == -1, f"there is no {what}")
+            errors.add(codes == -1, "missing", what=what)
         if self.named:
-            faults.add(codes == _OUTSIDE, lambda row: f"{column.text(row)} is none of 0..{len(self.labels) - 1}")
-        too_long = f"the {what} is longer than {LONGEST_LABEL} characters; a quote may have been left open"
-        faults.add(codes == _TOO_LONG, too_long)
+            n_objects = len(self.labels)
+            errors.add(
+                codes == _OUTSIDE, "unknown-index", lambda row: {"value": column.value(row), "n_objects": n_objects}
+            )
+        errors.add(codes == _TOO_LONG, "long-label", what=what, most=LONGEST_LABEL)
         return codes
 
     def array(self, kept: NDArray[np.bool_] | None = None) -> NDArray[Any]:
@@ -362,35 +361,34 @@ def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
     return tuple(objects.position.get(item, -1) for item in items)
 
 
-def read_items(columns: list[Column], faults: Faults, names: list[Any] | None) -> tuple[Objects, Codes]:
+def read_items(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
     """Return all objects, and which of them each place shows, (n, k), -1 where a row shows fewer.
 
-    Rows that show fewer than three items, or one twice, are added to the faults.
+    Rows that show fewer than three items, or one twice, are added to the errors.
     """
     if len(columns) > _MOST:
         raise ValueError(f"{len(columns)} columns of items; a question may show {_MOST}")
-    objects, items = _in_columns(columns, faults, names) if len(columns) > 1 else _in_lists(columns[0], faults, names)
-    faults.add((items >= 0).sum(axis=1) < _LEAST, "there are fewer than three objects")
-    mark_twice(items, objects.labels, faults)
+    objects, items = _in_columns(columns, errors, names) if len(columns) > 1 else _in_lists(columns[0], errors, names)
+    errors.add((items >= 0).sum(axis=1) < _LEAST, "few-objects")
+    mark_twice(items, objects.labels, errors)
     return objects, items
 
 
-def _in_columns(columns: list[Column], faults: Faults, names: list[Any] | None) -> tuple[Objects, Codes]:
+def _in_columns(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
     objects = Objects(columns, names=names)
-    return objects, np.stack([objects.codes(column, "object", faults, must=False) for column in columns], axis=1)
+    return objects, np.stack([objects.codes(column, "object", errors, must=False) for column in columns], axis=1)
 
 
-def _in_lists(column: Column, faults: Faults, names: list[Any] | None) -> tuple[Objects, Codes]:
+def _in_lists(column: Column, errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
     list_of, lists = read_lists([column])
     objects = Objects([], (item for each in lists for item in each), names)
     longest = np.array([len(each) for each in lists])
-    faults.add(longest[list_of] > _MOST, f"the list holds more than {_MOST} objects")
+    errors.add(longest[list_of] > _MOST, "many-objects", most=_MOST)
     table = np.full((len(lists), min(int(longest.max()), _MOST)), -1, np.int32)
     unknown = np.zeros(len(lists), bool)
     for at, each in enumerate(lists):
         codes = positions(each[:_MOST], objects)
         unknown[at] = -1 in codes
         table[at, : len(codes)] = codes
-    reason = f"a name in the list is longer than {LONGEST_LABEL} characters, or none of the objects"
-    faults.add(unknown[list_of], reason)
+    errors.add(unknown[list_of], "unknown-item", most=LONGEST_LABEL)
     return objects, np.asarray(table[list_of])

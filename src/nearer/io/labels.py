@@ -98,12 +98,6 @@ def same_objects(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     return {label: found[label] for label in labels if label in found}
 
 
-def told(names: Mapping[str, str]) -> str:
-    """Return a sentence on what paths are called."""
-    path, name = next(iter(names.items()))
-    return f"labels are file paths, shortened to the parts that differ: {path!r} becomes {name!r}"
-
-
 def _parts(label: str) -> Parts:
     return tuple(_SLASH.split(_ENDING.sub("", label)))
 

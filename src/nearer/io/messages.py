@@ -1,12 +1,80 @@
-"""What reading says, as text."""
+"""What reading says, as text: the one place where findings become sentences.
+
+Reading makes records, `nearer._common.findings.Finding`: notes about a file, and errors of rows. `TEXTS` has the
+sentence of every code, as a function of what the finding holds; `sentence` puts before it where it was found. Advice is
+given as it is typed on the command line and as it is written in Python.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import PurePath
+from typing import Any
+
+from nearer._common.findings import Finding, Source
+from nearer._common.formatting import intcomma, pluralize, quote_all
 
 _FLAGS = ("skip_bad", "separate_labels")  # settings that are said or not
+_MAX_LISTED = 5  # files, people and columns in a sentence
+_MAX_OBJECTS, _MAX_STRAY = 8, 6  # objects shown, and objects of stray rows
+_COMPARED_CHARACTERS = 100  # of labels that may be misspelt
+_ALIKE = 0.7  # difflib's ratio of two spellings of a word: one letter of four is wrong, or two of seven
+_MAX_NAMES = 30  # of columns
+_MAX_OBJECTS_OF_A_ROW = 4
+
+
+def note(code: str, source: str, concerned: Iterable[Any] = (), **numbers: Any) -> Finding:
+    """Return what a reader of a file should know."""
+    return Finding(code, "note", Source(source), numbers, tuple(concerned))
+
+
+def sentence(finding: Finding) -> str:
+    """Return a finding as a sentence that begins with where it was found."""
+    n_more = len(finding.numbers.get("files", ())) - 1
+    more = f" and {pluralize(n_more, 'other file')}" if n_more > 0 else ""
+    said = statement(finding)
+    joint = "" if said.startswith(" ") and not more else ":" if said.startswith(" ") else ": "
+    return f"{finding.source}{more}{joint}{said}"
+
+
+def statement(finding: Finding) -> str:
+    """Return a finding as text, without where it was found.
+
+    Examples
+    --------
+    >>> statement(Finding("missing", "error", Source("answers.csv", 2), {"what": "anchor"}))
+    'there is no anchor'
+    """
+    concerned = {"concerned": finding.concerned} if finding.concerned else {}
+    numbers = {name: value for name, value in finding.numbers.items() if name != "files"}  # that say the same
+    return TEXTS[finding.code](**numbers, **concerned)
+
+
+def place(source: Source, whole: str) -> str:
+    """Return where a row stands, for a message about ``whole``: its line, or file and line where there are several.
+
+    Examples
+    --------
+    >>> place(Source("p1.csv", 7), "p1.csv"), place(Source("p1.csv", 7), "3 files in data")
+    ('line 7', 'p1.csv:7')
+    """
+    return f"line {source.row}" if source.file == whole else str(source)
+
+
+def shortened(value: Any, most: int = 60) -> str:
+    """Return a value for a message: quoted, and not longer than a line."""
+    text = str(value)
+    return repr(text if len(text) <= most else text[: most - 3] + "...")
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names of columns for a message."""
+    listed = ", ".join(repr(name if len(name) <= 40 else name[:37] + "...") for name in names[:_MAX_NAMES])
+    return listed + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
 
 
 @dataclass(frozen=True)
@@ -95,3 +163,265 @@ def one_of(setting: str, values: Iterable[str]) -> str:
     "--first-is 0 (first_is='0') or --first-is 1 (first_is='1')"
     """
     return " or ".join(f"--{setting.replace('_', '-')} {value} ({setting}={value!r})" for value in values)
+
+
+_KEPT = {
+    "==": "is not", "!=": "is",
+    "<=": "is not at most", ">=": "is not at least", "<": "is not below", ">": "is not above",
+}  # fmt: skip
+
+
+def left_out_where(column: str, sign: str, values: Sequence[str]) -> str:
+    """Return where rows are left out, if those are kept whose cell of a column has that sign."""
+    if sign == "catch":
+        return f"{column} marks a catch question"
+    said = " or ".join(repr(value) if sign in ("==", "!=") else value for value in values[:_MAX_LISTED])
+    more = f" or {len(values) - _MAX_LISTED} others" if len(values) > _MAX_LISTED else ""
+    return f"{column} {_KEPT[sign]} {said}{more}"
+
+
+def trial_example(rows: Sequence[tuple[Source, Sequence[str]]], n_rows: int, whole: str) -> str:
+    """Return the first of some rows with one number of a trial, and what they are about."""
+    lines = [
+        f"{place(source, whole)} ({', '.join(shortened(each, 30) for each in objects[:_MAX_OBJECTS_OF_A_ROW])}"
+        f"{', ...' if len(objects) > _MAX_OBJECTS_OF_A_ROW else ''})"
+        for source, objects in rows
+    ]
+    more = f", and {n_rows - len(rows)} more" if n_rows > len(rows) else ""
+    return f"{', '.join(lines)}{more}"
+
+
+ASKED = f"If the column holds the question as people read it, say {one_of('kind', ['odd-one-out', 'most-central'])}"
+
+
+def _names(files: Sequence[str]) -> str:
+    return quote_all(files, _MAX_LISTED)
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _passed_files(names: Sequence[str], endings: Sequence[str]) -> str:
+    """Return the names of a few files; of many, the names of those that could be answers and how many others there are.
+
+    Examples
+    --------
+    >>> _passed_files(["a.log", "a.psydat", "b.csv", "b.log", "b.psydat", "c.log"], [".csv"]).partition("over: ")[2]
+    "'b.csv'; 3 .log, 2 .psydat"
+    """
+    n = len(names)
+    what = f"{pluralize(n, 'file')} that {'is' if n == 1 else 'are'} no table, or empty, {_was(n)} passed over"
+    if n <= _MAX_LISTED:
+        return f"{what}: {_names(names)}"
+    suffixes = {name: PurePath(name).suffix.lower() for name in names}
+    tables = [name for name in names if suffixes[name] in endings]
+    others = Counter(suffixes[name] or name for name in names if suffixes[name] not in endings)
+    counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_MAX_LISTED))
+    counts += ", ..." if len(others) > _MAX_LISTED else ""
+    return f"{what}: {'; '.join(filter(None, [_names(tables), counts]))}"
+
+
+def _unread_files(reasons: Sequence[str]) -> str:
+    return f"{pluralize(len(reasons), 'file was', 'files were')} passed over: {'; '.join(reasons)}"
+
+
+def _no_person_column(people: Sequence[str], n_files: int) -> str:
+    each = "each file is a person" if len(people) == n_files else "1 file is a person"
+    each = each if len(people) in (1, n_files) else f"{len(people)} files are people"
+    return f"no column says who answered, so that {each} by name: {_names(people)}"
+
+
+def _lacking(columns: Sequence[str], lacking: Sequence[str]) -> str:
+    what = "column" if len(columns) == 1 else "columns"
+    return f"{pluralize(len(lacking), 'file has', 'files have')} no {what} {_names(columns)}: {_names(lacking)}"
+
+
+def _wide(n_questions: int, first: Sequence[str], titles: Sequence[str]) -> str:
+    own = "its" if n_questions == 1 else "their"
+    return (
+        f"{pluralize(n_questions, 'question has', 'questions have')} columns of {own} own, "
+        f"{', '.join(map(repr, first))} and so on, which were read as rows of {', '.join(titles)}"
+    )
+
+
+def _absent_value(column: str, value: str, values: Sequence[str]) -> str:
+    alike = get_close_matches(value, values, n=1)
+    perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {_names(values)}"
+    return f"no row has {value!r} in column {column!r}{perhaps}"
+
+
+def _not_numbers(column: str, n_values: int) -> str:
+    what = pluralize(n_values, "value that is no number", "values that are no numbers")
+    return f"column {column!r} holds {what}; rows with them are left out"
+
+
+def prompt_reason(reason: str, text: str = "") -> str:
+    """Return why a column was taken for what people were asked."""
+    return {
+        "same-list": "holds the same list in every row",
+        "same-text": f"holds the same text in every row ({shortened(text, 40)})",
+        "html-beside-names": "holds HTML beside plain names",
+        "html-beside-media": "holds HTML beside pictures or sounds",
+    }[reason]
+
+
+_ROWS = {
+    "header": ("is a further line of headers", "are further lines of headers"),
+    "empty": ("is empty", "are empty"),
+    "no-objects": ("names no objects", "name no objects"),
+    "fewer-than-two": ("shows fewer than two objects", "show fewer than two objects"),
+    "fewer-than-three": ("shows fewer than three objects", "show fewer than three objects"),
+    "no-response": ("has no response", "have no response"),
+    "stray": ("is about objects that no other row mentions", "are about objects that no other row mentions"),
+}
+
+
+def _rows(n_rows: int, why: str, passed: bool = True, concerned: Sequence[str] = ()) -> str:
+    more = f" and {len(concerned) - _MAX_STRAY} more" if len(concerned) > _MAX_STRAY else ""
+    about = f" ({', '.join(map(shortened, concerned[:_MAX_STRAY]))}{more})" if concerned else ""
+    rows = f"1 row {_ROWS[why][0]}" if n_rows == 1 else f"{intcomma(n_rows)} rows {_ROWS[why][1]}"
+    return f"{rows}{about} and {_was(n_rows)} passed over" if passed else f"{rows}{about}"
+
+
+def _unused_objects(columns: Sequence[str]) -> str:
+    if len(columns) == 1:
+        return f"column {listing(columns)} holds objects and was not used"
+    return f"columns {listing(columns)} hold objects and were not used"
+
+
+def _chosen_questions(n_chosen: int, n_random: int, n_questions: int) -> str:
+    honest = f"that of the {pluralize(n_random, 'random one')}, which `nearer ask` tells, is honest"
+    return (
+        f"{intcomma(n_chosen)} of {pluralize(n_questions, 'question')} were chosen for what their answers tell "
+        "(column 'purpose'), and are harder than others: an error over all answers is too large; "
+        + (honest if n_random else "with random ones among them, an honest one could be told")
+    )
+
+
+def _unknown_answer(answer: Any, shown: Sequence[str]) -> str:
+    """Return that an answer is none of the objects shown, with what was shown and what may be misspelt."""
+    said = f"the answer {shortened(answer)} is none of the objects shown"
+    if not shown:  # a pair has no name
+        return said
+    short = [shortened(label) for label in shown[:_MAX_OBJECTS]]
+    more = f" and {len(shown) - _MAX_OBJECTS} more" if len(shown) > _MAX_OBJECTS else f" and {short.pop()}"
+    said += f"; shown were {', '.join(short)}{more}"
+    text = str(answer)[:_COMPARED_CHARACTERS]
+    words = [each for each in shown if len(each) <= _COMPARED_CHARACTERS and not (each.isdigit() or text.isdigit())]
+    alike = get_close_matches(text, words, n=1, cutoff=_ALIKE)
+    return f"{said}; perhaps {shortened(alike[0])} or the answer is misspelt" if alike else said
+
+
+TEXTS: dict[str, Callable[..., str]] = {
+    # of files
+    "passed-files": _passed_files,
+    "files-without-rows": lambda names: (
+        f"{pluralize(len(names), 'file holds', 'files hold')} no answer: {_names(names)}"
+    ),
+    "filtered-files": lambda names: (
+        f"{pluralize(len(names), 'file')} without a row that the filters keep: {_names(names)}"
+    ),
+    "unread-files": _unread_files,
+    "no-person-column": _no_person_column,
+    "lacking-columns": _lacking,
+    "encoding": lambda: (
+        " is not in UTF-8 and was read as Windows-1252 (Western European); if letters with accents look wrong, save "
+        "the file as CSV UTF-8"
+    ),
+    "comments": lambda n_lines: f"{pluralize(n_lines, 'line')} of comments {_was(n_lines)} passed over",
+    "doubled-names": lambda: "the names of the objects are not distinct, so that objects keep their numbers",
+    "indices": lambda columns: f" has no {' and '.join(columns)}, so that objects keep their indices",
+    "wide": _wide,
+    "chosen-questions": _chosen_questions,
+    "short-paths": lambda path, name: (
+        f"labels are file paths, shortened to the parts that differ: {path!r} becomes {name!r}"
+    ),
+    # of columns
+    "prompt": lambda column, reason, text: (
+        f"column {column!r} {prompt_reason(reason, text)} and was not read as objects"
+    ),
+    "empty-answer": lambda column: f"column {column!r} is empty and was not used",
+    "other-labels": lambda column, anchor: (
+        f"column {column!r} has none of the labels of the options, so that {anchor!r} was read as the anchor"
+    ),
+    "unmatched-anchor": lambda column: (
+        f"column {column!r} was read as the anchor, and none of its values is ever an option. {ASKED}"
+    ),
+    "answer-not-used": lambda column: f"column {column!r} was not used; near and far say what was answered",
+    "no-numbers": lambda what: f"the column of the {what} holds no numbers and was not used",
+    "missing-numbers": lambda what, n_rows, first: (
+        f"{'1 row has' if n_rows == 1 else f'{intcomma(n_rows)} rows have'} a {what} that is no number, such as "
+        f"{shortened(first)}; it counts as missing"
+    ),
+    "rescaled": lambda what, middle: f"{what}s were divided by {middle:.3g}, the one in the middle",
+    "json-lines": lambda column: (
+        f"no column says who answered; if each line is a person's, say {as_column('annotator', column)}"
+    ),
+    "unused-objects": _unused_objects,
+    "unused-anchor": lambda column: (
+        f"column {column!r} was not used; if it is the anchor, say {one_of('kind', ['grid'])} and "
+        f"{as_column('anchor', column)}"
+    ),
+    "unused-answer": lambda column, values: (
+        f"column {column!r} holds {' and '.join(values)} and was not used; if it says whether near and far are right "
+        f"as they stand, say {as_column('answer', column)}"
+    ),
+    "absent-value": _absent_value,
+    "not-numbers": _not_numbers,
+    # of trials and catch questions
+    "scattered-trials": lambda: (
+        "rows of the same trial are not next to each other; each trial counts as one act of judgment. If trials are "
+        "only numbered within a person or a block, name that column as annotator or leave the trials out: "
+        f"{without('trial')}"
+    ),
+    "grouped-rows": lambda n_rows, n_trials: (
+        f"the rows of a trial count as one answer: {intcomma(n_rows)} rows are {pluralize(n_trials, 'trial')}. If each row is an answer of "
+        f"its own, say {without('trial')}"
+    ),
+    "no-catch": lambda column: f"no row is a catch question by column {column!r}",
+    "catch-majority": lambda column: (
+        f"column {column!r} names no right answers, so that what most people said is right"
+    ),
+    "catch-unjudged": lambda n_answers: f"{pluralize(n_answers, 'answer')} to catch questions could not be judged",
+    # of rows
+    "rows": _rows,
+    "cells": lambda n_cells, width: f"has {n_cells} cell{'' if n_cells == 1 else 's'} where the header has {width}",
+    "no-json": lambda: "is no JSON object such as {...}",
+    "broken-json": lambda line: (
+        f"is line {line} of the file, which is no JSON (was it cut off?): all answers on it are missing"
+    ),
+    "no-index": lambda column, value, most: f"the {column} {shortened(value)} is no index of an object, 0 to {most:,}",
+    "missing": lambda what: f"there is no {what}",
+    "missing-label": lambda what: f"there is no {what}; fill it in, or say {without(what)} to do without the column",
+    "no-number": lambda what, value: f"the {what} {shortened(value)} is no number",
+    "negative": lambda what: f"the {what} is negative",
+    "disproportionate": lambda what, value, middle: (
+        f"the {what} {shortened(value)} is out of all proportion: {what}s of this file are about {middle:.3g}; "
+        "correct it"
+    ),
+    "twice": lambda concerned: f"{shortened(concerned[0])} is there twice",
+    "itself": lambda: "an object is compared with itself",
+    "same-pair": lambda: "both pairs are the same pair",
+    "unknown-index": lambda value, n_objects: f"{shortened(value)} is none of 0..{n_objects - 1}",
+    "long-label": lambda what, most: f"the {what} is longer than {most} characters; a quote may have been left open",
+    "few-objects": lambda: "there are fewer than three objects",
+    "many-objects": lambda most: f"the list holds more than {most} objects",
+    "unknown-item": lambda most: f"a name in the list is longer than {most} characters, or none of the objects",
+    "unknown-answer": _unknown_answer,
+    "number-after-gap": lambda value: (
+        f"the answer {shortened(value)} is a number, and an item before it is missing; name the object"
+    ),
+    "no-sign": lambda value: f"the answer {shortened(value)} is neither +1 nor -1",
+    "option-gap": lambda: "an option before another is missing, and the choice is a number; name the object",
+    "anchor-shown": lambda concerned: f"the anchor {shortened(concerned[0])} is among the objects shown",
+    "few-shown": lambda: "fewer than two objects were shown",
+    "long-list": lambda n_objects, most: f"the list holds {n_objects} objects, more than {most}",
+    "long-name": lambda most: f"a name in the list is longer than {most} characters",
+    "unlisted": lambda concerned: f"{shortened(concerned[0])} in the list is none of the objects",
+    "shown-twice": lambda: "an object was shown twice",
+    "nothing-chosen": lambda: "nothing was chosen",
+    "not-shown": lambda value: f"the choice {shortened(value)} is not among the objects shown",
+    "chosen-twice": lambda: "an object was chosen twice",
+    "all-chosen": lambda: "everything shown was chosen, which compares nothing",
+}

@@ -8,7 +8,7 @@ Columns are found by their names, so that their order, and the delimiter of a fi
 column of the question otherwise than most files do (item_1, object1) is read as if it named it so. Where no column says
 who answered, the name of the file does.
 
-A row's line is ``2**32 * (1 + number of the file) + line in it`` until all is read; `Joined.apart` turns it back.
+Every row knows its file and its line in it, as data (`nearer.io.table.RowSources`).
 
 Which files are meant: by a folder, a pattern such as ``data/*.csv``, or several of them.
 
@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,24 +30,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearer._common.files import printable, refuse_special
+from nearer._common.findings import Finding, Source
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import progress_bar
 from nearer.data.labels import plain
-from nearer.io.answers import Answers, BadAnswers, BadRow
-from nearer.io.columns import EXTRAS, SYNONYMS, Found, by_plain, find_columns, listing
+from nearer.io.columns import EXTRAS, SYNONYMS, Found, by_plain, find_columns
 from nearer.io.delimited import NoRows
 from nearer.io.formats import Opened, open_table
+from nearer.io.messages import listing, note
 from nearer.io.presets import detected, reading_of
 from nearer.io.selecting import Rule, keeps_person, rows_kept, without_headers
-from nearer.io.table import Column, Loaded, Table
+from nearer.io.table import Column, Loaded, RowSources, Table
 
 PERSON = "person"  # the column that says which file a row is from
-_SHIFT = 32
-_LINE = re.compile(r"(?<![\d.])\d{10,19}(?![\d.])")
-_TOLD = 5
+_MAX_REASONS = 5  # in an error
 
 
 @dataclass(frozen=True)
@@ -82,100 +79,36 @@ class _Part:
         # At least one: where a program has written further lines of headers, any column tells.
         read = self.table.ragged if ragged else self.table.load
         if read is None:
-            return Loaded({}, np.zeros(0, np.int64))
+            return Loaded({}, RowSources(self.name, np.zeros(0, np.int64)))
         loaded = read(list(dict.fromkeys([*(own[name] for name in there), self.table.names[0]])))
         if self.table.delimited and not ragged:
-            loaded = without_headers(loaded, self.name, [])
+            loaded = without_headers(loaded)
         return replace(loaded, columns={name: loaded.columns[own[name]] for name in there})
 
 
-@dataclass(frozen=True)
-class Joined:
-    """Files as one table.
-
-    Attributes
-    ----------
-    opened : Opened
-    files : tuple of str
-        Names of the files that were read.
-    """
-
-    opened: Opened
-    files: tuple[str, ...]
-
-    def apart(self, answers: Answers) -> Answers:
-        """Return answers that know the file of each, and the line in it."""
-        names, numbers = np.array(self.files), answers.trial_numbers
-        if numbers is not None:
-            numbers = numbers._replace(examples=tuple(map(self.told, numbers.examples)))
-        return replace(
-            answers,
-            trial_numbers=numbers,
-            lines=answers.lines & (2**_SHIFT - 1),
-            files=names[file_of(answers.lines)],
-            bad_rows=tuple(map(self._row, answers.bad_rows)),
-            notes=tuple(map(self.told, answers.notes)),
-        )
-
-    def error(self, error: ValueError) -> ValueError:
-        """Return an error that names files and lines in them."""
-        if isinstance(error, BadAnswers):
-            return BadAnswers(list(map(self._row, error.bad_rows)), error.n_bad, error.remedy)
-        return ValueError(self.told(str(error)))
-
-    def told(self, sentence: str) -> str:
-        """Return a sentence with the file and the line in place of what stands for both."""
-        sentence = re.sub(rf"{re.escape(self.opened.table.source)}:(?=\d{{10}})", "", sentence)
-        sentence = re.sub(r"\bline (?=\d{10})", "", sentence)
-        return _LINE.sub(lambda found: self._place(int(found[0])), sentence)
-
-    def _place(self, line: int) -> str:
-        number = (line >> _SHIFT) - 1
-        return f"{self.files[number]}:{line % 2**_SHIFT}" if 0 <= number < len(self.files) else str(line)
-
-    def _row(self, row: BadRow) -> BadRow:
-        number = (row.line >> _SHIFT) - 1
-        return BadRow(self.files[number], row.line % 2**_SHIFT, row.reason) if number >= 0 else row
-
-
-def file_of(lines: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the file that lines of joined tables are in; -1 for those of one table."""
-    numbers: NDArray[np.int64] = (lines >> _SHIFT) - 1
-    return numbers
-
-
-def kept_apart(column: Column, lines: NDArray[np.int64]) -> Column:
+def kept_apart(column: Column, sources: RowSources) -> Column:
     """Return a column of trials, or of other numbers, that mean something within a file alone.
 
     Examples
     --------
     >>> trial = Column(np.array([0, 1, 0, 1], np.int32), ["1", "2"])
-    >>> kept_apart(trial, np.array([2, 3, 2, 3]) + (np.array([1, 1, 2, 2]) << 32)).codes
+    >>> two = RowSources("2 files", np.array([2, 3, 2, 3]), ("a.csv", "b.csv"), np.array([0, 0, 1, 1]))
+    >>> kept_apart(trial, two).codes
     array([0, 1, 2, 3], dtype=int32)
     """
-    files = file_of(lines)
-    if len(lines) == 0 or files[-1] <= 0:
+    if len(sources) == 0 or sources.file_of is None or sources.file_of[-1] == 0:
         return column
-    codes = files * len(column.values) + column.codes
+    codes = sources.file_of * len(column.values) + column.codes
     distinct, new = np.unique(codes, return_inverse=True)
     if len(np.unique(column.codes)) == len(distinct):
         return column
     return Column(np.where(column.codes < 0, -1, new).astype(np.int32), list(range(len(distinct))))
 
 
-def join_files(files: FileList, asked: Asked, notes: list[str]) -> Joined:
-    """Return files as one table.
-
-    Parameters
-    ----------
-    files : FileList
-        Two at least.
-    asked : Asked
-    notes : list of str
-        Gets what a reader of the files should know.
-    """
+def join_files(files: FileList, asked: Asked) -> Opened:
+    """Return two files or more as one table."""
     people = dict(zip(files.names, files.people, strict=True))
-    opened, unread = _opened(files, asked, notes)
+    opened, unread, findings = _opened(files, asked)
     out = {
         name
         for name, each in opened.items()
@@ -194,63 +127,54 @@ def join_files(files: FileList, asked: Asked, notes: list[str]) -> Joined:
             parts.append(_Part(name, people[name], each.table, renamed))
     out |= {name for name in unread if name not in opened and not keeps_person(asked.rules, people[name])}
     if left_out := [name for name in unread if name in out]:
-        what = pluralize(len(left_out), "file")
-        notes.append(f"{files.source}: {what} without a row that the filters keep: {quote_all(left_out, _TOLD)}")
-    _tell_unread([why for name, why in unread.items() if name not in out], files.source, asked.skip_bad, notes)
+        findings.append(note("filtered-files", files.source, names=left_out))
+    if reasons := [why for name, why in unread.items() if name not in out]:
+        if not asked.skip_bad:
+            raise ValueError(_do_not_go_together(reasons, files.source))
+        findings.append(note("unread-files", files.source, reasons=reasons))
     if not parts:
         raise ValueError(f"{files.source}: none can be read")
-    table = _table(parts, files.source, _person_column(parts, usual, asked), notes)
-    return Joined(Opened(table, first.names, first.kind), tuple(part.name for part in parts))
+    table = _table(parts, files.source, _person_column(parts, usual, asked))
+    return Opened(replace(table, findings=(*findings, *table.findings)), first.names, first.kind)
 
 
-def _opened(files: FileList, asked: Asked, notes: list[str]) -> tuple[dict[str, Opened], dict[str, str]]:
-    """Return the tables of files by their names, and why others have none."""
+def _opened(files: FileList, asked: Asked) -> tuple[dict[str, Opened], dict[str, str], list[Finding]]:
+    """Return the tables of files by their names, why others have none, and findings."""
     found: dict[str, Opened] = {}
-    told: list[tuple[str, str]] = []
     unread, without_rows = dict[str, str](), []
+    same: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
     bar = progress_bar("open", len(files.paths), files.paths, unit="file")
     for path, name in zip(bar, files.names, strict=True):
-        said: list[str] = []
         try:
-            opened = open_table(path, asked.kind, said)
+            opened = open_table(path, asked.kind)
         except NoRows:
             without_rows.append(name)
             continue
         except ValueError as error:
             unread[name] = str(error)
             continue
-        found[name] = opened._replace(table=replace(opened.table, source=name))
-        told += [(name, note.removeprefix(printable(path.name))) for note in said]
-    if without_rows:
-        what = pluralize(len(without_rows), "file holds", "files hold")
-        notes.append(f"{files.source}: {what} no answer: {quote_all(without_rows, _TOLD)}")
-    for rest, names in _by_second(told).items():
-        more = f" and {pluralize(len(names) - 1, 'other file')}" if len(names) > 1 else ""
-        notes.append(f"{names[0]}{more}{rest}" if rest.startswith(":") or not more else f"{names[0]}{more}:{rest}")
+        for each in opened.table.findings:
+            same.setdefault((each.code, repr(each.numbers)), []).append((name, each))
+        found[name] = opened._replace(table=replace(opened.table, source=name, findings=()))
+    findings = [note("files-without-rows", files.source, names=without_rows)] if without_rows else []
+    for together in same.values():
+        first, finding = together[0]
+        numbers = {**finding.numbers, "files": [name for name, _ in together]}
+        findings.append(replace(finding, source=Source(first), numbers=numbers))
     if not found:
-        raise ValueError("; ".join([*unread.values()][:_TOLD]) or f"{files.source}: none holds an answer")
-    return found, unread
+        raise ValueError("; ".join([*unread.values()][:_MAX_REASONS]) or f"{files.source}: none holds an answer")
+    return found, unread, findings
 
 
-def _by_second(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    together: dict[str, list[str]] = {}
-    for first, second in pairs:
-        together.setdefault(second, []).append(first)
-    return together
-
-
-def _tell_unread(unread: list[str], source: str, skip_bad: bool, notes: list[str]) -> None:
-    """Refuse files that do not go with the others, or tell that they were passed over."""
-    if unread and not skip_bad:
-        them = "it" if len(unread) == 1 else "them"
-        more = f"; {len(unread) - _TOLD} more do not either" if len(unread) > _TOLD else ""
-        raise ValueError(
-            f"{source}: {pluralize(len(unread), 'file does', 'files do')} not go with the others: "
-            f"{'; '.join(unread[:_TOLD])}{more}. Put {them} elsewhere, or pass over {them} with --skip-bad "
-            "(skip_bad=True)"
-        )
-    if unread:
-        notes.append(f"{source}: {pluralize(len(unread), 'file was', 'files were')} passed over: {'; '.join(unread)}")
+def _do_not_go_together(reasons: list[str], source: str) -> str:
+    """Return an error about files that do not go with the others."""
+    them = "it" if len(reasons) == 1 else "them"
+    more = f"; {len(reasons) - _MAX_REASONS} more do not either" if len(reasons) > _MAX_REASONS else ""
+    return (
+        f"{source}: {pluralize(len(reasons), 'file does', 'files do')} not go with the others: "
+        f"{'; '.join(reasons[:_MAX_REASONS])}{more}. Put {them} elsewhere, or pass over {them} with --skip-bad "
+        "(skip_bad=True)"
+    )
 
 
 def _layout(names: Sequence[str], source: str, asked: Asked) -> Found:
@@ -307,23 +231,24 @@ def _person_column(parts: list[_Part], usual: tuple[tuple[str, ...], Found | Non
     return next((spelled[name] for name in SYNONYMS["annotator"] if name in spelled), PERSON)
 
 
-def _table(parts: list[_Part], source: str, person: str | None, notes: list[str]) -> Table:
+def _table(parts: list[_Part], source: str, person: str | None) -> Table:
     names = list(dict.fromkeys(name for part in parts for name in part.names))
-    notes += _told_missing(parts, names, source, person)
+    findings = _missing_columns(parts, names, source, person)
+    files = tuple(part.name for part in parts)
     if person is not None and person not in names:
         names.append(person)
 
     def load(wanted: Sequence[str], ragged: bool = False) -> Loaded:
         loaded = [part.load(wanted, ragged) for part in parts]
         columns = {name: _column(name, parts, loaded, name == person) for name in wanted}
-        shifts = [(at + 1) << _SHIFT for at in range(len(parts))]
-        lines = [each.lines + shift for each, shift in zip(loaded, shifts, strict=True)]
         bad = [
-            replace(row, line=row.line + shift)
-            for each, shift in zip(loaded, shifts, strict=True)
+            replace(row, source=Source(name, row.row))
+            for name, each in zip(files, loaded, strict=True)
             for row in each.bad_rows
         ]
-        return Loaded(columns, np.concatenate(lines), bad, sum(each.n_bad for each in loaded))
+        file_of = np.repeat(np.arange(len(parts)), [len(each) for each in loaded])
+        sources = RowSources(source, np.concatenate([each.sources.lines for each in loaded]), files, file_of)
+        return Loaded(columns, sources, bad, sum(each.n_bad for each in loaded))
 
     repeated = [name for part in parts for name in part.names if part.names.count(name) > 1]
     return Table(
@@ -334,6 +259,7 @@ def _table(parts: list[_Part], source: str, person: str | None, notes: list[str]
         positional=all(part.table.positional for part in parts),
         indices=all(part.table.indices for part in parts),
         ragged=lambda wanted: load(wanted, True),
+        findings=tuple(findings),
     )
 
 
@@ -341,7 +267,7 @@ def _column(name: str, parts: list[_Part], loaded: list[Loaded], is_person: bool
     """Return a column over all files: empty where a file has none, or its name if it is who answered."""
     pieces = []
     for part, each in zip(parts, loaded, strict=True):
-        missing = Column(np.full(len(each.lines), 0 if is_person else -1, np.int32), [part.person] if is_person else [])
+        missing = Column(np.full(len(each), 0 if is_person else -1, np.int32), [part.person] if is_person else [])
         pieces.append(each.columns.get(name, missing))
     kinds = {type(value) for piece in pieces for value in piece.values}
     index: dict[Any, int] = {}
@@ -353,31 +279,23 @@ def _column(name: str, parts: list[_Part], loaded: list[Loaded], is_person: bool
     return Column(np.concatenate(codes), list(index))
 
 
-def _told_missing(parts: list[_Part], names: list[str], source: str, person: str | None) -> list[str]:
-    """Return notes on who answered, where files say it, and on columns that some files lack."""
-    notes = []
-    anonymous = [part for part in parts if person is not None and person not in part.names]
+def _missing_columns(parts: list[_Part], names: list[str], source: str, person: str | None) -> list[Finding]:
+    """Return findings on who answered, where files say it, and on columns that some files lack."""
+    findings = []
+    anonymous = [part.person for part in parts if person is not None and person not in part.names]
     if anonymous:
-        each = "each file is a person" if len(anonymous) == len(parts) else "1 file is a person"
-        each = each if len(anonymous) in (1, len(parts)) else f"{len(anonymous)} files are people"
-        people = quote_all([part.person for part in anonymous], _TOLD)
-        notes.append(f"{source}: no column says who answered, so that {each} by name: {people}")
+        findings.append(note("no-person-column", source, people=anonymous, n_files=len(parts)))
     lacking: dict[tuple[str, ...], list[str]] = {}
     for name in names:
         without = tuple(part.name for part in parts if name not in part.names)
         if without and name != person:
             lacking.setdefault(without, []).append(name)
-    for files, columns in lacking.items():
-        has = pluralize(len(files), "file has", "files have")
-        what = "column" if len(columns) == 1 else "columns"
-        notes.append(f"{source}: {has} no {what} {quote_all(columns, _TOLD)}: {quote_all(files, _TOLD)}")
-    return notes
+    return findings + [note("lacking-columns", source, columns=of, lacking=files) for files, of in lacking.items()]
 
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
 _BESIDE = ("readme", "license", "licence", "codebook", "changelog", "notes")
 _SAY_NOTHING = ("data", "raw", "csv", "answers", "files", "results")
-_LISTED = 5
 _RESULTS = "results.json"  # of a map
 
 
@@ -392,14 +310,14 @@ class FileList:
         What to call them: the name of the one file, or "40 files in data".
     title : str
         A heading for what is made of them.
-    notes : tuple of str
+    findings : tuple of Finding
         What was passed over.
     """
 
     paths: tuple[Path, ...]
     source: str
     title: str
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -472,12 +390,9 @@ def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> Fil
     else:
         source = f"{len(paths)} files in {printable(folder)}" if folder else f"{len(paths)} files"
         title = _titled(next(iter(parents))) if folder else _stem(said[0])
-    was = "was" if len(passed) == 1 else "were"
-    what = (
-        f"{pluralize(len(passed), 'file')} that {'is' if len(passed) == 1 else 'are'} no table, or empty, {was} passed"
-    )
-    note = f"{source}: {what} over: {_told(passed)}"
-    return FileList(paths, source, title, (note,) if passed else ())
+    names = [printable(path.name) for path in passed]
+    findings = (note("passed-files", source, names=names, endings=_ENDINGS),) if passed else ()
+    return FileList(paths, source, title, findings)
 
 
 def _titled(folder: Path) -> str:
@@ -489,24 +404,6 @@ def _titled(folder: Path) -> str:
     ('instruments', 'instruments')
     """
     return printable((folder.parent.name if folder.name.lower() in _SAY_NOTHING else "") or folder.name)
-
-
-def _told(passed: list[Path]) -> str:
-    """Return the names of a few files; of many, the names of those that could be answers and how many others there are.
-
-    Examples
-    --------
-    >>> _told([Path(name) for name in ("a.log", "a.psydat", "b.csv", "b.log", "b.psydat", "c.log")])
-    "'b.csv'; 3 .log, 2 .psydat"
-    """
-    if len(passed) <= _LISTED:
-        return quote_all([printable(path.name) for path in passed], _LISTED)
-    tables = [printable(path.name) for path in passed if path.suffix.lower() in _ENDINGS]
-    others = Counter(path.suffix.lower() or path.name for path in passed if path.suffix.lower() not in _ENDINGS)
-    counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_LISTED))
-    if len(others) > _LISTED:
-        counts += ", ..."
-    return "; ".join(filter(None, [quote_all(tables, _LISTED), counts]))
 
 
 def _below(path: Path) -> list[Path] | None:

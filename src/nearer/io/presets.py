@@ -35,10 +35,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import intcomma, pluralize
+from nearer._common.findings import Finding
 from nearer.data.labels import plain
+from nearer.io.answers import Answers
 from nearer.io.choice_coding import Coding, spelled
 from nearer.io.columns import SYNONYMS, by_plain
+from nearer.io.messages import note
 from nearer.io.table import Column, Loaded, Table, merged
 
 PRESETS = ("salmon", "jspsych", "cblearn")
@@ -180,7 +182,7 @@ def experimenters(name: str, preset: str | None) -> bool:
 _LOGGED = {"jspsych": ("trialtype", "trialindex", "timeelapsed", "internalnodeid", "viewhistory")}
 
 
-def with_names(table: Table, notes: list[str]) -> Table:
+def with_names(table: Table) -> Table:
     """Return the table with a column of names for each of head, winner and loser, where these can be told."""
     names = set(table.names)
     for ending in _ENDINGS:
@@ -191,9 +193,8 @@ def with_names(table: Table, notes: list[str]) -> Table:
             called = _called(table, ending)
             if called is not None:
                 return _filled(table, ending, [role for role in _ROLES if role not in there], called)
-            missing = " and ".join(role + ending for role in _ROLES if role not in there)
-            notes.append(f"{table.source} has no {missing}, so that objects keep their indices")
-            return table
+            missing = [role + ending for role in _ROLES if role not in there]
+            return table.with_findings(note("indices", table.source, columns=missing))
     return table
 
 
@@ -259,19 +260,16 @@ CHOSEN, OTHER, _RANDOM = "information", "other", "test"
 _KNOWN = frozenset(["start", CHOSEN, _RANDOM, "repeat", "catch", OTHER, "again"])
 
 
-def purposes_of(table: Table, lines: NDArray[np.int64]) -> NDArray[np.str_] | None:
-    """Return what each answer was asked for; None if there is no such column, or it says something else.
-
-    Parameters
-    ----------
-    table : Table
-    lines : ndarray of int
-        Of the answers that count.
-    """
+def purposes_of(table: Table, answers: Answers) -> NDArray[np.str_] | None:
+    """Return what each answer was asked for; None if there is no such column, or it says something else."""
     if table.names.count(PURPOSE) != 1:
         return None
     loaded = table.load([PURPOSE])
-    purposes = loaded.columns[PURPOSE].mapped(str, "", object)[np.searchsorted(loaded.lines, lines)].astype(np.str_)
+    purposes = (
+        loaded.columns[PURPOSE]
+        .mapped(str, "", object)[loaded.sources.find(answers.lines, answers.files)]
+        .astype(np.str_)
+    )
     return purposes if {*purposes.tolist(), ""} <= {*_KNOWN, ""} else None
 
 
@@ -281,13 +279,7 @@ def chosen_ones(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
     return chosen if chosen is not None and chosen.any() else None
 
 
-def told_purposes(purposes: NDArray[np.str_], source: str) -> str:
-    """Return a note about answers to chosen questions, over which an error would mislead."""
+def purposes_found(purposes: NDArray[np.str_], source: str) -> Finding:
+    """Return a finding about answers to chosen questions, over which an error would mislead."""
     n_chosen, n_random = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM))
-    honest = f"that of the {pluralize(n_random, 'random one')}, which `nearer ask` tells, is honest"
-    return (
-        f"{source}: {intcomma(n_chosen)} of {pluralize(len(purposes), 'question')} were chosen for what their "
-        "answers tell "
-        "(column 'purpose'), and are harder than others: an error over all answers is too large; "
-        + (honest if n_random else "with random ones among them, an honest one could be told")
-    )
+    return note("chosen-questions", source, n_chosen=n_chosen, n_random=n_random, n_questions=len(purposes))

@@ -7,19 +7,20 @@ Lists repeat, and so do pairs of what was shown and what was chosen. Each distin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.findings import Finding
 from nearer.io import kinds
 from nearer.io.answers import Kind
 from nearer.io.choice_coding import Coding, UnclearCoding, is_undecided, place_of_word, read_places, spelled
 from nearer.io.columns import NEAR_FAR, PAIRS, TWO, Found
 from nearer.io.kinds import LONGEST_LABEL, Expansion, Objects, join_columns, positions, read_items, read_lists, readings
-from nearer.io.messages import as_column, one_of, without
-from nearer.io.table import Codes, Column, Faults, shortened
+from nearer.io.messages import as_column, note, one_of, without
+from nearer.io.table import Codes, Column, Numbers, RowErrors
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Question:
     found : Found
     columns : dict of Column
         By their names in the table.
-    faults : Faults
+    errors : RowErrors
     source : str
     split : bool
         Whether "can't tell" becomes comparisons both ways.
@@ -39,19 +40,17 @@ class Question:
         What is known of answers that are numbers or truth values.
     names : list, optional
         Labels that integers stand for.
-    notes : list of str
     said : frozenset of str
         Roles whose columns the caller names, which are always believed.
     """
 
     found: Found
     columns: dict[str, Column]
-    faults: Faults
+    errors: RowErrors
     source: str
     split: bool
     coding: Coding
     names: list[Any] | None
-    notes: list[str]
     said: frozenset[str] = frozenset()
 
     def column(self, role: str) -> Column:
@@ -75,6 +74,7 @@ class Asked:
     expansion: Expansion
     seen: NDArray[np.bool_]
     signs: NDArray[np.int8] | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def near_first(self) -> NDArray[Any]:
@@ -105,9 +105,9 @@ def read_question(question: Question) -> Asked:
     objects_of = [role for role in roles if role != "answer"]
     sides = [role for role in TWO if role in question.found.roles and role not in objects_of]
     objects = Objects([question.column(role) for role in [*objects_of, *sides]], names=question.names)
-    faults = question.faults
-    codes = {role: objects.codes(question.column(role), role.replace("_", " "), faults) for role in objects_of}
-    kinds.mark_degenerate(list(codes.values()), objects.labels, faults)
+    errors = question.errors
+    codes = {role: objects.codes(question.column(role), role.replace("_", " "), errors) for role in objects_of}
+    kinds.mark_degenerate(list(codes.values()), objects.labels, errors)
     if "near" in roles or "near_1" in roles:
         return _named(question, objects, codes, sides)
 
@@ -116,61 +116,63 @@ def read_question(question: Question) -> Asked:
     if kind == "triplet":
         left, right = codes["left"], codes["right"]
         sides = [question.name(role) for role in TWO]
-        chosen = read_places(answer, objects.labels, [left, right], sides, faults, question.source, coding)
+        chosen = read_places(answer, objects.labels, [left, right], sides, errors, question.source, coding)
         pairs = ([codes["anchor"], left], [codes["anchor"], right])
     else:
-        nobody = np.full(len(faults.bad), -1, np.int32)  # an object cannot name a pair
+        nobody = np.full(len(errors.bad), -1, np.int32)  # an object cannot name a pair
         titles = ("the first pair", "the second pair")
         chosen = read_places(
-            answer, objects.labels, [nobody, nobody], list(TWO), faults, question.source, coding, titles
+            answer, objects.labels, [nobody, nobody], list(TWO), errors, question.source, coding, titles
         )
         left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
         pairs = ([left_1, left_2], [right_1, right_2])
-    expansion = kinds.two_options(pairs, chosen, faults, question.split)
-    return Asked(kind, objects, expansion, _seen(objects, list(codes.values()), faults))
+    expansion = kinds.two_options(pairs, chosen, errors, question.split)
+    return Asked(kind, objects, expansion, _seen(objects, list(codes.values()), errors))
 
 
 def _items(question: Question) -> Asked:
     """Read rows that name the odd or the central one of several items."""
-    kind, faults = question.found.layout.kind, question.faults
+    kind, errors = question.found.layout.kind, question.errors
     names = list(question.found.roles["items"])
-    objects, items = read_items([question.columns[name] for name in names], faults, question.names)
+    objects, items = read_items([question.columns[name] for name in names], errors, question.names)
     role = "odd" if kind == "odd-one-out" else "central"
     places = read_places(
         question.column(role),
         objects.labels,
         list(items.T),
         names if len(names) > 1 else [],
-        faults,
+        errors,
         question.source,
         question.coding,
         wanted=role,
     )
-    expansion = kinds.one_of_items(items, places, faults, question.split, central=role == "central")
-    return Asked(kind, objects, expansion, _seen(objects, list(items.T), faults))
+    expansion = kinds.one_of_items(items, places, errors, question.split, central=role == "central")
+    return Asked(kind, objects, expansion, _seen(objects, list(items.T), errors))
 
 
 def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides: list[str]) -> Asked:
     """Read rows that say themselves what is near and what is far."""
-    faults, found = question.faults, question.found
+    errors, found = question.errors, question.found
     signs = _signs(question, objects) if "answer" in found.roles else None
+    unused = [] if signs is not None or "answer" not in found.roles else [question.name("answer")]
     if signs is not None:
-        faults.add(signs == 0, lambda row: f"the answer {question.column('answer').text(row)} is neither +1 nor -1")
-    kept = np.flatnonzero(~faults.bad)
+        errors.add(signs == 0, "no-sign", lambda row: {"value": question.column("answer").value(row)})
+    kept = np.flatnonzero(~errors.bad)
     order = ("anchor", "near", "far") if "near" in codes else NEAR_FAR
     rows = np.empty((len(kept), len(order)), np.int32)
     for position, role in enumerate(order):
         rows[:, position] = codes[role][kept]
     places = None
     if len(sides) == 2 and "near" in codes:
-        ignored = Faults(len(faults.bad))  # a side that is not known makes no row bad
+        ignored = RowErrors(len(errors.bad))  # a side that is not known makes no row bad
         left, right = (objects.codes(question.column(role), role, ignored) for role in TWO)
         places = np.full(len(left), -1, np.int8)
         places[(left == codes["near"]) & (right == codes["far"])] = 0
         places[(right == codes["near"]) & (left == codes["far"])] = 1
-    expansion = Expansion(rows, kept, places, np.zeros(len(faults.bad), bool))
-    seen = _seen(objects, list(codes.values()), faults)
-    return Asked(found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept])
+    expansion = Expansion(rows, kept, places, np.zeros(len(errors.bad), bool))
+    seen = _seen(objects, list(codes.values()), errors)
+    findings = tuple(note("answer-not-used", question.source, column=name) for name in unused)
+    return Asked(found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept], findings)
 
 
 def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
@@ -202,9 +204,6 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
             f"{without('answer')}"
         )
     else:
-        question.notes.append(
-            f"{question.source}: column {question.name('answer')!r} was not used; near and far say what was answered"
-        )
         return None
     signs = {value: 1 - 2 * place for value, place in (meaning or {}).items()}
     return np.asarray(column.mapped(lambda value: signs.get(spelled(value), 0), 0, np.int8))
@@ -227,10 +226,10 @@ def _names_far(question: Question) -> bool:
     return bool(((answer == near) | (answer == far)).all() and (answer == far).any())
 
 
-def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.bool_]:
+def _seen(objects: Objects, columns: list[Codes], errors: RowErrors) -> NDArray[np.bool_]:
     seen = np.zeros(len(objects.labels), bool)
-    good = ~faults.bad
-    some_bad = bool(faults.bad.any())
+    good = ~errors.bad
+    some_bad = bool(errors.bad.any())
     for codes in columns:
         used = codes[good] if some_bad else codes
         seen |= np.bincount(used[used >= 0], minlength=len(seen)).astype(bool)
@@ -238,14 +237,14 @@ def _seen(objects: Objects, columns: list[Codes], faults: Faults) -> NDArray[np.
 
 
 def _lists(question: Question) -> Asked:
-    roles, faults = question.found.roles, question.faults
+    roles, errors = question.found.roles, question.errors
     columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
     if "shown" in roles:
         kind, objects, expansion, shown = read_grid(
-            columns, faults, question.split, question.coding, question.names, list(roles["shown"])
+            columns, errors, question.split, question.coding, question.names, list(roles["shown"])
         )
     else:
-        kind, objects, expansion, shown = read_ranking(columns, faults, question.names)
+        kind, objects, expansion, shown = read_ranking(columns, errors, question.names)
     seen = np.zeros(len(objects.labels), bool)
     for codes in shown:
         seen[codes] = True
@@ -262,14 +261,15 @@ Result = tuple[Kind, Objects, Expansion, list[Any]]
 class _Choice:
     """What one distinct pair of lists means: why it is bad, or what is nearer than what."""
 
-    reason: str = ""
+    error: str = ""  # its code
+    numbers: Numbers = field(default_factory=dict)
     shown: tuple[int, ...] = ()
     chosen: tuple[int, ...] = ()
     undecided: bool = False
 
 
 def read_grid(
-    columns: Columns, faults: Faults, split: bool, coding: Coding, names: list[Any] | None, titles: list[str]
+    columns: Columns, errors: RowErrors, split: bool, coding: Coding, names: list[Any] | None, titles: list[str]
 ) -> Result:
     """Return the comparisons of a table with what was shown and what was chosen, or ranked: chosen in order.
 
@@ -280,7 +280,7 @@ def read_grid(
     anchor_column = columns["anchor"][0]
     shown_of, shown = read_lists(columns["shown"])
     objects = Objects([anchor_column], (item for each in shown for item in each), names)
-    anchor = objects.codes(anchor_column, "anchor", faults)
+    anchor = objects.codes(anchor_column, "anchor", errors)
     if len(picked_columns) > 1:
         chosen_of, chosen_lists = join_columns(picked_columns)
         chosen: list[Any] = [*chosen_lists, ()]
@@ -295,13 +295,13 @@ def read_grid(
     if len(titles) > 1 and counts_from is not None:
         cells = np.stack([column.codes >= 0 for column in columns["shown"]], axis=1)
         gap = np.asarray((cells[:, 1:] & ~np.logical_and.accumulate(cells, axis=1)[:, :-1]).any(axis=1))
-        faults.add(gap, "an option before another is missing, and the choice is a number; name the object")
+        errors.add(gap, "option-gap")
     choices = [_choice(each, picked, objects, counts_from, ranked) for each, picked in lists]
-    _mark(choices, pair_of, anchor, objects, faults)
-    undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~faults.bad
+    _mark(choices, pair_of, anchor, objects, errors)
+    undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~errors.bad
     pairs = [
         np.empty((0, 2), np.int32)
-        if choice.reason or (choice.undecided and not split)
+        if choice.error or (choice.undecided and not split)
         else (kinds.ranked_pairs if ranked else kinds.grid_pairs)(list(choice.shown), list(choice.chosen))
         for choice in choices
     ]
@@ -310,10 +310,10 @@ def read_grid(
         for choice in choices
     ]
     places = np.array(one, np.int16)[pair_of]
-    expansion = kinds.near_lists(anchor, pair_of, pairs, faults, undecided, places)
-    good = np.flatnonzero(~faults.bad)
+    expansion = kinds.near_lists(anchor, pair_of, pairs, errors, undecided, places)
+    good = np.flatnonzero(~errors.bad)
     seen = [anchor[good], *(np.array(choices[pair].shown, int) for pair in np.unique(pair_of[good]))]
-    only_two = all(len(choice.shown) == 2 for choice in choices if not choice.reason)
+    only_two = all(len(choice.shown) == 2 for choice in choices if not choice.error)
     kind: Kind = "ranked-grid" if ranked else "triplet" if only_two and coding.from_zero else "grid"
     return kind, objects, expansion, seen
 
@@ -329,9 +329,10 @@ def _by_word(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
     return shown[place] if place >= 0 else picked
 
 
-def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, objects: Objects, faults: Faults) -> None:
-    bad = np.array([bool(choice.reason) for choice in choices])[pair_of]
-    faults.add(bad, lambda row: choices[pair_of[row]].reason)
+def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, objects: Objects, errors: RowErrors) -> None:
+    for code in dict.fromkeys(choice.error for choice in choices if choice.error):
+        bad = np.array([choice.error == code for choice in choices])[pair_of]
+        errors.add(bad, code, lambda row: choices[pair_of[row]].numbers)
     anchors = np.unique(np.stack([pair_of, anchor.astype(np.intp)], axis=1), axis=0)
     within = {(pair, code) for pair, code in anchors.tolist() if code in choices[pair].shown}
     if within:
@@ -340,9 +341,7 @@ def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, object
             bool,
             len(pair_of),
         )
-        faults.add(
-            inside, lambda row: f"the anchor {shortened(objects.labels[anchor[row]])} is among the objects shown"
-        )
+        errors.add(inside, "anchor-shown", lambda row: {"concerned": (objects.labels[anchor[row]],)})
 
 
 def _counts_from(lists: list[Any], coding: Coding) -> int | None:
@@ -387,18 +386,18 @@ def _choice(
     shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: int | None, ranked: bool = False
 ) -> _Choice:
     if len(shown) < 2:
-        return _Choice("fewer than two objects were shown")
+        return _Choice("few-shown")
     if len(shown) > _LONGEST_LIST:
-        return _Choice(f"the list holds {len(shown)} objects, more than {_LONGEST_LIST}")
+        return _Choice("long-list", {"n_objects": len(shown), "most": _LONGEST_LIST})
     if any(len(item) > LONGEST_LABEL for item in shown):
-        return _Choice(f"a name in the list is longer than {LONGEST_LABEL} characters")
+        return _Choice("long-name", {"most": LONGEST_LABEL})
     codes = positions(shown, objects)
     if -1 in codes:
-        return _Choice(f"{shortened(shown[codes.index(-1)])} in the list is none of the objects")
+        return _Choice("unlisted", {"concerned": (shown[codes.index(-1)],)})
     if len(set(codes)) < len(codes):
-        return _Choice("an object was shown twice")
+        return _Choice("shown-twice")
     if not picked:
-        return _Choice("nothing was chosen")
+        return _Choice("nothing-chosen")
     if counts_from is not None:
         integers = _integers(picked)
         if integers is not None and all(0 <= number - counts_from < len(shown) for number in integers):
@@ -412,29 +411,29 @@ def _choice(
     if not items:
         if not isinstance(picked, tuple) and is_undecided(picked):
             return _Choice(shown=codes, undecided=True)
-        return _Choice(f"the choice {shortened(picked)} is not among the objects shown")
+        return _Choice("not-shown", {"value": picked})
     chosen = tuple(codes[shown.index(item)] for item in dict.fromkeys(items))
     if ranked and len(chosen) < len(items):
-        return _Choice("an object was chosen twice")
+        return _Choice("chosen-twice")
     if len(chosen) == len(shown) and not ranked:
-        return _Choice("everything shown was chosen, which compares nothing")
+        return _Choice("all-chosen")
     return _Choice(shown=codes, chosen=chosen)
 
 
-def read_ranking(columns: Columns, faults: Faults, names: list[Any] | None) -> Result:
+def read_ranking(columns: Columns, errors: RowErrors, names: list[Any] | None) -> Result:
     """Return the comparisons of a table with rankings, nearest first."""
     anchor_column = columns["anchor"][0]
     ranking_of, rankings = read_lists(columns["ranking"])
     objects = Objects([anchor_column], (item for each in rankings for item in each), names)
-    anchor = objects.codes(anchor_column, "anchor", faults)
+    anchor = objects.codes(anchor_column, "anchor", errors)
     ranking_of = ranking_of % len(rankings)
     choices = [_choice(each, "?", objects, None) for each in rankings]  # nothing is chosen from a ranking
-    _mark(choices, ranking_of, anchor, objects, faults)
+    _mark(choices, ranking_of, anchor, objects, errors)
     pairs = [
-        np.empty((0, 2), np.int32) if choice.reason else kinds.ranking_pairs(list(choice.shown)) for choice in choices
+        np.empty((0, 2), np.int32) if choice.error else kinds.ranking_pairs(list(choice.shown)) for choice in choices
     ]
-    nobody = np.zeros(len(faults.bad), bool)
-    expansion = kinds.near_lists(anchor, ranking_of, pairs, faults, nobody, None)
-    good = np.flatnonzero(~faults.bad)
+    nobody = np.zeros(len(errors.bad), bool)
+    expansion = kinds.near_lists(anchor, ranking_of, pairs, errors, nobody, None)
+    good = np.flatnonzero(~errors.bad)
     seen = [anchor[good], *(np.array(choices[each].shown, int) for each in np.unique(ranking_of[good]))]
     return "ranking", objects, expansion, seen

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.findings import Finding
 from nearer.io.ambiguity import (
     answer_column,
     empty_answer,
@@ -20,25 +21,23 @@ from nearer.io.ambiguity import (
     settled,
     twins,
 )
-from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut
+from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut, ReadingReport
 from nearer.io.assembling import assembled, read_extras
 from nearer.io.attention_checks import catch_rows, labeled, twins_apart
 from nearer.io.column_checks import (
-    ASKED,
-    HOLDS_HTML,
+    Prompt,
     no_objects,
     refuse_two_schemes,
     shares_labels,
-    told,
     unmatched,
+    unused_columns,
     with_columns,
 )
 from nearer.io.columns import ANSWERS, TWO, Found, Unclear, find_columns
 from nearer.io.delimited import restored
 from nearer.io.formats import Opened, open_table, without_impossible
 from nearer.io.labels import called_by_address, short_names, with_addresses, with_whole_numbers
-from nearer.io.labels import told as paths_told
-from nearer.io.messages import Proposal, tries
+from nearer.io.messages import Proposal, note, prompt_reason, sentence, tries
 from nearer.io.multi_file import Asked as AskedOfFiles
 from nearer.io.multi_file import file_list, is_files, join_files, kept_apart
 from nearer.io.presets import (
@@ -49,16 +48,16 @@ from nearer.io.presets import (
     counted_from,
     detected,
     experimenters,
+    purposes_found,
     purposes_of,
     reading_of,
-    told_purposes,
     with_component,
     with_names,
 )
 from nearer.io.questions import Asked, Question, read_question
 from nearer.io.reshape import with_combinations, with_rows_of_answers
 from nearer.io.selecting import Rule, column_of, passed_over, rules_from, selected, with_rows, without_headers
-from nearer.io.table import Faults, Loaded, Table, gather_bad, present
+from nearer.io.table import Loaded, RowErrors, Table, gather_bad, present
 from nearer.io.writing import is_native, read_native
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
@@ -173,27 +172,22 @@ def read_answers(
         raise ValueError(f"preset={preset!r}: it must be one of {', '.join(PRESETS)}, or left out")
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
-    notes: list[str] = []
-    joined, rules = None, rules_from(keep, exclude, where)
-    if is_files(source):
-        files = file_list(source)
-        notes += files.notes
-        source = files.paths[0]
-        if len(files.paths) > 1:
-            joined = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad, rules), notes)
-    opened = open_table(source, kind, notes) if joined is None else joined.opened
+    rules = rules_from(keep, exclude, where)
+    files = file_list(source) if is_files(source) else None
+    if files is None:
+        opened = open_table(source, kind)
+    elif len(files.paths) == 1:
+        opened = open_table(files.paths[0], kind)
+    else:
+        opened = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad, rules))
+    if files is not None:
+        opened = opened._replace(table=replace(opened.table, findings=(*files.findings, *opened.table.findings)))
     split = undecided == "split"
     options = _Options(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
-    try:
-        answers = _read_some(opened, options, rules, also, catch, notes)
-    except ValueError as error:
-        if joined is None:
-            raise
-        raise joined.error(error) from error
-    answers = answers if joined is None else joined.apart(answers)
-    wrong = answers.trial_numbers
-    for note in answers.notes if wrong is None else (f"{answers.source}: {wrong}", *answers.notes):
-        warnings.warn(note, UserWarning, stacklevel=2)
+    answers = _read_some(opened, options, rules, also, catch)
+    wrong = answers.report.trial_numbers
+    for warning in (*([f"{answers.source}: {wrong}"] if wrong is not None else []), *answers.report.notes):
+        warnings.warn(warning, UserWarning, stacklevel=2)
     return answers
 
 
@@ -203,47 +197,45 @@ def _read_some(
     rules: tuple[Rule, ...],
     also: Iterable[str],
     catch: str | None,
-    notes: list[str],
 ) -> Answers:
     """Return the answers in the rows of a table that rules keep, with further columns."""
     table, names, own_kind = opened
     out: tuple[LeftOut, ...] = ()
-    noticed: list[str] = []
+    absent: tuple[Finding, ...] = ()
     if rules:
-        table, out, noticed = selected(table, rules, options.columns)
-        notes += noticed
+        table, out, absent = selected(table, rules, options.columns)
+        table = table.with_findings(*absent)
     catches = None
     if catch is not None:
         quiet = replace(options, skip_bad=True, split=True, separate_labels=True, twins=True)
-        catches = catch_rows(table, catch, options.columns, lambda some: _read(some, names, quiet, []))
+        catches = catch_rows(table, catch, options.columns, lambda some: _read(some, names, quiet))
         table = with_rows(table, ~catches.rows)
     try:
-        answers = _all_answers(table, names, own_kind, options, notes)
+        answers = _all_answers(table, names, own_kind, options)
     except BadAnswers as error:  # perhaps rows that a filter would have left out, but for a typing error
-        raise BadAnswers(error.bad_rows, error.n_bad, "\n".join([error.remedy, *noticed])) from None
+        raise BadAnswers(error.bad_rows, error.n_bad, "\n".join([error.remedy, *map(sentence, absent)])) from None
     if catches is not None:
-        if len(np.unique(answers.lines)) < len(answers):
+        rows = set(zip(answers.lines.tolist(), answers.lines if answers.files is None else answers.files, strict=True))
+        if len(rows) < len(answers):
             raise ValueError(f"{table.source} has several answers in a row; catch questions need a row for each answer")
         answers = catches.judged(answers)
-    further = _also(table, also, options.columns, answers.lines)
-    unused = tuple(name for name in answers.unused if name not in further)
-    answers = replace(answers, left_out=(*out, *answers.left_out), also=further, unused=unused)
-    purposes = purposes_of(table, answers.lines)
+    further, report = _also(table, also, options.columns, answers), answers.report
+    unused = tuple(name for name in report.unused if name not in further)
+    answers = replace(answers.reported(left_out=(*out, *report.left_out), unused=unused), also=further)
+    purposes = purposes_of(table, answers)
     chosen = chosen_ones(purposes)
     if purposes is not None and chosen is not None:
         answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
         if PURPOSE not in further:  # whoever asks for it knows what it says
-            answers = replace(answers, notes=(*answers.notes, told_purposes(purposes, table.source)))
+            answers = answers.reported(purposes_found(purposes, table.source))
     return answers if "nearer_kind" in table.names else _with_short_names(answers)
 
 
-def _all_answers(
-    table: Table, names: list[Any] | None, own_kind: str | None, options: _Options, notes: list[str]
-) -> Answers:
+def _all_answers(table: Table, names: list[Any] | None, own_kind: str | None, options: _Options) -> Answers:
     """Return the answers in all rows of a table."""
     if not is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
-        return _read(table, names, options, notes)
-    answers = read_native(table, names, own_kind, options.skip_bad, notes, options.weight_by_confidence)
+        return _read(table, names, options)
+    answers = read_native(table, names, own_kind, options.skip_bad, options.weight_by_confidence)
     if options.kind not in (None, answers.kind):
         raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
     return answers
@@ -255,23 +247,21 @@ def _with_short_names(answers: Answers) -> Answers:
     if not names:
         return answers
     objects = np.array([names[label] for label in answers.comparisons.objects.tolist()])
-    return replace(
-        answers,
-        comparisons=replace(answers.comparisons, objects=objects),
-        notes=(*answers.notes, f"{answers.source}: {paths_told(names)}"),
-        paths={name: path for path, name in names.items()},
-    )
+    path, name = next(iter(names.items()))
+    answers = answers.reported(note("short-paths", answers.source, path=path, name=name))
+    comparisons = replace(answers.comparisons, objects=objects)
+    return replace(answers, comparisons=comparisons, paths={name: path for path, name in names.items()})
 
 
 def _also(
-    table: Table, names: Iterable[str], columns: Mapping[str, Any] | None, lines: NDArray[np.int64]
+    table: Table, names: Iterable[str], columns: Mapping[str, Any] | None, answers: Answers
 ) -> dict[str, NDArray[np.str_]]:
     """Return further columns, one cell for each answer, by the names that they were asked for with."""
     meant = {said: column_of(said, table, columns) for said in names}
     if not meant:
         return {}
     loaded = table.load(list(dict.fromkeys(meant.values())))
-    rows = np.searchsorted(loaded.lines, lines)
+    rows = loaded.sources.find(answers.lines, answers.files)
     return {said: loaded.columns[name].mapped(str, "", object)[rows].astype(np.str_) for said, name in meant.items()}
 
 
@@ -290,17 +280,13 @@ class _Options:
     twins: bool = False  # whether an object may be in a row twice, as in catch questions
 
 
-def _fields_of_questions(table: Table, options: _Options, notes: list[str]) -> Table | None:
+def _fields_of_questions(table: Table, options: _Options) -> Table | None:
     """Return the rows of a table with a row for each person if the caller names their columns, such as object_1."""
     listed = [name for columns in (options.columns or {}).values() for name in _parts(columns)]
     if all(name in table.names for name in listed):
         return None
-    said: list[str] = []
-    rows = with_rows_of_answers(table, said)
-    if rows is None or not all(name in rows.names for name in listed):
-        return None
-    notes += said
-    return rows
+    rows = with_rows_of_answers(table)
+    return rows if rows is not None and all(name in rows.names for name in listed) else None
 
 
 def _parts(columns: Any) -> list[str]:
@@ -308,38 +294,37 @@ def _parts(columns: Any) -> list[str]:
     return list(map(str.strip, columns.split("+"))) if isinstance(columns, str) and columns else list(columns or ())
 
 
-def _read(table: Table, names: list[Any] | None, options: _Options, notes: list[str]) -> Answers:
+def _read(table: Table, names: list[Any] | None, options: _Options) -> Answers:
     """Return the answers of a table; where it can be read in several ways, all are tried."""
     table = with_combinations(table, options.columns)
     if names is None:
-        table = _fields_of_questions(table, options, notes) or table
+        table = _fields_of_questions(table, options) or table
     try:
-        return _read_once(table, names, options, notes)
+        return _read_once(table, names, options)
     except Unclear as unclear:
         if not unclear.kinds:
-            answers = _read_wide(table, options, notes) if names is None else None
+            answers = _read_wide(table, options) if names is None else None
             if answers is None:
                 raise _with_proposals(unclear, table, names, options) from None
             return answers
 
         def read(kind: str, first: str | None, skip: bool) -> Answers:
             said = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
-            return _read_once(table, names, said, list(notes), in_doubt=True)
+            return _read_once(table, names, said, in_doubt=True)
 
         return settled(unclear, table.names, table.source, read)
 
 
-def _read_wide(table: Table, options: _Options, notes: list[str]) -> Answers | None:
+def _read_wide(table: Table, options: _Options) -> Answers | None:
     """Return the answers of a table with a row for each person; None if it is no such table."""
-    said = list(notes)
-    rows = with_rows_of_answers(table, said)
+    rows = with_rows_of_answers(table)
     if rows is None:
         return None
     try:
-        return _read(rows, None, options, said)
+        return _read(rows, None, options)
     except Unclear as unclear:
         if unclear.kinds:
-            raise Unclear(f"{said[len(notes)]}. {unclear}", unclear.kinds) from None
+            raise Unclear(f"{sentence(rows.findings[-1])}. {unclear}", unclear.kinds) from None
         return None
 
 
@@ -353,7 +338,7 @@ def _with_proposals(unclear: Unclear, table: Table, names: list[Any] | None, opt
             first_is=settings.get("first_is", options.first_is),
             skip_bad="skip_bad" in settings or options.skip_bad,
         )
-        return _read_once(table, names, said, [])
+        return _read_once(table, names, said)
 
     found = proposals(table, options.kind, options.columns or {}, read)
     if not found:
@@ -361,19 +346,17 @@ def _with_proposals(unclear: Unclear, table: Table, names: list[Any] | None, opt
     return Unclear(f"{unclear.start}{tries(found)}")
 
 
-def _read_once(
-    table: Table, names: list[Any] | None, options: _Options, notes: list[str], in_doubt: bool = False
-) -> Answers:
+def _read_once(table: Table, names: list[Any] | None, options: _Options, in_doubt: bool = False) -> Answers:
     program = detected(table.names)
     if options.preset and program in PRESETS and program != options.preset:
         raise ValueError(f"{table.source} has the columns of {program}, not of {options.preset}; leave the preset out")
     preset = options.preset or program
     if preset == "salmon":
-        table = with_names(table, notes)
+        table = with_names(table)
     reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
     if preset == "psychopy":
         reading = with_component(reading, table)
-    found, loaded, own, others = _loaded(table, reading, in_doubt, notes)
+    found, loaded, own, others = _loaded(table, reading, in_doubt)
     if options.twins:
         loaded = twins_apart(loaded if names is None else labeled(loaded, found, names), found)
         names = None
@@ -381,32 +364,34 @@ def _read_once(
     if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
         types, given = present(loaded.columns[_TRIAL_TYPE]), present(loaded.columns[answer])
         reading = counted_from(reading, answer, types, given)
-    faults = Faults(len(loaded.lines))
-    if len(loaded.lines) == 0:
-        gather_bad(loaded, faults, table.source, options.skip_bad, any_left=False)
+    errors = RowErrors(len(loaded))
+    if len(loaded) == 0:
+        gather_bad(loaded, errors, table.source, options.skip_bad, any_left=False)
     said = frozenset(role for role, column in (options.columns or {}).items() if column)
-    question = Question(found, loaded.columns, faults, table.source, options.split, reading.coding, names, notes, said)
-    extras = read_extras(question, reading, options.weight_by_confidence, own)
+    question = Question(found, loaded.columns, errors, table.source, options.split, reading.coding, names, said)
+    extras, of_extras = read_extras(question, reading, options.weight_by_confidence, own)
     asked = read_question(question)
-    refuse_rivals(question, asked, others, loaded.lines)
-    bad_rows, n_bad = gather_bad(loaded, faults, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    refuse_rivals(question, asked, others, loaded.sources)
+    bad_rows, n_bad = gather_bad(loaded, errors, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
     clear = own or options.twins or options.kind is not None or bool({"items", "odd", "central"} & said)
     if (in_doubt and not options.twins) or not clear:  # right answers of catch questions may all be in two places
         kinds = _KINDS_OF_ITEMS if in_doubt else (found.layout.kind,)
-        refuse_anchor_among_items(question, asked, kinds, ~faults.bad)
+        refuse_anchor_among_items(question, asked, kinds, ~errors.bad)
     if not own and not options.separate_labels:
-        refuse_two_schemes(table, found, reading, loaded.columns, ~faults.bad)
+        refuse_two_schemes(table, found, reading, loaded.columns, ~errors.bad)
+    findings = [*table.findings, *loaded.findings, *of_extras, *asked.findings]
     if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
-        notes += _strange_anchors(asked, question)
+        findings += _strange_anchors(asked, question)
     if not own and not table.positional:
         candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
-        notes += told(table, found, asked.objects.labels, candidates)
-    answers = assembled(question, asked, extras, loaded.lines, bad_rows, n_bad, options.weight_by_confidence)
+        findings += unused_columns(table, found, asked.objects.labels, candidates)
+    report = ReadingReport(tuple(findings), bad_rows, n_bad)
+    answers = assembled(question, asked, extras, loaded.sources, report, options.weight_by_confidence)
     answers = with_columns(answers, table.names, found, loaded.columns)
     return called_by_address(answers) if preset == "jspsych" and not own else answers
 
 
-def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) -> tuple[Found, Loaded, bool, list[str]]:
+def _loaded(table: Table, reading: Reading, in_doubt: bool) -> tuple[Found, Loaded, bool, list[str]]:
     """Return the layout and its columns, without columns that turn out to hold no objects.
 
     Also returns whether the table is our own, and other columns, loaded as well, that may be the answer.
@@ -415,7 +400,7 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
     believed = {name for columns in reading.columns.values() for name in _named(columns)}
     trusted = own or reading.trusted or table.positional
     known = {*reading.columns, *reading.suggested}
-    prompts: dict[str, tuple[str, str]] = {}
+    prompts: dict[str, tuple[str, Prompt]] = {}
     empty: list[str] = []
     strange: list[str] = []
     while True:
@@ -432,49 +417,42 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool, notes: list[str]) ->
         loaded = table.load([*found.names, *others, *beside])
         if table.indices:
             of_objects = [role for role in (*found.layout.roles, *TWO) if role not in ANSWERS]
-            loaded = without_impossible(loaded, sorted(found.columns_of(of_objects)), table.source)
+            loaded = without_impossible(loaded, sorted(found.columns_of(of_objects)))
         if (name := empty_answer(loaded, found, others)) is not None:
             empty.append(name)
             continue
         if own and table.delimited:
             restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
             loaded = replace(loaded, columns=restored_columns)
-        told_now: list[str] = []
-        loaded = without_headers(loaded, table.source, told_now)
+        loaded = without_headers(loaded)
         if table.delimited and not own:
             loaded = with_whole_numbers(loaded, found)
         if not own:
             loaded = with_addresses(loaded, found)
-        loaded = passed_over(loaded, found, reading, own, table.source, told_now)
+        loaded = passed_over(loaded, found, reading, own)
         new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
         if not trusted and not new and (name := _matching_anchor(table, found, loaded, reading, without)) is not None:
             strange.append(name)
             continue
         if not new:
-            apart = {name: kept_apart(loaded.columns[name], loaded.lines) for name in found.roles.get("trial", ())}
-            loaded = replace(loaded, columns=loaded.columns | apart)
-            for name, (_, why) in prompts.items():
-                notes.append(f"{table.source}: column {name!r} {why} and was not read as objects")
-            notes += [f"{table.source}: column {name!r} is empty and was not used" for name in empty]
-            notes += [
-                f"{table.source}: column {name!r} has none of the labels of the options, so that "
-                f"{found.roles['anchor'][0]!r} was read as the anchor"
-                for name in strange
+            apart = {name: kept_apart(loaded.columns[name], loaded.sources) for name in found.roles.get("trial", ())}
+            source = table.source
+            findings = [
+                *(note("prompt", source, column=name, **why._asdict()) for name, (_, why) in prompts.items()),
+                *(note("empty-answer", source, column=name) for name in empty),
+                *(note("other-labels", source, column=name, anchor=found.roles["anchor"][0]) for name in strange),
             ]
-            notes += told_now
+            loaded = replace(loaded, columns=loaded.columns | apart, findings=(*findings, *loaded.findings))
             return found, loaded, own, others
         prompts |= {name: (_as_given(found, name, why), why) for name, why in new.items()}
 
 
-def _strange_anchors(asked: Asked, question: Question) -> list[str]:
-    """Return a note if no anchor is ever an option: a column that is not called anchor may hold what was asked."""
+def _strange_anchors(asked: Asked, question: Question) -> list[Finding]:
+    """Return a finding if no anchor is ever an option: a column that is not called anchor may hold what was asked."""
     rows = asked.expansion.rows
     if len(set(asked.expansion.row_of.tolist())) < _FEW or np.isin(rows[:, 0], rows[:, 1:]).any():
         return []
-    name = question.name("anchor")
-    return [
-        f"{question.source}: column {name!r} was read as the anchor, and none of its values is ever an option. {ASKED}"
-    ]
+    return [note("unmatched-anchor", question.source, column=question.name("anchor"))]
 
 
 def _matching_anchor(
@@ -483,7 +461,7 @@ def _matching_anchor(
     """Return the column of the anchor if it has other labels than the options, and another column has the same."""
     if "anchor" not in found.layout.roles or "anchor" in reading.columns:
         return None
-    rows = np.ones(len(loaded.lines), bool)
+    rows = np.ones(len(loaded), bool)
     strange = next((each for each in unmatched(found, loaded.columns, rows) if each.role == "anchor"), None)
     if strange is None or strange.missing < strange.labels or not (strange.two_schemes or strange.written_otherwise):
         return None
@@ -503,17 +481,17 @@ def _named(columns: Any) -> list[str]:
     return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
 
 
-def _as_given(found: Found, name: str, why: str) -> str:
+def _as_given(found: Found, name: str, why: Prompt) -> str:
     """Return how to say that a column has the role that it was found to have; HTML is written like no plain name."""
     role = next(role for role, names in found.roles.items() if name in names)
-    settings = {"separate_labels": "yes"} if why.startswith(HOLDS_HTML) else {}
+    settings = {"separate_labels": "yes"} if why.is_html else {}
     return str(Proposal(settings, {role: "+".join(found.roles[role])}))
 
 
-def _explained(unclear: Unclear, prompts: dict[str, tuple[str, str]], table: Table) -> Unclear:
+def _explained(unclear: Unclear, prompts: dict[str, tuple[str, Prompt]], table: Table) -> Unclear:
     """Return an error that also says which columns were taken for prompts, and which may be the answer."""
     said = "".join(
-        f"{table.source}: column {name!r} {why}, as a prompt does; if it names objects, say {advice}. "
+        f"{table.source}: column {name!r} {prompt_reason(*why)}, as a prompt does; if it names objects, say {advice}. "
         for name, (advice, why) in prompts.items()
     )
     if unclear.kinds:

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.formatting import pluralize
-from nearer.io.columns import listing
+from nearer.io.messages import listing, note
 from nearer.io.selecting import without_headers
 from nearer.io.table import Column, Loaded, Table
 
@@ -48,7 +47,7 @@ class _Wide:
         return [name for of in self.questions for name in of]
 
 
-def with_rows_of_answers(table: Table, notes: list[str]) -> Table | None:
+def with_rows_of_answers(table: Table) -> Table | None:
     """Return a table with a row for each answer, or None if there is none in it."""
     wide = _fields(table.names) or (_listing(table) if table.names else None)
     if wide is None:
@@ -58,18 +57,14 @@ def with_rows_of_answers(table: Table, notes: list[str]) -> Table | None:
     titles = (*(f"object_{at}" for at in range(1, n_objects + 1)), *wide.fields)
     if set(titles) & set(rest):
         return None
-    notes.append(
-        f"{table.source}: {pluralize(len(wide.questions), 'question has', 'questions have')} columns of "
-        f"{'its' if len(wide.questions) == 1 else 'their'} own, {', '.join(map(repr, wide.questions[0]))} and so on, "
-        f"which were read as rows of {', '.join(titles)}"
-    )
+    read = note("wide", table.source, n_questions=len(wide.questions), first=wide.questions[0], titles=titles)
 
     def load(wanted: Sequence[str]) -> Loaded:
         others = [name for name in wanted if name not in titles]
-        loaded = without_headers(table.load([*wide.names, *others]), table.source, [])
+        loaded = without_headers(table.load([*wide.names, *others]))
         return _melted(loaded, wide, titles, others)
 
-    return replace(table, names=(*titles, *rest), load=load, peek=None, ragged=None)
+    return table.with_findings(read, names=(*titles, *rest), load=load, peek=None, ragged=None)
 
 
 def _melted(loaded: Loaded, wide: _Wide, titles: tuple[str, ...], others: list[str]) -> Loaded:
@@ -92,7 +87,7 @@ def _melted(loaded: Loaded, wide: _Wide, titles: tuple[str, ...], others: list[s
             new = [index.setdefault(value, len(index)) for value in column.values]
             cells[at] = np.append(np.array(new, np.int32), np.int32(-1))[column.codes]
         columns[title] = Column(cells[questions, rows], list(index))
-    return Loaded(columns, loaded.lines[rows], loaded.bad_rows, loaded.n_bad)
+    return Loaded(columns, loaded.sources[rows], loaded.bad_rows, loaded.n_bad)
 
 
 def _fields(names: Sequence[str]) -> _Wide | None:
@@ -116,7 +111,7 @@ def _listing(table: Table) -> _Wide | None:
         split = {name: parts for name in table.names if (parts := _parts(name, separator))}
         if len(split) < _FEWEST:
             continue
-        loaded = loaded or without_headers(table.load(table.names), table.source, [])
+        loaded = loaded or without_headers(table.load(table.names))
         shown = {name: parts for name in split if (parts := _shown(split[name], loaded.columns[name]))}
         widths = {len(parts) for parts in shown.values()}
         if len(shown) >= _FEWEST and len(widths) == 1:

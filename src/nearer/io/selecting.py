@@ -25,23 +25,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import pluralize, quote_all
+from nearer._common.findings import Finding, Source
+from nearer._common.formatting import quote_all
 from nearer.data.labels import plain
 from nearer.io.answers import Answers, LeftOut
 from nearer.io.columns import ANSWERS, SYNONYMS, Found, by_plain
 from nearer.io.kinds import Objects, read_lists
+from nearer.io.messages import note, sentence
 from nearer.io.presets import Reading
-from nearer.io.table import Column, Loaded, Table, encode, plain_numbers, shortened
+from nearer.io.table import Column, Loaded, RowSources, Table, encode, plain_numbers
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt
 }  # fmt: skip
 _RULE = re.compile(r"""\s*(?P<name>"[^"]*"|'[^']*'|[^<>=!"']+?)\s*(?P<sign><=|>=|==|!=|=|<|>)\s*(?P<value>.*?)\s*""")
 _AND = re.compile(r"\s+and\s+|\s*&&\s*")
-_SAID = {
-    "==": "is not", "!=": "is",
-    "<=": "is not at most", ">=": "is not at least", "<": "is not below", ">": "is not above",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,13 +77,6 @@ class Rule:
 
     def _holds(self, cell: Any) -> bool:
         return any(_same(cell, value) for value in self.values) == (self.sign == "==")
-
-    @property
-    def left_out(self) -> str:
-        """Where rows are left out, in words."""
-        said = " or ".join(repr(value) if self.sign not in _ORDER else value for value in self.values[:5])
-        more = f" or {len(self.values) - 5} others" if len(self.values) > 5 else ""
-        return f"{self.column} {_SAID[self.sign]} {said}{more}"
 
 
 def _number(cell: Any) -> float | None:
@@ -160,8 +151,8 @@ def _texts(column: str, values: Any) -> tuple[str, ...]:
 
 def selected(
     table: Table, rules: Sequence[Rule], columns: Mapping[str, Any] | None
-) -> tuple[Table, tuple[LeftOut, ...], list[str]]:
-    """Return a table of the rows that all rules keep, what each left out, and what a reader should know.
+) -> tuple[Table, tuple[LeftOut, ...], tuple[Finding, ...]]:
+    """Return a table of the rows that all rules keep, what each left out, and values that no row has.
 
     Parameters
     ----------
@@ -173,12 +164,12 @@ def selected(
     named = [column_of(rule.column, table, columns) for rule in rules]
     loaded = table.load(list(dict.fromkeys(named)))
     ragged = None if table.ragged is None or not loaded.n_bad else table.ragged(list(loaded.columns))
-    kept = np.ones(len(loaded.lines), dtype=bool)
-    kept_ragged = np.ones(0 if ragged is None else len(ragged.lines), dtype=bool)
-    out, notes = [], []
+    kept = np.ones(len(loaded), dtype=bool)
+    kept_ragged = np.ones(0 if ragged is None else len(ragged), dtype=bool)
+    out, absent = [], list[Finding]()
     for rule, name in zip(rules, named, strict=True):
         values = [*loaded.columns[name].values, *(() if ragged is None else ragged.columns[name].values)]
-        notes += _absent(rule, values, table.source)
+        absent += _absent(rule, values, table.source)
         holds = rule.holds(loaded.columns[name])
         n_out = int((kept & ~holds).sum())
         kept &= holds
@@ -186,25 +177,24 @@ def selected(
             holds = rule.holds(ragged.columns[name])
             n_out += int((kept_ragged & ~holds).sum())
             kept_ragged &= holds
-        out.append(LeftOut(n_out, replace(rule, column=name).left_out))
+        out.append(LeftOut(n_out, name, rule.sign, rule.values))
     if not kept.any():
         said = "; ".join(map(str, out))
-        raise ValueError(". ".join([f"{table.source}: no row is left: {said}", *notes]))
-    left_out = set() if ragged is None else set(ragged.lines[~kept_ragged].tolist())
-    return with_rows(table, kept, left_out), tuple(out), notes
+        raise ValueError(". ".join([f"{table.source}: no row is left: {said}", *map(sentence, absent)]))
+    left_out = set() if ragged is None else {ragged.sources.at(row) for row in np.flatnonzero(~kept_ragged).tolist()}
+    return with_rows(table, kept, left_out), tuple(out), tuple(absent)
 
 
-def with_rows(table: Table, kept: NDArray[np.bool_], left_out: Collection[int] = ()) -> Table:
-    """Return a table of some rows; ``left_out`` are lines of others that have too few or too many cells."""
+def with_rows(table: Table, kept: NDArray[np.bool_], left_out: Collection[Source] = ()) -> Table:
+    """Return a table of some rows; ``left_out`` are others that have too few or too many cells."""
     rows = np.flatnonzero(kept)
 
     def load(wanted: Sequence[str]) -> Loaded:
         whole = table.load(wanted)
         cut = {name: column.taken(rows) for name, column in whole.columns.items()}
-        bad_rows = [row for row in whole.bad_rows if row.line not in left_out]
-        return replace(
-            whole, columns=cut, lines=whole.lines[rows], bad_rows=bad_rows, n_bad=whole.n_bad - len(left_out)
-        )
+        bad_rows = [row for row in whole.bad_rows if row.source not in left_out]
+        sources, n_bad = whole.sources[rows], whole.n_bad - len(left_out)
+        return replace(whole, columns=cut, sources=sources, bad_rows=bad_rows, n_bad=n_bad)
 
     return replace(table, load=load, peek=None, ragged=None)
 
@@ -220,12 +210,12 @@ def answers_where(answers: Answers, text: str) -> Answers:
     known = {name: encode(array) for name, array in arrays.items() if array is not None}
 
     def load(wanted: Sequence[str]) -> Loaded:
-        return Loaded({name: known[name] for name in wanted}, np.arange(len(answers)))
+        return Loaded({name: known[name] for name in wanted}, RowSources(answers.source, np.arange(len(answers))))
 
     table = Table(answers.source, tuple(known), load)
     kept, out, _ = selected(table, rules_of(text), None)
-    chosen = answers[kept.load([]).lines]
-    return replace(chosen, left_out=(*answers.left_out, *out))
+    chosen = answers[kept.load([]).sources.lines]
+    return chosen.reported(left_out=(*answers.report.left_out, *out))
 
 
 def rows_kept(rules: Sequence[Rule], table: Table, columns: Mapping[str, Any] | None, person: str) -> bool:
@@ -233,7 +223,7 @@ def rows_kept(rules: Sequence[Rule], table: Table, columns: Mapping[str, Any] | 
 
     A rule about a column that the file does not have keeps its rows.
     """
-    kept: NDArray[np.bool_] = np.ones(len(table.load([table.names[0]]).lines), bool)
+    kept: NDArray[np.bool_] = np.ones(len(table.load([table.names[0]])), bool)
     for rule in rules:
         try:
             name = column_of(rule.column, table, columns)
@@ -274,74 +264,57 @@ def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str
     )
 
 
-def _absent(rule: Rule, cells: list[Any], source: str) -> list[str]:
-    """Return a note about values that no row has: perhaps they are spelled otherwise."""
+def _absent(rule: Rule, cells: list[Any], source: str) -> list[Finding]:
+    """Return findings about values that no row has: perhaps they are spelled otherwise."""
     if rule.sign in _ORDER:
         distinct = Column(np.arange(len(cells), dtype=np.int32), cells)
         unread = int(np.isinf(plain_numbers(distinct)).sum())
-        what = pluralize(unread, "value that is no number", "values that are no numbers")
-        return [f"{source}: column {rule.column!r} holds {what}; rows with them are left out"] if unread else []
+        return [note("not-numbers", source, column=rule.column, n_values=unread)] if unread else []
     values = list(dict.fromkeys(map(str, cells)))
-    missing = [said for said in rule.values if not any(_same(value, said) for value in cells)]
-    notes = []
-    for said in missing[:5]:
-        alike = get_close_matches(said, values, n=1)
-        perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {quote_all(values, 5)}"
-        notes.append(f"{source}: no row has {said!r} in column {rule.column!r}{perhaps}")
-    return notes
+    missing = [value for value in rule.values if not any(_same(cell, value) for cell in cells)]
+    return [note("absent-value", source, column=rule.column, value=value, values=values) for value in missing[:5]]
 
 
 _FIRST_ROWS = 100_000  # these nearly always tell that all objects hang together
-_NAMED = 6
 _IMPORT_ID = '{"ImportId"'
 
 
-def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool, source: str, notes: list[str]) -> Loaded:
-    """Return the rows that are answers.
-
-    ``own`` says that `write_answers` wrote the table, whose rows are then all answers.
-    """
+def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool) -> Loaded:
+    """Return the rows that are answers; if ``own``, `write_answers` wrote the table, and all its rows are."""
     roles = tuple(found.roles)
     if reading.pass_over:  # instructions have a stimulus and a response, too, but nothing to choose from
         roles = tuple(role for role in found.layout.roles if role not in ("anchor", *ANSWERS))
-    empty = np.ones(len(loaded.lines), bool)
+    empty = np.ones(len(loaded), bool)
     for role in roles:
         for name in found.roles[role]:
             empty &= loaded.columns[name].codes < 0
-    what = ("names no objects", "name no objects") if reading.pass_over else ("is empty", "are empty")
-    loaded = _without(loaded, empty, what, source, notes)
+    loaded = _without(loaded, empty, "no-objects" if reading.pass_over else "empty")
     listed = next((role for role in ("shown", "items") if role in found.layout.roles), None)
     if reading.pass_over and listed is not None:
-        least, word = (2, "two") if listed == "shown" else (3, "three")
-        what = (f"shows fewer than {word} objects", f"show fewer than {word} objects")
-        loaded = _without(loaded, _too_few(loaded, found.roles[listed], least), what, source, notes)
+        least, why = (2, "fewer-than-two") if listed == "shown" else (3, "fewer-than-three")
+        loaded = _without(loaded, _too_few(loaded, found.roles[listed], least), why)
     if reading.answered_only:
-        answered = np.zeros(len(loaded.lines), bool)
+        answered = np.zeros(len(loaded), bool)
         for name in found.columns_of(ANSWERS):
             answered |= loaded.columns[name].codes >= 0
-        loaded = _without(loaded, ~answered, ("has no response", "have no response"), source, notes)
+        loaded = _without(loaded, ~answered, "no-response")
     if own:
         return loaded
     stray, objects = stray_rows(loaded, found)
-    about = f"about objects that no other row mentions ({objects})"
     if reading.pass_over:
-        return _without(loaded, stray, (f"is {about}", f"are {about}"), source, notes)
-    if stray.any():
-        notes.append(f"{source}: {_counted(stray, (f'is {about}', f'are {about}'))}")
-    return loaded
+        return _without(loaded, stray, "stray", objects)
+    if not stray.any():
+        return loaded
+    n_rows = int(stray.sum())
+    strange = note("rows", loaded.sources.whole, objects, n_rows=n_rows, why="stray", passed=False)
+    return replace(loaded, findings=(*loaded.findings, strange))
 
 
-def _counted(rows: NDArray[np.bool_], what: tuple[str, str]) -> str:
-    n_rows = int(rows.sum())
-    return f"1 row {what[0]}" if n_rows == 1 else f"{n_rows} rows {what[1]}"
-
-
-def _without(loaded: Loaded, rows: NDArray[np.bool_], what: tuple[str, str], source: str, notes: list[str]) -> Loaded:
+def _without(loaded: Loaded, rows: NDArray[np.bool_], why: str, objects: Sequence[str] = ()) -> Loaded:
+    """Return the other rows, with a finding that says why."""
     if not rows.any():
         return loaded
-    notes.append(f"{source}: {_counted(rows, what)} and {'was' if rows.sum() == 1 else 'were'} passed over")
-    kept = {name: Column(column.codes[~rows], column.values) for name, column in loaded.columns.items()}
-    return replace(loaded, columns=kept, lines=loaded.lines[~rows])
+    return loaded.only(~rows, note("rows", loaded.sources.whole, objects, n_rows=int(rows.sum()), why=why))
 
 
 def _too_few(loaded: Loaded, names: tuple[str, ...], least: int) -> NDArray[np.bool_]:
@@ -349,30 +322,29 @@ def _too_few(loaded: Loaded, names: tuple[str, ...], least: int) -> NDArray[np.b
     return np.array([len(each) < least for each in lists])[list_of]
 
 
-def without_headers(loaded: Loaded, source: str, notes: list[str]) -> Loaded:
+def without_headers(loaded: Loaded) -> Loaded:
     """Return the rows without the second and the third line of headers that Qualtrics writes."""
-    headers = np.zeros(len(loaded.lines), bool)
+    headers = np.zeros(len(loaded), bool)
     for column in loaded.columns.values():
         if any(str(value).startswith(_IMPORT_ID) for value in column.values):
             marked = column.mapped(lambda value: str(value).startswith(_IMPORT_ID), False, bool)
             headers[: int(marked[:2].nonzero()[0].max(initial=-1)) + 1] = True
-    what = "is a further line of headers", "are further lines of headers"
-    return _without(loaded, headers, what, source, notes)
+    return _without(loaded, headers, "header")
 
 
-def stray_rows(loaded: Loaded, found: Found) -> tuple[NDArray[np.bool_], str]:
+def stray_rows(loaded: Loaded, found: Found) -> tuple[NDArray[np.bool_], list[str]]:
     """Return which rows are about objects that no other row mentions, and what these objects are.
 
     Rows of a part of the objects are stray if all show the same options while those of another part do not. If the
     options of no part vary, all parts but the largest are stray.
     """
-    stray = np.zeros(len(loaded.lines), bool)
+    stray = np.zeros(len(loaded), bool)
     for first_rows in (slice(_FIRST_ROWS), slice(None)):
         nodes, inside, labels = _nodes(loaded, found, first_rows)
         rows = np.flatnonzero((nodes >= 0).all(axis=1))
         part_of = _parts(nodes[rows], inside, len(labels))
         if len(labels) == 0 or part_of[: len(labels)].max() == 0:
-            return stray, ""
+            return stray, []
     part_of_object, part = part_of[: len(labels)], part_of[nodes[rows, 0]]
     options = np.sort(nodes[rows, 1:] if "anchor" in found.layout.roles else nodes[rows], axis=1)
     n_parts = int(part_of.max()) + 1
@@ -383,9 +355,7 @@ def stray_rows(loaded: Loaded, found: Found) -> tuple[NDArray[np.bool_], str]:
         main = largest & _differ(nodes[rows], part, n_parts) & (largest.sum() == 1)
     stray_parts = ~main & (np.bincount(part, minlength=n_parts) > 0) & main.any()
     stray[rows] = stray_parts[part]
-    named = [labels[at] for at in np.flatnonzero(stray_parts[part_of_object])]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return stray, ", ".join(map(shortened, named[:_NAMED])) + more
+    return stray, [labels[at] for at in np.flatnonzero(stray_parts[part_of_object])]
 
 
 def _nodes(loaded: Loaded, found: Found, rows: slice) -> tuple[NDArray[Any], list[tuple[int, ...]], list[str]]:

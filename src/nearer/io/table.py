@@ -1,13 +1,10 @@
-"""Tables as all readers hand them on: columns of codes into few distinct values, and the line of every row.
+"""Tables as all readers hand them on: columns of codes into few distinct values, and where every row stands.
 
 Ten million rows name a few hundred objects. Everything that is done to a cell (stripping it, telling whether it means
 "can't tell", parsing it) is done once for every distinct value, and to rows by whole arrays of codes.
 
-Rows that cannot be used, collected with their reasons, then skipped or refused; and what to do about a file.
-
-Advice is given as it is typed on the command line and as it is written in Python.
-
-Columns of numbers: response times, confidences and weights.
+Findings about a table travel with it, and those about its rows with the rows. Rows that cannot be used are collected
+with their reasons, then skipped or refused. Columns of numbers are response times, confidences and weights.
 """
 
 from __future__ import annotations
@@ -15,15 +12,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.findings import Finding, Source
 from nearer.data.labels import plain
-from nearer.io.answers import BadAnswers, BadRow
+from nearer.io.answers import BadAnswers
+from nearer.io.messages import note, place, shortened
 
 Codes: TypeAlias = NDArray[np.int32]
 MOST_BAD_ROWS_KEPT = 1000
@@ -61,15 +60,79 @@ class Column:
         code = self.codes[row]
         return "" if code < 0 else shortened(self.values[code])
 
+    def value(self, row: int) -> Any:
+        """Return a cell, None where it is empty."""
+        code = self.codes[row]
+        return None if code < 0 else self.values[code]
+
+
+@dataclass(frozen=True)
+class RowSources:
+    """Where rows stand: the line of each, (n,), from 1, and the number of its file, (n,), where there are several.
+
+    ``whole`` is what all files together are called, and ``files`` are their names in order.
+    """
+
+    whole: str
+    lines: NDArray[np.int64]
+    files: tuple[str, ...] = ()
+    file_of: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, rows: Any) -> RowSources:
+        """Return some rows."""
+        return replace(self, lines=self.lines[rows], file_of=None if self.file_of is None else self.file_of[rows])
+
+    def at(self, row: int) -> Source:
+        """Return where one row stands."""
+        return Source(self.whole if self.file_of is None else self.files[self.file_of[row]], int(self.lines[row]))
+
+    def place(self, row: int) -> str:
+        """Return where one row stands, for a message."""
+        return place(self.at(row), self.whole)
+
+    @property
+    def names(self) -> NDArray[np.str_] | None:
+        """The name of the file of each row, (n,); None for a single one."""
+        return None if self.file_of is None else np.array(self.files)[self.file_of]
+
+    def find(self, lines: NDArray[np.int64], names: NDArray[np.str_] | None) -> NDArray[np.intp]:
+        """Return the numbers, (a,), of rows that stand on some lines of some files; all rows are in order."""
+        if self.file_of is None or names is None:
+            return np.searchsorted(self.lines, lines)
+        distinct, of = np.unique(names, return_inverse=True)
+        numbers = np.array([self.files.index(name) for name in distinct.tolist()])[of]
+        n_lines = int(self.lines.max(initial=0)) + 1
+        return np.searchsorted(self.file_of * n_lines + self.lines, numbers * n_lines + lines)
+
+    def order(self, row: Finding) -> tuple[int, int]:
+        """Return what sorts findings about rows as the rows stand."""
+        file = row.source.file if row.source else ""
+        return self.files.index(file) if file in self.files else -1, row.row
+
 
 @dataclass(frozen=True)
 class Loaded:
-    """The columns asked for, the line of every row, and the rows that have no cells to speak of."""
+    """The columns asked for, where their rows stand, and the rows that have no cells to speak of.
+
+    ``findings`` are about rows that were dropped on the way.
+    """
 
     columns: dict[str, Column]
-    lines: NDArray[np.int64]
-    bad_rows: list[BadRow] = field(default_factory=list)
+    sources: RowSources
+    bad_rows: list[Finding] = field(default_factory=list)
     n_bad: int = 0
+    findings: tuple[Finding, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def only(self, rows: NDArray[Any], *findings: Finding) -> Loaded:
+        """Return some rows, with findings about the others."""
+        columns = {name: Column(column.codes[rows], column.values) for name, column in self.columns.items()}
+        return replace(self, columns=columns, sources=self.sources[rows], findings=(*self.findings, *findings))
 
 
 @dataclass(frozen=True)
@@ -94,6 +157,8 @@ class Table:
         Whether integers are indices of objects, and not labels that may be any number.
     ragged : callable, optional
         Takes names and returns their columns in the rows that have too few or too many cells, which `load` leaves out.
+    findings : tuple of Finding
+        What a reader should know of the file.
     """
 
     source: str
@@ -104,6 +169,11 @@ class Table:
     positional: bool = False
     indices: bool = False
     ragged: Callable[[Sequence[str]], Loaded] | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def with_findings(self, *findings: Finding, **changes: Any) -> Table:
+        """Return the table with more findings, or other changes."""
+        return replace(self, findings=(*self.findings, *findings), **changes)
 
 
 class Encoder:
@@ -201,12 +271,6 @@ def present(column: Column) -> list[Any]:
     return [column.values[code] for code in np.unique(column.codes[column.codes >= 0]).tolist()]
 
 
-def shortened(value: Any, most: int = 60) -> str:
-    """Return a value for a message: quoted, and not longer than a line."""
-    text = str(value)
-    return repr(text if len(text) <= most else text[: most - 3] + "...")
-
-
 _SKIP = "--skip-bad (skip_bad=True) skips them"
 _CATCH = (
     "If those that show an object twice are catch questions, name the column that marks them: "
@@ -214,45 +278,53 @@ _CATCH = (
 )
 
 
-class Faults:
-    """Rows found bad, each with its first reason."""
+Numbers: TypeAlias = Mapping[str, Any]
+
+
+class RowErrors:
+    """Rows that cannot be used, each with the first reason that was found."""
 
     def __init__(self, n_rows: int) -> None:
         self.bad = np.zeros(n_rows, bool)
-        self.any_twice = False  # whether a row shows an object twice, as catch questions do
-        self._found: list[tuple[NDArray[np.intp], Callable[[int], str]]] = []
+        self._found: list[tuple[NDArray[np.intp], str, Callable[[int], Numbers]]] = []
 
-    def add(self, mask: NDArray[np.bool_], reason: Callable[[int], str] | str) -> None:
-        """Mark rows as bad; those that already are keep their reason."""
+    def add(
+        self, mask: NDArray[np.bool_], code: str, of_row: Callable[[int], Numbers] | None = None, **numbers: Any
+    ) -> None:
+        """Mark rows as bad; those that already are keep their reason.
+
+        ``code`` is that of a finding, which has the numbers ``of_row``, or the same ``numbers`` in all rows.
+        """
         new = np.flatnonzero(mask & ~self.bad)
         if len(new):
             self.bad[new] = True
-            self._found.append((new, reason if callable(reason) else lambda _: reason))
+            self._found.append((new, code, of_row or (lambda _: numbers)))
 
-    def add_twice(self, mask: NDArray[np.bool_], reason: Callable[[int], str]) -> None:
-        """Mark rows that show an object twice."""
-        self.any_twice |= bool((mask & ~self.bad).any())
-        self.add(mask, reason)
+    @property
+    def any_twice(self) -> bool:
+        """Whether a row shows an object twice, as catch questions do."""
+        return any(code == "twice" for _, code, _ in self._found)
 
-    def rows(self, source: str, lines: NDArray[np.int64]) -> list[BadRow]:
-        """Return the first thousand, in the order of the file."""
-        listed: list[tuple[int, Callable[[int], str]]] = []
-        for rows, reason in self._found:
-            listed += [(int(row), reason) for row in rows[:MOST_BAD_ROWS_KEPT]]
-        listed.sort(key=lambda found: found[0])
-        return [BadRow(source, int(lines[row]), reason(row)) for row, reason in listed[:MOST_BAD_ROWS_KEPT]]
+    def findings(self, sources: RowSources) -> list[Finding]:
+        """Return the first thousand, in the order of the table."""
+        first = [(int(row), at) for at, (rows, _, _) in enumerate(self._found) for row in rows[:MOST_BAD_ROWS_KEPT]]
+        found = []
+        for row, at in sorted(first)[:MOST_BAD_ROWS_KEPT]:
+            _, code, of_row = self._found[at]
+            numbers = dict(of_row(row))
+            found.append(Finding(code, "error", sources.at(row), numbers, numbers.pop("concerned", ())))
+        return found
 
 
 def gather_bad(
-    loaded: Loaded, faults: Faults, source: str, skip_bad: bool, any_left: bool
-) -> tuple[tuple[BadRow, ...], int]:
+    loaded: Loaded, errors: RowErrors, source: str, skip_bad: bool, any_left: bool
+) -> tuple[tuple[Finding, ...], int]:
     """Return the rows to be skipped, or refuse them."""
-    bad_rows = sorted([*loaded.bad_rows, *faults.rows(source, loaded.lines)], key=lambda row: row.line)[
-        :MOST_BAD_ROWS_KEPT
-    ]
-    n_bad = loaded.n_bad + int(faults.bad.sum())
+    found = sorted([*loaded.bad_rows, *errors.findings(loaded.sources)], key=loaded.sources.order)
+    bad_rows = found[:MOST_BAD_ROWS_KEPT]
+    n_bad = loaded.n_bad + int(errors.bad.sum())
     if n_bad and not skip_bad:
-        raise BadAnswers(bad_rows, n_bad, f"{_SKIP}\n{_CATCH}" if faults.any_twice else _SKIP)
+        raise BadAnswers(bad_rows, n_bad, f"{_SKIP}\n{_CATCH}" if errors.any_twice else _SKIP)
     if not any_left:
         if n_bad:
             raise BadAnswers(bad_rows, n_bad, f"no answer of {source} is left without them")
@@ -317,71 +389,46 @@ def plain_numbers(column: Column) -> NDArray[np.float64]:
 
 
 def read_numbers(
-    column: Column, what: str, faults: Faults, source: str, notes: list[str], must: bool = False
-) -> NDArray[np.float64] | None:
-    """Return numbers, (n,), NaN where there is none; None for a column without any.
+    column: Column, what: str, errors: RowErrors, source: str, required: bool = False
+) -> tuple[NDArray[np.float64] | None, tuple[Finding, ...]]:
+    """Return numbers, (n,), NaN where there is none, and findings; None for a column without any.
 
-    Parameters
-    ----------
-    column : Column
-    what : str
-        Name for messages.
-    faults : Faults
-    source : str
-    notes : list of str
-    must : bool
-        Whether a row without a number is bad.
+    If they are ``required``, a row without a number is bad.
     """
     numbers = plain_numbers(column)
-    if not np.isfinite(numbers).any():
-        if np.isinf(numbers).any():
-            notes.append(f"{source}: the column of the {what} holds no numbers and was not used")
-        return None
     wrong = np.isinf(numbers)
-    if must:
-        faults.add(wrong, lambda row: f"the {what} {column.text(row)} is no number")
-        faults.add(np.isnan(numbers), f"there is no {what}")
+    if not np.isfinite(numbers).any():
+        return None, (note("no-numbers", source, what=what),) if wrong.any() else ()
+    if required:
+        errors.add(wrong, "no-number", lambda row: {"what": what, "value": column.value(row)})
+        errors.add(np.isnan(numbers), "missing", what=what)
     elif wrong.any():
-        n_wrong, first = int(wrong.sum()), column.text(int(wrong.argmax()))
-        rows = "1 row has" if n_wrong == 1 else f"{n_wrong} rows have"
-        notes.append(f"{source}: {rows} a {what} that is no number, such as {first}; it counts as missing")
+        first = column.value(int(wrong.argmax()))
         numbers[wrong] = math.nan
-    return numbers
+        return numbers, (note("missing-numbers", source, what=what, n_rows=int(wrong.sum()), first=first),)
+    return numbers, ()
 
 
 def in_proportion(
-    numbers: NDArray[np.float64],
-    column: Column,
-    what: str,
-    faults: Faults,
-    source: str,
-    notes: list[str],
-    most: float = 1e9,
-) -> NDArray[np.float64]:
-    """Return weights that sums and products can be made of.
+    numbers: NDArray[np.float64], column: Column, what: str, errors: RowErrors, source: str, most: float = 1e9
+) -> tuple[NDArray[np.float64], tuple[Finding, ...]]:
+    """Return weights that sums and products can be made of, and findings.
 
-    Rows whose weight is ``most`` times larger or smaller than the one in the middle are added to the faults. If the
-    one in the middle is itself that far from 1, all are divided by it.
+    Rows whose weight is ``most`` times larger or smaller than the one in the middle are errors. If the one in the
+    middle is itself that far from 1, all are divided by it.
     """
-    faults.add(numbers < 0, f"the {what} is negative")
-    positive = np.sort(numbers[~faults.bad & (numbers > 0)])
+    errors.add(numbers < 0, "negative", what=what)
+    positive = np.sort(numbers[~errors.bad & (numbers > 0)])
     if len(positive) == 0:
-        return numbers
+        return numbers, ()
     middle = float(positive[(len(positive) - 1) // 2])  # no mean of two: 1e308 + 1e308 is infinite
     with np.errstate(over="ignore"):
         ratio = numbers / middle
     apart = (ratio > most) | ((numbers > 0) & (ratio < 1 / most))
-    faults.add(
-        apart,
-        lambda row: (
-            f"the {what} {column.text(row)} is out of all proportion: {what}s of this file are about {middle:.3g}; "
-            "correct it"
-        ),
-    )
+    errors.add(apart, "disproportionate", lambda row: {"what": what, "value": column.value(row), "middle": middle})
     if 1 / most <= middle <= most:
-        return numbers
-    notes.append(f"{source}: {what}s were divided by {middle:.3g}, the one in the middle")
-    return np.where(apart, 0.0, ratio)
+        return numbers, ()
+    return np.where(apart, 0.0, ratio), (note("rescaled", source, what=what, middle=middle),)
 
 
 def as_seconds(times: NDArray[np.float64], name: str, unit: Literal["s", "ms"] | None = None) -> NDArray[np.float64]:

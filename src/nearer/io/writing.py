@@ -31,7 +31,7 @@ from nearer._common.files import whole_file
 from nearer._common.tables import cell_text
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import refuse_all_zero
-from nearer.io.answers import KINDS, Answers, Kind
+from nearer.io.answers import KINDS, Answers, Kind, ReadingReport
 from nearer.io.choice_coding import Coding
 from nearer.io.columns import LAYOUTS, NEAR_FAR, Found, Roles
 from nearer.io.delimited import restored
@@ -39,7 +39,7 @@ from nearer.io.kinds import spread
 from nearer.io.multi_file import kept_apart
 from nearer.io.presets import CHOSEN, OTHER, PURPOSE
 from nearer.io.questions import Asked, Question, read_question
-from nearer.io.table import Column, Faults, Loaded, Table, gather_bad, in_proportion, merged, read_numbers
+from nearer.io.table import Column, Loaded, RowErrors, Table, gather_bad, in_proportion, merged, read_numbers
 
 _SUFFIXES = {
     None: (".csv", ".tsv", ".parquet", ".pq", ".npz"),
@@ -315,7 +315,6 @@ def read_native(
     names: list[Any] | None,
     kind: str | None,
     skip_bad: bool,
-    notes: list[str],
     weight_by_confidence: bool,
 ) -> Answers:
     """Return the answers as they were written."""
@@ -330,32 +329,33 @@ def read_native(
         loaded = replace(loaded, columns={name: restored(column) for name, column in loaded.columns.items()})
     kind = _kind(loaded, kind, table.source)
     numbered = {
-        name: kept_apart(loaded.columns[name], loaded.lines)
+        name: kept_apart(loaded.columns[name], loaded.sources)
         for name in ("nearer_answer", "trial")
         if name in loaded.columns
     }
     loaded = replace(loaded, columns=loaded.columns | numbered)
     loaded, unmentioned = _without_objects(loaded, layout.roles)
-    faults = Faults(len(loaded.lines))
-    if len(loaded.lines) == 0:
-        gather_bad(loaded, faults, table.source, skip_bad, any_left=False)
-    numbers = {
-        role: values
-        for role in NUMBERS
-        if role in roles
-        and (values := read_numbers(loaded.columns[role], role, faults, table.source, notes, role == "weight"))
-        is not None
-    }
+    errors = RowErrors(len(loaded))
+    if len(loaded) == 0:
+        gather_bad(loaded, errors, table.source, skip_bad, any_left=False)
+    numbers: dict[str, NDArray[np.float64]] = {}
+    findings = list(table.findings)
+    for role in (each for each in NUMBERS if each in roles):
+        values, noticed = read_numbers(loaded.columns[role], role, errors, table.source, role == "weight")
+        findings += noticed
+        if values is not None:
+            numbers[role] = values
     if "weight" in numbers:
-        numbers["weight"] = in_proportion(
-            numbers["weight"], loaded.columns["weight"], "weight", faults, table.source, notes, _MOST_APART
-        )
+        weights = numbers["weight"], loaded.columns["weight"]
+        numbers["weight"], noticed = in_proportion(*weights, "weight", errors, table.source, _MOST_APART)
+        findings += noticed
     for role in ("nearer_answer", *(each for each in LABELS if each in roles)):
-        faults.add(loaded.columns[role].codes < 0, f"there is no {role}")
-    question = Question(Found(layout, roles), loaded.columns, faults, table.source, False, Coding(), names, notes)
+        errors.add(loaded.columns[role].codes < 0, "missing", what=role)
+    question = Question(Found(layout, roles), loaded.columns, errors, table.source, False, Coding(), names)
     asked = read_question(question)
-    bad_rows, n_bad = gather_bad(loaded, faults, table.source, skip_bad, len(asked.expansion.rows) > 0)
-    return _assembled(question, asked, numbers, loaded, unmentioned, kind, bad_rows, n_bad)
+    bad_rows, n_bad = gather_bad(loaded, errors, table.source, skip_bad, len(asked.expansion.rows) > 0)
+    report = ReadingReport((*findings, *asked.findings), bad_rows, n_bad)
+    return _assembled(question, asked, numbers, loaded, unmentioned, kind, report)
 
 
 def _kind(loaded: Loaded, said: str | None, source: str) -> str:
@@ -376,9 +376,7 @@ def _without_objects(loaded: Loaded, roles: tuple[str, ...]) -> tuple[Loaded, li
     named = column.codes == column.values.index("object")
     first = loaded.columns[roles[0]]
     labels = [first.values[code] for code in first.codes[named] if code >= 0]
-    kept = {name: Column(each.codes[~named], each.values) for name, each in loaded.columns.items()}
-    # The values stay, so that these labels are in the list of all objects.
-    return replace(loaded, columns=kept, lines=loaded.lines[~named]), labels
+    return loaded.only(~named), labels  # whose values stay, so that these labels are in the list of all objects
 
 
 def _assembled(
@@ -388,8 +386,7 @@ def _assembled(
     loaded: Loaded,
     unmentioned: list[Any],
     kind: str,
-    bad_rows: Any,
-    n_bad: int,
+    report: ReadingReport,
 ) -> Answers:
     kept = asked.expansion.row_of
     answer_codes = loaded.columns["nearer_answer"].codes[kept]
@@ -420,14 +417,13 @@ def _assembled(
         answer_of=answer_of,
         kind=cast(Kind, kind),
         source=question.source,
-        lines=loaded.lines[rows],
+        lines=loaded.sources.lines[rows],
         annotators=None if annotators is None else annotators[np.sort(first)],
         seconds=numbers["seconds"][rows] if "seconds" in numbers else None,
         confidences=numbers["confidence"][rows] if "confidence" in numbers else None,
         places=np.nan_to_num(numbers["place"][rows], nan=-1).astype(np.int64) if "place" in numbers else None,
-        bad_rows=bad_rows,
-        n_bad=n_bad,
-        notes=tuple(question.notes),
+        files=loaded.sources[rows].names,
+        report=report,
     )
 
 

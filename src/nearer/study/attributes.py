@@ -11,6 +11,7 @@ from nearer._common.formatting import pluralize, quote_all
 from nearer._common.tables import unescape_formula
 from nearer.io.delimited import as_utf8, delimited_table, read_bytes
 from nearer.io.labels import same_objects
+from nearer.io.messages import sentence
 
 _LABELS = ("object", "label", "name", "item", "stimulus", "id")
 
@@ -21,12 +22,12 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
     The column of labels is the one called object, label, name, item, stimulus or id, or else the first. A column whose
     values are all numbers is one of numbers. Labels that are not on the map, and objects without a row, are warned of.
     """
-    table = delimited_table(as_utf8(read_bytes(path), path.name, []), path.name)
+    table = delimited_table(as_utf8(read_bytes(path), path.name)[0], path.name)
     if len(table.names) < 2:
         raise ValueError(f"{path} needs a column of labels and at least one more column")
     loaded = table.load(table.names)
     if loaded.n_bad:
-        raise ValueError(str(loaded.bad_rows[0]))
+        raise ValueError(sentence(loaded.bad_rows[0]))
     columns = [column.mapped(str, "", object).tolist() for column in loaded.columns.values()]
     key = next((k for k, name in enumerate(table.names) if name.strip().lower() in _LABELS), 0)
     labels = [unescape_formula(label) for label in columns[key]]

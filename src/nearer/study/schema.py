@@ -61,7 +61,19 @@ SCHEMA: dict[str, Check] = {
         record(
             {},
             {"file": string, "sha256": string, "kind": string}
-            | {"left_out": list_of(record({"n_rows": whole(), "where": string}))}
+            | {
+                "left_out": list_of(
+                    record(
+                        {
+                            "n_rows": whole(),
+                            "column": string,
+                            "sign": string,
+                            "values": list_of(string),
+                            "where": string,
+                        }
+                    )
+                )
+            }
             | {"catches": _catches, "lots": list_of(_lot)}
             | dict.fromkeys(("n_answers", "n_bad", "n_undecided", "n_files"), whole()),
         )

@@ -183,7 +183,7 @@ def fit_study(
     """
     _check_people(answers.comparisons, settings)
     settings = settings.for_answers(answers.comparisons)
-    dimension, notes = None, (*notes, *answers.notes)
+    dimension, notes = None, (*notes, *answers.report.notes)
     n_components = settings.n_components
     if n_components is None and not settings.chooses_dimension:
         log_step("number of dimensions")

@@ -42,7 +42,7 @@ from nearer.embedding.storage import save_model
 from nearer.evaluation.held_out import judge, read_judged
 from nearer.evaluation.uncertainty import mean_squares
 from nearer.geometry import align, rotation
-from nearer.io import Answers, Catches, Kind
+from nearer.io import Answers, Catches, Kind, ReadingReport
 from nearer.io.answers import LeftOut
 from nearer.io.labels import matched
 from nearer.study.figures import draw_placed
@@ -139,15 +139,24 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
 
 def _without_rules(earlier: Earlier, new: Answers) -> list[str]:
     """Return a note on rules that left rows out of the earlier answers and were not said again; people are others."""
-    people = tuple(f"{column} is " for column in ("person", *new.columns.get("annotator", ())))
-    said = {left.where for left in new.left_out}
-    rules = [each["where"] for each in (earlier.results["source"] or {}).get("left_out") or []]
-    missing = [rule for rule in dict.fromkeys(rules) if rule not in said and not rule.startswith(people)]
+    people = ("person", *new.report.columns.get("annotator", ()))
+    again = {left._replace(n_rows=0) for left in new.report.left_out}
+    rules = dict.fromkeys(left._replace(n_rows=0) for left in _left_out(earlier))
+    missing = [rule.where for rule in rules if rule not in again and rule.column not in people]
     if not missing:
         return []
     return [
         f"{earlier.folder} was made without rows where {', '.join(missing[:5])}; nothing of the kind was left out of "
         f"{new.source}. If it has such rows, say the same --keep, --exclude, --where or --catch again"
+    ]
+
+
+def _left_out(earlier: Earlier) -> list[LeftOut]:
+    """Return what was left out of the earlier answers."""
+    source = earlier.results["source"] or {}
+    return [
+        LeftOut(each["n_rows"], each["column"], each["sign"], tuple(each["values"]))
+        for each in source.get("left_out") or []
     ]
 
 
@@ -180,7 +189,7 @@ def _answers(earlier: Earlier, new: Answers, comparisons: Comparisons, numbers: 
     kind: Kind = (
         new.kind if source.get("kind") == new.kind else ("triplet" if comparisons.is_triplets else "quadruplet")
     )
-    out = [LeftOut(each["n_rows"], each["where"]) for each in source.get("left_out") or []]
+    of_new = new.report
     return Answers(
         comparisons=comparisons,
         answer_of=answer_of,
@@ -188,12 +197,14 @@ def _answers(earlier: Earlier, new: Answers, comparisons: Comparisons, numbers: 
         source=f"{source.get('file') or earlier.folder.name}, then {new.source}",
         lines=np.arange(1, len(first) + 1),
         annotators=None if comparisons.annotators is None else comparisons.annotators[first],
-        n_undecided=(source.get("n_undecided") or 0) + new.n_undecided,
-        n_bad=(source.get("n_bad") or 0) + new.n_bad,
-        bad_rows=new.bad_rows,
-        notes=new.notes,
-        left_out=(*out, *new.left_out),
-        catches=_catches(source.get("catches"), new.catches),
+        report=ReadingReport(
+            findings=of_new.findings,
+            bad_rows=of_new.bad_rows,
+            n_bad=(source.get("n_bad") or 0) + of_new.n_bad,
+            n_undecided=(source.get("n_undecided") or 0) + of_new.n_undecided,
+            left_out=(*_left_out(earlier), *of_new.left_out),
+            catches=_catches(source.get("catches"), of_new.catches),
+        ),
     )
 
 

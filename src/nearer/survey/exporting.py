@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, select
 
+from nearer._common.findings import Source
 from nearer._common.tables import escape_formula
 from nearer.design.mix import CATCH
 from nearer.io import Answers, Catches, read_answers
@@ -83,14 +84,14 @@ class StudyTable(FileList):
 
     def named(self, answers: Answers) -> Answers:
         """Return answers that were read from the columns, called after the study, with catch questions."""
-        old, new = f"{answers.source}: ", f"{self.source}: "
-        notes = tuple(new + note.removeprefix(old) if note.startswith(old) else note for note in answers.notes)
+        findings = tuple(replace(each, source=Source(self.source)) for each in answers.report.findings)
         catches = self.catches
         if catches is not None and answers.annotators is not None:
             here = set(answers.annotators.tolist())
             kept = [each for each in zip(*catches[2:], strict=True) if each[0] in here]
             catches = Catches(catches.column, catches.by, *zip(*kept, strict=True)) if kept else None
-        return replace(answers, source=self.source, notes=notes, catches=catches)
+        report = replace(answers.report, findings=findings, catches=catches)
+        return replace(answers, source=self.source, report=report)
 
 
 def study_table(folder: Path) -> StudyTable:
@@ -126,7 +127,7 @@ def answers_of(connection: Connection, study: Study) -> Answers:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of chosen questions, which are known here
         answers = read_answers(columns_of(connection, study), separate_labels=True)  # of one list
-    return replace(answers, catches=catches_of(connection, study))
+    return answers.reported(catches=catches_of(connection, study))
 
 
 def catches_of(connection: Connection, study: Study) -> Catches | None:

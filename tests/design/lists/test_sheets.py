@@ -59,8 +59,8 @@ def read_back(path, trials, kind, told=None):
     found = [{tuple(row) for row in labels[answers.answer_of == at].tolist()} for at in range(len(answers))]
     assert found == said
     assert answers.also["purpose"].tolist() == [trial.purpose for trial in kept]
-    assert answers.catches.by == "expected"
-    assert answers.catches.n_right == answers.catches.n_asked
+    assert answers.report.catches.by == "expected"
+    assert answers.report.catches.n_right == answers.report.catches.n_asked
     if answers.annotators is not None:
         assert answers.annotators.tolist() == [trial.participant for trial in kept]
     return answers
@@ -148,7 +148,7 @@ def test_grids_are_written_as_csv_and_read_back(tmp_path):
     path.write_text("\n".join(answered) + "\n")
     answers = read_answers(path, catch="catch")
     assert answers.kind == "grid"
-    assert answers.catches.n_right == (1,)
+    assert answers.report.catches.n_right == (1,)
     for form in ("jspsych", "qualtrics"):
         with pytest.raises(ValueError, match=r"several objects are chosen at once, .* write \.csv"):
             write_sheets(trials, "2 of 3", tmp_path / "no.json", form)

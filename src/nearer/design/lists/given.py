@@ -13,7 +13,7 @@ from typing import Any
 
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.io.columns import SYNONYMS, find_columns
-from nearer.io.delimited import as_utf8, delimited_table, read_bytes
+from nearer.io.delimited import as_text, delimited_table, read_bytes
 from nearer.io.formats import open_table
 from nearer.io.kinds import split_column
 from nearer.io.table import Column
@@ -31,7 +31,7 @@ def read_names(path: Path, what: str = "object") -> list[str]:
     what : str
         What they are names of, for messages.
     """
-    text = as_utf8(read_bytes(path), path.name, []).decode("utf-8")
+    text = as_text(read_bytes(path), path.name)
     lines = [line.strip() for line in text.splitlines()]
     header = [cell.strip().lower() for cell in next(csv.reader(lines[:1]), [])]
     known = [cell for cell in header if cell in (*_NAMED, *_people(what))]
@@ -72,7 +72,7 @@ def read_groups(said: Sequence[Sequence[str]]) -> list[list[str]]:
     groups: list[list[str]] = []
     for words in said:
         if len(words) == 1 and Path(words[0]).is_file():
-            text = as_utf8(read_bytes(Path(words[0])), words[0], []).decode("utf-8")
+            text = as_text(read_bytes(Path(words[0])), words[0])
             rows = [[cell.strip() for cell in row if cell.strip()] for row in csv.reader(text.splitlines())]
             groups += [row for row in rows if row]
         else:
@@ -112,7 +112,7 @@ def read_allowed(path: Path, kind: str, width: int) -> list[tuple[str, ...]]:
     width : int
         Objects in a question.
     """
-    table = open_table(path, None, []).table
+    table = open_table(path).table
     own = kind if kind in ("triplet", *_WORDS) else "grid"
     answer = _WORDS.get(own, "answer" if own == "triplet" else "chosen")
     found = find_columns([*table.names, *([] if answer in table.names else [answer])], own, None, table.source)
@@ -125,7 +125,7 @@ def read_allowed(path: Path, kind: str, width: int) -> list[tuple[str, ...]]:
     if len(columns) == 1:
         cells = [_cells(loaded.columns[columns[0]], True)]
     rows = [tuple(label for cell in row for label in cell) for row in zip(*cells, strict=True)]
-    for row, line in zip(rows, loaded.lines.tolist(), strict=True):
+    for row, line in zip(rows, loaded.sources.lines.tolist(), strict=True):
         if len(row) != width or len(set(row)) < width:
             raise ValueError(f"{path.name}:{line}: a question of kind {kind!r} has {width} different objects")
     return rows
