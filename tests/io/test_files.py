@@ -304,7 +304,7 @@ def test_importing_is_light():
 def test_answers_are_printed_in_a_line(tmp_path):
     rows = "".join(f"a{k},b,c,p{k % 2}\n" for k in range(10)) + "a,b\n" * 2000
     answers = read_answers(write(tmp_path, "anchor,near,far,worker\n" + rows), skip_bad=True)
-    wanted = "Answers(triplet: 10 answers, 10 comparisons, 12 objects, 2 people, 2000 rows skipped)"
+    wanted = "Answers(triplet: 10 answers, 10 comparisons, 12 objects, 2 people, 2,000 rows skipped)"
     assert repr(answers) == str(answers) == wanted
 
 

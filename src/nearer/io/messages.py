@@ -376,8 +376,8 @@ TEXTS: dict[str, Callable[..., str]] = {
         f"{without('trial')}"
     ),
     "grouped-rows": lambda n_rows, n_trials: (
-        f"the rows of a trial count as one answer: {intcomma(n_rows)} rows are {pluralize(n_trials, 'trial')}. If each row is an answer of "
-        f"its own, say {without('trial')}"
+        f"the rows of a trial count as one answer: {intcomma(n_rows)} rows are {pluralize(n_trials, 'trial')}. If each "
+        f"row is an answer of its own, say {without('trial')}"
     ),
     "no-catch": lambda column: f"no row is a catch question by column {column!r}",
     "catch-majority": lambda column: (
