@@ -72,7 +72,7 @@ def write_turned(
     """
     if (folder / RESULTS).exists() and folder.resolve() == source.resolve():
         raise ValueError(f"{folder} has the map that is to be turned; choose another folder with --out")
-    new = model.turned(axes)
+    new = model.rotated(axes)
     turned = {**results, **turned_results(results, axes), "notes": [*(results["notes"] or []), note]}
     with new_run(folder) as beside:
         save_model(new, beside)
