@@ -98,7 +98,7 @@ def default_problem(train: Comparisons) -> Problem:
     >>> default_problem(sample_triplets(make_gaussian(10, 2, random_state=0), 50, random_state=0)).ridge
     0.02
     """
-    margins, weights = MarginMap.from_quadruplets(train.oriented, train.n_objects).merged(train.sample_weight)
+    margins, weights = MarginMap.from_quadruplets(train.oriented, train.n_objects).merge_duplicates(train.sample_weight)
     margins, _ = margins.over_seen_objects()
     return Penalty().over_gram_matrices(Problem(margins, TwoSidedHinge(), weights))
 

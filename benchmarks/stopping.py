@@ -24,7 +24,7 @@ from nearer.datasets.synthetic import distinct_rows
 from nearer.design import Outlook, Questions, outlook
 from nearer.design.active.future import Choose
 from nearer.embedding import PosteriorEmbedding
-from nearer.optimize.problems.margins import TIE_TOLERANCE, pair_distances
+from nearer.optimize.problems.margins import TIE_RTOL, pair_distances
 from nearer.sampling import Microcanonical
 
 _TESTED = 60_000
@@ -148,7 +148,7 @@ class _Judge:
         self.rows = np.asarray(_said(world, points, distinct_rows(_TESTED, 3, len(points), rng), rng))
         near, far = (pair_distances(points, self.rows[:, 0], self.rows[:, place]) for place in (1, 2))
         self.right = near < far
-        self.fair = np.abs(near - far) > TIE_TOLERANCE * (near + far)
+        self.fair = np.abs(near - far) > TIE_RTOL * (near + far)
 
     def errors(self, model: PosteriorEmbedding) -> tuple[float, float]:
         """Return the error on answers, and about the truth where there is one."""

@@ -171,14 +171,14 @@ def _ways(client: Any, request: Request) -> tuple[float, float]:
 
     from nearer.data.cluster import ComparisonsOnCluster
     from nearer.model import Logistic
-    from nearer.optimize.problems.sources import source_of
+    from nearer.optimize.problems.sources import as_source
 
     rows = np.random.default_rng(0).permuted(np.tile(np.arange(50), (_FEW, 1)), axis=1)[:, :3]
     n_workers = len(client.scheduler_info()["workers"])
     collection = dask.array.from_array(rows, chunks=(-(-_FEW // n_workers), 3))
     found = []
     for n_objects in (50, request["objects"]):
-        source = source_of(ComparisonsOnCluster(collection, n_objects=n_objects))
+        source = as_source(ComparisonsOnCluster(collection, n_objects=n_objects))
         points = np.zeros((n_objects, request["dimension"]))
         found.append(_median_seconds(lambda: source.evaluate(Logistic().compiled, points)))  # noqa: B023
     return found[0], max(found[1] - found[0], 0.0)

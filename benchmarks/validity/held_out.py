@@ -12,7 +12,7 @@ from sklearn.base import clone
 from benchmarks.validity.rates import Outcome, Rate
 from nearer import Comparisons
 from nearer._common.arrays import FloatArray
-from nearer.data.groups import By
+from nearer.data.groups import Grouping
 from nearer.datasets.synthetic import distinct_rows
 from nearer.embedding import TSTE, PosteriorEmbedding
 from nearer.evaluation import comparison_error, held_out_error
@@ -44,14 +44,14 @@ class World(NamedTuple):
     lapse: float = 0.0
     n_people: int = 1
     uneven: bool = False  # a few people give most answers, and people differ in slope and lapses
-    by: By = "trials"
+    by: Grouping = "trials"
     posterior: bool = False
 
     @property
     def estimator(self) -> Judgeable:
         """What maps are learned by."""
         if self.posterior:
-            return PosteriorEmbedding(2, n_objects=self.n_objects, random_state=0)._for_cross_validation()
+            return PosteriorEmbedding(2, n_objects=self.n_objects, random_state=0).for_judging()
         return TSTE(2, trace=0.02, n_objects=self.n_objects)
 
     @property

@@ -100,22 +100,14 @@ def rotation(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, FloatArr
     return left @ right, closeness.sum(axis=-1)
 
 
-def same_size(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]:
-    """Return points turned onto a centred map and as large as it, centred; and the correlation of both.
-
-    Examples
-    --------
-    >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    >>> turned, correlation = same_size(np.array([[0.0, 5.0], [0.0, 1.0]]), line)
-    >>> turned.round(6).tolist(), round(correlation, 6)
-    ([[1.0, 0.0], [-1.0, 0.0]], 1.0)
-    """
-    centred = points - points.mean(axis=0)
-    sizes = float(np.linalg.norm(centred)), float(np.linalg.norm(onto))
+def match_size(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]:
+    """Return points turned onto a centred map and as large as it, centred; and the correlation of both."""
+    double_center = points - points.mean(axis=0)
+    sizes = float(np.linalg.norm(double_center)), float(np.linalg.norm(onto))
     if sizes[0] == 0 or sizes[1] == 0:  # a map that is a point is right about nothing
         return np.zeros_like(onto), 0.0
-    turn, closeness = rotation(centred, onto)
-    turned: FloatArray = centred @ turn * (sizes[1] / sizes[0]) + 0.0
+    turn, closeness = rotation(double_center, onto)
+    turned: FloatArray = double_center @ turn * (sizes[1] / sizes[0]) + 0.0
     return turned, float(closeness / (sizes[0] * sizes[1]))
 
 
@@ -150,7 +142,7 @@ def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = 
     >>> round(procrustes_error(turned, square, scaling=False), 12)
     0.4
     """
-    first, second = _centred(embedding, "embedding"), _centred(truth, "truth")
+    first, second = _center(embedding, "embedding"), _center(truth, "truth")
     if len(first) != len(second):
         raise ValueError(
             f"embedding has {len(first)} rows and truth has {len(second)}; "
@@ -168,36 +160,21 @@ def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = 
     return float(np.clip(error, 0.0, 1.0))
 
 
-def _centred(points: ArrayLike, name: str) -> NDArray[np.float64]:
+def _center(points: ArrayLike, name: str) -> NDArray[np.float64]:
     array = checked_points(points, name)
     if array.size == 0:
         raise ValueError(f"{name} is empty, shape {array.shape}; give at least two objects and one column")
-    centred: NDArray[np.float64] = array - array.mean(axis=0)
+    double_center: NDArray[np.float64] = array - array.mean(axis=0)
     # Equal rows leave rounding of the mean behind, not exact zeros.
-    if np.abs(centred).max() <= 1e-14 * np.abs(array).max():
+    if np.abs(double_center).max() <= 1e-14 * np.abs(array).max():
         raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
-    return centred
+    return double_center
 
 
-def ellipses_of(
+def covariance_ellipses(
     embedding: FloatArray, covariances: FloatArray, radius: float, axes: tuple[int, int] = (0, 1)
 ) -> FloatArray:
-    """Return an ellipse for each object, (n, 5): centre, half axes (longer first), angle in degrees.
-
-    Parameters
-    ----------
-    embedding : ndarray, shape (n, p)
-    covariances : ndarray, shape (n, p, p)
-    radius : float
-        How many standard deviations it reaches out.
-    axes : pair of int
-        Which two axes of the map.
-
-    Examples
-    --------
-    >>> ellipses_of(np.zeros((1, 2)), np.diag([1.0, 4.0])[None], 2.5).tolist()
-    [[0.0, 0.0, 5.0, 2.5, 90.0]]
-    """
+    """Return an ellipse for each object, (n, 5): centre, half axes (longer first), angle in degrees."""
     if embedding.shape[1] < 2:
         raise ValueError("ellipses need a map of two dimensions; of this one, standard deviations say it all")
     pair = list(axes)
@@ -207,30 +184,19 @@ def ellipses_of(
     return np.column_stack([embedding[:, pair], lengths, angles])
 
 
-def principal(points: PointArray, seen: Any) -> FloatArray:
+def to_principal_axes(points: PointArray, seen: Any) -> FloatArray:
     """Return points with the mean of those ``seen`` at 0 and their axes in order of falling variance; others at 0.
 
     The sign of each axis is free; the entry of largest size is made positive.
-
-    Examples
-    --------
-    >>> principal(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
-    [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]
     """
-    return along_axes(np.where(seen[:, None], points, points[seen].mean(axis=0)), seen)
+    return principal_axes_of_seen(np.where(seen[:, None], points, points[seen].mean(axis=0)), seen)
 
 
-def along_axes(points: PointArray, seen: Any) -> FloatArray:
-    """Return points as `principal` does, but the others where they are among those that are ``seen``.
-
-    Examples
-    --------
-    >>> along_axes(np.array([[1.0, 0.0], [1.0, 2.0], [5.0, 5.0]]), np.array([True, True, False])).tolist()
-    [[-1.0, 0.0], [1.0, 0.0], [4.0, 4.0]]
-    """
+def principal_axes_of_seen(points: PointArray, seen: Any) -> FloatArray:
+    """Return points as `to_principal_axes` does, but the others where they are among those that are ``seen``."""
     moved = points - points[seen].mean(axis=0)
     _, axes = np.linalg.eigh(moved[seen].T @ moved[seen])
-    return with_fixed_signs(moved @ axes[:, ::-1]) + 0.0
+    return fix_signs(moved @ axes[:, ::-1]) + 0.0
 
 
 def leading_spectrum(matrix: FloatArray, max_rank: int | None = None) -> tuple[FloatArray, FloatArray]:
@@ -249,41 +215,29 @@ def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
 
     The sign of each axis is free; the entry of largest size is made positive, so that equal input gives equal maps.
     An eigenvalue that is nothing but rounding is 0, and so is its axis: the root would make 1e-8 of 1e-16.
-
-    Examples
-    --------
-    >>> embedding_from_gram(np.diag([1.0, 4.0]), n_components=1).round(6)
-    array([[0.],
-           [2.]])
     """
     eigenvalues, vectors = leading_spectrum(gram, n_components)
     eigenvalues = np.where(eigenvalues > len(gram) * np.finfo(float).eps * eigenvalues[-1], eigenvalues, 0.0)
     points = (vectors * np.sqrt(eigenvalues))[:, ::-1]
-    return with_fixed_signs(np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
+    return fix_signs(np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))
 
 
-def with_fixed_signs(points: FloatArray) -> FloatArray:
-    """Return points with the entry of largest size in each column positive.
-
-    Examples
-    --------
-    >>> with_fixed_signs(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist()
-    [[-1.0, 2.0], [3.0, 0.0]]
-    """
+def fix_signs(points: FloatArray) -> FloatArray:
+    """Return points with the entry of largest size in each column positive."""
     largest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)
     result: FloatArray = points * np.where(largest < 0, -1.0, 1.0)
     return result
 
 
-def centred(gram: FloatArray) -> FloatArray:
+def double_center(gram: FloatArray) -> FloatArray:
     """Return the Gram matrix of the same points with their mean at the origin; distances stay as they are."""
     means = gram.mean(axis=0)
     result: FloatArray = gram - means[None, :] - means[:, None] + means.mean()
     return result
 
 
-_MOST_SWEEPS = 1000
-_STILL = 1e-12  # radians
+MAX_SWEEPS = 1000
+ROTATION_TOL = 1e-12  # radians
 
 
 def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
@@ -330,23 +284,17 @@ def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
         if values.shape != (n,):
             raise ValueError(f"a feature needs a number for each of the {n} objects, got shape {values.shape}")
         known = np.isfinite(values)
-        free = _complement(axes)
+        free = _orthogonal_complement(axes)
         slopes = gradient(points[known] @ free, values[known]) if known.any() else np.zeros(1)
         size, spread = float(np.linalg.norm(slopes)), np.ptp(values[known]) if known.any() else 0.0
         if size * np.ptp(points, axis=0).max() <= 1e-12 * spread:
             raise ValueError(f"feature {number + 1} grows in no direction of the map that is left; leave it out")
         axes = np.column_stack([axes, free @ (slopes / size)])
-    return _with_the_rest(points, axes)
+    return _complete_axes(points, axes)
 
 
 def gradient(points: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the gradient, (p,), of the linear function of places that is nearest to values; the shortest of equals.
-
-    Examples
-    --------
-    >>> gradient(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([5.0, 7.0, 4.0, 6.0])).round(6)
-    array([ 2., -1.])
-    """
+    """Return the gradient, (p,), of the linear function of places that is nearest to values; the shortest of equals."""
     found: FloatArray = np.linalg.lstsq(points - points.mean(axis=0), values - values.mean(), rcond=1e-10)[0]
     return found
 
@@ -378,7 +326,7 @@ def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = No
     if len(goal) < 2:
         raise ValueError("a map is turned onto another by the objects in both, and there are fewer than two")
     among, goal = points[chosen] - points[chosen].mean(axis=0), goal - goal.mean(axis=0)
-    return _with_the_rest(points, _nearest_axes(among, goal))
+    return _complete_axes(points, _nearest_axes(among, goal))
 
 
 def _nearest_axes(points: FloatArray, onto: FloatArray) -> FloatArray:
@@ -389,12 +337,12 @@ def _nearest_axes(points: FloatArray, onto: FloatArray) -> FloatArray:
     """
     q = onto.shape[1]
     axes, _ = rotation(points, onto)
-    for _ in range(_MOST_SWEEPS if q < points.shape[1] else 0):
-        shown, free = points @ axes, _complement(axes)
+    for _ in range(MAX_SWEEPS if q < points.shape[1] else 0):
+        shown, free = points @ axes, _orthogonal_complement(axes)
         scale = np.vdot(shown, onto) / max(np.vdot(shown, shown), np.finfo(float).tiny)
         turned = rotation(scale * points, np.column_stack([onto, scale * points @ free]))[0][:, :q]
         moved, axes = np.abs(turned - axes).max(), turned
-        if moved <= _STILL:
+        if moved <= ROTATION_TOL:
             break
     return axes
 
@@ -445,20 +393,20 @@ def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLi
     if normalize:
         lengths = np.linalg.norm(turned, axis=1, keepdims=True)
         turned = np.divide(turned, lengths, out=np.zeros_like(turned), where=lengths > 0)
-    for _ in range(_MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         largest = 0.0
         for pair in combinations(range(points.shape[1]), 2):
-            angle = _best_angle(*turned[:, pair].T)
+            angle = _varimax_angle(*turned[:, pair].T)
             turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
             turned[:, pair], axes[:, pair] = turned[:, pair] @ turn, axes[:, pair] @ turn
             largest = max(largest, abs(angle))
-        if largest <= _STILL:
+        if largest <= ROTATION_TOL:
             break
     axes = axes[:, np.argsort(-(among @ axes).var(axis=0), kind="stable")]
-    return _with_signs(points, axes)
+    return _fix_axis_signs(points, axes)
 
 
-def _best_angle(x: FloatArray, y: FloatArray) -> float:
+def _varimax_angle(x: FloatArray, y: FloatArray) -> float:
     """Return by how much the plane of two axes is to be turned for the largest V, at most 45 degrees."""
     u, v = x**2 - y**2, 2 * x * y
     sine = 2 * (u @ v - u.sum() * v.sum() / len(x))
@@ -468,25 +416,25 @@ def _best_angle(x: FloatArray, y: FloatArray) -> float:
     return float(np.arctan2(sine, cosine) / 4)
 
 
-def _complement(axes: FloatArray) -> FloatArray:
+def _orthogonal_complement(axes: FloatArray) -> FloatArray:
     """Return an orthonormal basis, (p, p - k), of what is at right angles to k axes, which are orthonormal."""
     if axes.shape[1] == 0:
         return np.eye(len(axes))
     return np.linalg.svd(axes, full_matrices=True)[0][:, axes.shape[1] :]
 
 
-def _with_the_rest(points: FloatArray, axes: FloatArray) -> FloatArray:
+def _complete_axes(points: FloatArray, axes: FloatArray) -> FloatArray:
     """Return axes with the principal axes of what is at right angles to them behind."""
-    free = _complement(axes)
+    free = _orthogonal_complement(axes)
     if free.shape[1] == 0:
         return axes
     among = (points - points.mean(axis=0)) @ free
-    principal = free @ np.linalg.eigh(among.T @ among)[1][:, ::-1]
-    return np.column_stack([axes, _with_signs(points, principal)])
+    to_principal_axes = free @ np.linalg.eigh(among.T @ among)[1][:, ::-1]
+    return np.column_stack([axes, _fix_axis_signs(points, to_principal_axes)])
 
 
-def _with_signs(points: FloatArray, axes: FloatArray) -> FloatArray:
+def _fix_axis_signs(points: FloatArray, axes: FloatArray) -> FloatArray:
     """Return axes with signs for which the largest coordinate along each is positive."""
     turned = points @ axes
-    kept: FloatArray = np.where((with_fixed_signs(turned) == turned).all(axis=0), 1.0, -1.0) * axes
+    kept: FloatArray = np.where((fix_signs(turned) == turned).all(axis=0), 1.0, -1.0) * axes
     return kept

@@ -8,7 +8,7 @@ from nearer.data import ComparisonsOnCluster
 from nearer.data.cluster import Loader
 from nearer.data.files import Block
 from nearer.data.rows import Rows
-from nearer.data.worker_pool import lanes_of, runs, tree
+from nearer.data.worker_pool import build_tree, split_into_lanes, split_into_runs
 from nearer.datasets import make_gaussian, sample_triplets
 
 da = pytest.importorskip("dask.array")
@@ -53,7 +53,7 @@ def test_columns_of_an_array_may_be_in_several_chunks(client):
 def test_a_sample_is_that_of_rows_in_memory(client):
     judgments = ComparisonsOnCluster(array_of(length=130))
     for size in (1, 7, 100, 450, 899, 5000):
-        np.testing.assert_array_equal(judgments.sample(size).objects, Rows.of(TRIPLETS).thinned(size).objects)
+        np.testing.assert_array_equal(judgments.sample(size).objects, Rows.of(TRIPLETS).thin(size).objects)
 
 
 @pytest.mark.parametrize("kind", ["int64", "bool", "Int64", "boolean", "int8", "float64"])
@@ -234,14 +234,14 @@ def test_rows_stay_where_they_are(client):
 def test_lanes_have_all_rows_in_order_and_are_no_copies():
     blocks = [Rows.of(TRIPLETS[:10].astype(np.int32)), Rows.of(TRIPLETS[10:17].astype(np.int32))]
     for count in (1, 2, 3, 5, 17, 40):
-        lanes = lanes_of(blocks, count)
+        lanes = split_into_lanes(blocks, count)
         sizes = [sum(map(len, lane)) for lane in lanes]
         assert max(sizes) - min(sizes) <= 1
         np.testing.assert_array_equal(
             np.concatenate([block.objects for lane in lanes for block in lane]), TRIPLETS[:17]
         )
         assert all(any(np.shares_memory(b.objects, whole.objects) for whole in blocks) for lane in lanes for b in lane)
-    assert lanes_of([], 3) == [[]]
+    assert split_into_lanes([], 3) == [[]]
 
 
 def test_a_walk_down_the_tree_meets_everything_in_order():
@@ -249,10 +249,10 @@ def test_a_walk_down_the_tree_meets_everything_in_order():
         return [key for node in nodes for key in (node.key, *walked(node.below))]
 
     for count in (1, 2, 4, 5, 23, 200):
-        assert walked(tree([("", key) for key in range(count)])) == list(range(count))
-        assert [item for run in runs(range(count), 7) for item in run] == list(range(count))
-    assert list(runs([], 3)) == [[], [], []]
-    assert list(runs([5, 6], 2, [1, 8])) == [[], [5, 6]]  # the worker of eight threads gets them
+        assert walked(build_tree([("", key) for key in range(count)])) == list(range(count))
+        assert [item for run in split_into_runs(range(count), 7) for item in run] == list(range(count))
+    assert list(split_into_runs([], 3)) == [[], [], []]
+    assert list(split_into_runs([5, 6], 2, [1, 8])) == [[], [5, 6]]  # the worker of eight threads gets them
 
 
 def test_nothing_is_warned_of_good_rows(client):

@@ -114,7 +114,7 @@ def test_dates_are_labels():
     days = np.array([["2020-01-03", "2020-01-01", "2020-01-02"]], dtype="datetime64[ns]")
     comparisons = triplet(days)
     assert (comparisons.objects[comparisons.rows] == days).all()
-    assert comparisons.over(days[0]).rows.tolist() == [[0, 1, 2]]
+    assert comparisons.reindex(days[0]).rows.tolist() == [[0, 1, 2]]
 
 
 def test_given_objects_make_labels_of_integers():
@@ -484,29 +484,29 @@ def test_oriented_rows_need_no_answers(comparisons):
 @given(comparisons=comparison_sets(labelled=True), data=st.data())
 def test_relabelling_changes_positions_only(comparisons, data):
     objects = data.draw(st.permutations([*comparisons.objects.tolist(), "extra"]))
-    moved = comparisons.over(objects)
+    moved = comparisons.reindex(objects)
     assert moved.objects.tolist() == objects
     assert records(moved) == records(comparisons)
-    back = moved.over(comparisons.objects)
+    back = moved.reindex(comparisons.objects)
     assert back.rows.tolist() == comparisons.rows.tolist()
 
 
 def test_over_refuses_labels_it_cannot_find_unless_unused():
     comparisons = triplet([("a", "b", "c"), ("b", "d", "c")])
     with pytest.raises(ValueError, match="row 1: object 'd' is not among the 3 objects"):
-        comparisons.over(["a", "b", "c"])
-    assert comparisons[:1].over(["c", "b", "a"]).rows.tolist() == [[2, 1, 0]]
+        comparisons.reindex(["a", "b", "c"])
+    assert comparisons[:1].reindex(["c", "b", "a"]).rows.tolist() == [[2, 1, 0]]
     with pytest.raises(ValueError, match="row 1: object 3 is not among the 3 objects"):
-        triplet(ROWS).over([0, 1, 2])
+        triplet(ROWS).reindex([0, 1, 2])
 
 
 def test_over_the_same_labels_is_free():
     comparisons = triplet([("a", "b", "c")])
-    assert comparisons.over(comparisons.objects) is comparisons
-    assert comparisons.over(["a", "b", "c"]) is comparisons
+    assert comparisons.reindex(comparisons.objects) is comparisons
+    assert comparisons.reindex(["a", "b", "c"]) is comparisons
     indexed = triplet(np.array(ROWS))
-    assert np.shares_memory(indexed.over(np.arange(50)).rows, indexed.rows)
-    assert indexed.over(np.arange(50)).n_objects == 50
+    assert np.shares_memory(indexed.reindex(np.arange(50)).rows, indexed.rows)
+    assert indexed.reindex(np.arange(50)).n_objects == 50
 
 
 # Summary

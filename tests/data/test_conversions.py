@@ -13,7 +13,7 @@ from nearer.model import DistanceHinge
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import InMemory
 
-pytestmark = pytest.mark.filterwarnings("ignore:of . objects . have no neighbours:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:of . objects . have no neighbors:UserWarning")
 PATH = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
 
 
@@ -76,8 +76,7 @@ def test_a_graph_with_more_triplets_than_memory_is_sampled():
 
 def test_blocks_of_triplets_join_to_all(monkeypatch):
     adjacency = random_graph(9, seed=2)
-    monkeypatch.setattr("nearer.data.conversions.BLOCK", 50)
-    monkeypatch.setattr("nearer.data.conversions.BLOCK", 50)
+    monkeypatch.setattr("nearer.data.conversions.BLOCK_TRIPLETS", 50)
     assert as_set(comparisons_from_graph(adjacency)) == written_out(adjacency)
 
 
@@ -85,7 +84,7 @@ def test_objects_that_are_no_anchor_are_counted():
     adjacency = np.zeros((5, 5), int)
     adjacency[0, 1:] = 1
     adjacency[1, 0] = 1
-    with pytest.warns(UserWarning, match="of 5 objects 3 have no neighbours and 1 have all others"):
+    with pytest.warns(UserWarning, match="of 5 objects 3 have no neighbors and 1 have all others"):
         comparisons = comparisons_from_graph(adjacency)
     assert set(comparisons.rows[:, 0]) == {1}
     assert comparisons.n_objects == 5
@@ -96,7 +95,7 @@ def test_objects_that_are_no_anchor_are_counted():
 @pytest.mark.parametrize(
     ("adjacency", "message"),
     [
-        (np.eye(4), "object 0 is a neighbour of itself, and 3 more"),
+        (np.eye(4), "object 0 is a neighbor of itself, and 3 more"),
         (PATH * 0.5, r"holds 0.5 in row 0, column 1, and 5 more"),
         (np.where(PATH, np.nan, 0.0), "holds nan in row 0, column 1"),
         (sp.csr_array(-PATH), "holds -1 in row 0"),
@@ -122,7 +121,9 @@ def test_the_pull_is_that_of_all_triplets():
     points = np.random.default_rng(0).normal(size=(12, 2))
     problem = FactoredProblem(InMemory(comparisons_from_graph(adjacency)), DistanceHinge())
     graph = Graph.from_adjacency(adjacency)
-    np.testing.assert_allclose(graph.pull(points) / graph.n_triplets, problem.pull(points), atol=1e-13)
+    np.testing.assert_allclose(
+        graph.laplacian_product(points) / graph.n_triplets, problem.laplacian_product(points), atol=1e-13
+    )
 
 
 def partial_distances(n, seed=0):
@@ -196,6 +197,6 @@ def test_the_graph_of_a_map_holds_on_the_map():
 
 
 @pytest.mark.parametrize("n_neighbors", [0, 3, 1.5, True])
-def test_impossible_numbers_of_neighbours_are_refused(n_neighbors):
+def test_impossible_numbers_of_neighbors_are_refused(n_neighbors):
     with pytest.raises(ValueError, match="n_neighbors must be an integer >= 1 and at most 2"):
         graph_from_embedding([[0.0], [1.0], [2.0]], n_neighbors)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from nearer import Comparisons
-from nearer.data.labels import TRIPLET, row_order
+from nearer.data.labels import TRIPLET_NAMES, object_columns
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import SOE, STE
 from nearer.evaluation import comparison_error, held_out_error
@@ -128,9 +128,9 @@ def test_columns_of_a_dict_have_one_length():
 
 
 def test_no_name_has_two_meanings():
-    names = [name for each in TRIPLET.values() for name in each]
+    names = [name for each in TRIPLET_NAMES.values() for name in each]
     assert len(set(names)) == len(names)
-    assert row_order(["k", "l", "i", "j"]) == [2, 3, 1, 0]
+    assert object_columns(["k", "l", "i", "j"]) == [2, 3, 1, 0]
 
 
 def test_frames_whose_columns_nobody_named_and_names_of_several_levels():

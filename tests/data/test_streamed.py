@@ -243,7 +243,7 @@ def test_blocks_are_copied_only_at_seams():
     from nearer.data.rows import Rows
 
     pieces = [Rows.of(TRIPLETS[:100]), Rows.of(TRIPLETS[100:250])]
-    blocks = list(streamed.cut(iter(pieces), iter([60, 60, 60, 70])))
+    blocks = list(streamed.rechunk(iter(pieces), iter([60, 60, 60, 70])))
     assert [len(block) for block in blocks] == [60, 60, 60, 70]
     np.testing.assert_array_equal(np.concatenate([block.objects for block in blocks]), TRIPLETS[:250])
     assert [np.shares_memory(block.objects, TRIPLETS) for block in blocks] == [True, False, True, True]

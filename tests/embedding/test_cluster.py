@@ -72,7 +72,7 @@ def test_files_are_fitted_by_the_workers_of_a_running_client(client, tmp_path, f
     assert there.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-8)
     np.testing.assert_allclose(there.embedding_, here.embedding_, atol=1e-6)
     asked = []
-    monkeypatch.setattr(sources, "on_running_cluster", asked.append)
+    monkeypatch.setattr(sources, "load_on_cluster", asked.append)
     STE(solver="svrg", random_state=0).fit(file)  # its batches are read here
     assert asked == []
 
@@ -211,7 +211,7 @@ def test_a_part_that_is_another_when_it_is_loaded_again_ends_the_fit(mortal, tmp
 
 
 def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkeypatch):
-    monkeypatch.setattr(worker_pool, "MAX_LOSSES", 0)
+    monkeypatch.setattr(worker_pool, "MAX_LOST_WORKERS", 0)
     with mortal.as_current():
         judgments = ComparisonsOnCluster(array_of())
         with pytest.raises(RuntimeError, match="workers were lost before they had answered"):
@@ -220,7 +220,7 @@ def test_whatever_kills_every_worker_ends_the_fit_with_a_sentence(mortal, monkey
 
 @pytest.mark.filterwarnings("ignore:.* lost; the comparisons there are loaded again")
 def test_rows_that_no_worker_survives_loading_are_refused_with_a_sentence(mortal, monkeypatch):
-    monkeypatch.setattr(worker_pool, "MAX_LOSSES", 1)
+    monkeypatch.setattr(worker_pool, "MAX_LOST_WORKERS", 1)
     # Who notices first is a matter of luck: the scheduler, or the fit.
     with pytest.raises(RuntimeError, match=r"workers (were lost|died while)"):
         ComparisonsOnCluster.from_loaders([Loader("part", dying)], "many", client=mortal)

@@ -16,9 +16,9 @@ from nearer.optimize.solvers.cutting_planes import (
     BMatching,
     Cuts,
     CuttingPlanes,
-    NearestNeighbours,
+    NearestNeighbors,
     StructureProblem,
-    onto_slack,
+    project_multipliers,
 )
 
 
@@ -81,7 +81,7 @@ def optimum_by_clarabel(similarity, cuts, n, margin, slack):
 @pytest.mark.filterwarnings("ignore:of . objects:UserWarning")
 def test_the_optimum_is_that_of_a_general_solver_with_all_constraints(adjacency, slack):
     n = len(adjacency)
-    problem = StructureProblem(NearestNeighbours(Graph.from_adjacency(adjacency)), 0.01, slack, rank=n)
+    problem = StructureProblem(NearestNeighbors(Graph.from_adjacency(adjacency)), 0.01, slack, rank=n)
     solution = solve(problem, CuttingPlanes(tol=1e-4), rng=np.random.default_rng(0))
     best = optimum_by_clarabel(problem.similarity.toarray(), all_cuts(adjacency), n, 0.01, slack)
     objective, gap = solution.history[-1][1:]
@@ -118,7 +118,7 @@ def test_the_map_itself_meets_them_at_its_own_rank():
 
 @pytest.mark.parametrize("most_for_bound", [600, 30])
 def test_many_objects_take_the_low_rank_form(monkeypatch, most_for_bound):
-    monkeypatch.setattr("nearer.embedding.graphs.MAX_OBJECTS_FULL_RANK", 30)
+    monkeypatch.setattr("nearer.embedding.spe.MOST_OBJECTS_CONVEX", 30)
     for module in ("nearer.optimize.solvers.cutting_planes", "nearer.optimize.solvers.cutting_planes"):
         monkeypatch.setattr(f"{module}.MOST_FOR_BOUND", most_for_bound)
     adjacency = grid(6, 6)
@@ -131,7 +131,7 @@ def test_many_objects_take_the_low_rank_form(monkeypatch, most_for_bound):
 def test_the_cuts_of_an_oracle_are_the_worst_ones():
     adjacency = grid(3, 4)
     points = np.random.default_rng(0).normal(size=(12, 2))
-    found, shortfall = NearestNeighbours(Graph.from_adjacency(adjacency)).worst(points, 0.01)
+    found, shortfall = NearestNeighbors(Graph.from_adjacency(adjacency)).worst(points, 0.01)
     assert shortfall == pytest.approx(0.01 - all_cuts(adjacency).values(points).min())
     assert (found.values(points) < 0.01).all()
     assert found.values(points).min() == pytest.approx(0.01 - shortfall)
@@ -152,7 +152,7 @@ def test_the_projection_of_multipliers_is_the_nearest_point(slack):
     rng = np.random.default_rng(0)
     for _ in range(20):
         multipliers = rng.normal(size=6)
-        projected = onto_slack(multipliers, slack)
+        projected = project_multipliers(multipliers, slack)
         assert projected.min() >= 0
         assert projected.sum() <= slack + 1e-12
         others = rng.dirichlet(np.ones(7), size=200)[:, :6] * slack
@@ -192,7 +192,7 @@ def test_a_matching_is_the_shortest_graph_on_its_map():
     points = points[1] * np.sqrt(np.maximum(points[0], 0))
     cuts, shortfall = BMatching(Graph.from_adjacency(adjacency)).worst(points, 0.0)
     assert shortfall <= 0 or cuts.n_cuts == 0
-    with pytest.raises(ValueError, match="only one is a neighbour of the other"):
+    with pytest.raises(ValueError, match="only one is a neighbor of the other"):
         SPE(connectivity="b-matching").fit_graph(np.triu(adjacency) + np.eye(9, k=-8))
     with pytest.raises(ValueError, match="b-matching"):
         SPE(connectivity="b-matching").fit([[0, 1, 2], [1, 0, 2]])

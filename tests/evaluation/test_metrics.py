@@ -127,7 +127,7 @@ def test_table_and_row_gathers_agree(monkeypatch):
     points = rng.normal(size=(20, 4)) + 1e3
     first, second = rng.integers(20, size=(2, 1000))
     by_table = pair_distances(points, first, second)
-    monkeypatch.setattr("nearer.optimize.problems.margins._BLOCK", 7)
+    monkeypatch.setattr("nearer.optimize.problems.margins.BLOCK_ROWS", 7)
     by_rows = np.concatenate(
         [pair_distances(points, first[part], second[part]) for part in np.split(np.arange(1000), 10)]
     )

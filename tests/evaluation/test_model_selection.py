@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 
 from nearer import Comparisons
-from nearer.data.groups import deal_out
+from nearer.data.groups import balance_folds
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE, TSTE
 from nearer.evaluation import (
@@ -102,7 +102,7 @@ def test_dealing_out_is_the_largest_first_to_the_emptiest():
         loads = np.zeros(n_folds, dtype=int)
         for size in np.sort(sizes)[::-1]:
             loads[loads.argmin()] += size
-        folds = deal_out(sizes, n_folds, rng)
+        folds = balance_folds(sizes, n_folds, rng)
         assert sorted(np.bincount(folds, sizes, minlength=n_folds)) == sorted(loads)
 
 

@@ -9,7 +9,7 @@ from nearer.sampling import Microcanonical
 
 def one_start(patch):
     """Have every map found from one start, by a patch as of pytest: enough where a fold in it would not matter."""
-    patch.setattr(descent, "several_by_default", lambda *_: False)
+    patch.setattr(descent, "has_default_restarts", lambda *_: False)
 
 
 def few_draws(patch):

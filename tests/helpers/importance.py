@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from nearer import Comparisons
 from nearer.sampling import diagnose
 from nearer.sampling.model import model_of
@@ -37,20 +37,20 @@ def small_model(kind, p=1, people=False):
 
 def quantities(model, unknowns):
     n_people, p = model.comparisons.n_annotators, model.n_components
-    parts = twin.split(unknowns, 4, p, n_people)
-    points = twin.map_of(unknowns, model.exposure, 4, p, n_people)
+    parts = reference.split(unknowns, 4, p, n_people)
+    points = reference.map_of(unknowns, model.exposure, 4, p, n_people)
     gaps = np.log(np.linalg.norm(points[..., 0, :] - points[..., 1, :], axis=-1))
     own = [parts.steeper[..., :1], parts.careless[..., 1:2]] if n_people else []
-    chances = twin.chances(points, *twin.answering(parts.numbers), ASKED)
+    chances = reference.chances(points, *reference.answering(parts.numbers), ASKED)
     return np.concatenate([chances, gaps[..., None], parts.numbers[..., [2, 3, 5]], *own], axis=-1)
 
 
 def gaps_to_the_truth(model, unknowns):
     """Gaps of draws, (chains, draws, size)."""
     rng, n_people = np.random.default_rng(5), model.comparisons.n_annotators
-    truth = twin.prior_draws(rng, 200_000, 4, model.n_components, n_people=n_people)
+    truth = reference.prior_draws(rng, 200_000, 4, model.n_components, n_people=n_people)
     truth = truth[np.abs(truth[:, -3]) < 100]  # so far out in the Cauchy tail, one in 2600, distances overflow
-    weights = np.exp(twin.log_likelihood(truth, model))
+    weights = np.exp(reference.log_likelihood(truth, model))
     found = []
     drawn_and_exact = np.moveaxis(quantities(model, unknowns), -1, 0), quantities(model, truth).T
     for drawn, exact in zip(*drawn_and_exact, strict=True):

@@ -57,9 +57,9 @@ for width in (3, 4):
 # Few anchors for many rows: blocks of one anchor, and such as end in the middle of one.
 found["one anchor"] = apart(BOTH[1], rows_of(3, 1500, n=3), 2, n=3)
 found["float64"] = apart(Compiled("linear"), rows_of(3, 300), 5, torch.float64)
-works = triton_loops.works("cpu", Compiled("log_ratio", (1.0, 2.0)), weighted=True)
+works = triton_loops.is_usable("cpu", Compiled("log_ratio", (1.0, 2.0)), weighted=True)
 with warnings.catch_warnings(record=True) as caught:
     # A loop that adds nothing.
     triton_loops.evaluate = lambda compiled, points, rows: (torch.zeros(()), torch.zeros_like(points))
-    assert not triton_loops.works("cpu", Compiled("logistic", (1.0,)), triplets=False, n_columns=5)
+    assert not triton_loops.is_usable("cpu", Compiled("logistic", (1.0,)), triplets=False, n_columns=5)
 print(json.dumps({"apart": found, "works": works, "warned": str(caught[-1].message)}))  # noqa: T201

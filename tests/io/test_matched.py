@@ -21,8 +21,8 @@ def test_files_of_the_same_objects_meet(tmp_path, form, other):
     fitted = read_answers(tmp_path / f"ints.{form}").comparisons
     scored = read_answers(tmp_path / f"ints.{other}").comparisons
     with pytest.raises(ValueError, match="is not among the 4 objects"):
-        scored.over(fitted.objects)
-    over = matched(scored, fitted.objects).over(fitted.objects)
+        scored.reindex(fitted.objects)
+    over = matched(scored, fitted.objects).reindex(fitted.objects)
     assert over.objects.tolist() == fitted.objects.tolist()
     assert said(over) == said(fitted)
 

@@ -9,7 +9,7 @@ import pytest
 
 from nearer.checking import check
 from nearer.cli.main import main
-from nearer.data.groups import numbered
+from nearer.data.groups import number_by_appearance
 from nearer.io import read_answers
 
 N_OBJECTS, N_PEOPLE, N_TRIALS = 12, 4, 10
@@ -71,7 +71,7 @@ def test_rows_next_to_each_other_stay_together_where_they_are_about_one_question
     true = quietly(whole)
     assert true.report.trial_numbers is None
     answers = quietly({name: column for name, column in whole.items() if name != "person"})
-    np.testing.assert_array_equal(numbered(answers.trial_of), numbered(true.trial_of))
+    np.testing.assert_array_equal(number_by_appearance(answers.trial_of), number_by_appearance(true.trial_of))
     assert answers.comparisons.weights.tolist() == [0.5] * len(answers)
     assert answers.report.trial_numbers.n_trials == N_PEOPLE * N_TRIALS
     assert "rows next to each other are read as one trial" in str(answers.report.trial_numbers)

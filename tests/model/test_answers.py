@@ -144,7 +144,7 @@ def test_compiled_likelihood_and_its_derivatives_are_those_of_the_model():
     slopes, lapses, offset = rng.uniform(1, 9, n_people), rng.uniform(0.01, 0.5, n_people), 0.3
     by_log, by_slope, by_lapse = np.zeros(30), np.zeros(n_people), np.zeros(n_people)
     logs = np.log(offset + squares)
-    total = posterior._answers(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse)
+    total = posterior._log_likelihood(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse)
     model = AnswerModel(slopes[people], offset, lapses[people])
     near, far = squares[rows].T
     odds_scores, lapse_scores = model.derivatives(near, far).scores

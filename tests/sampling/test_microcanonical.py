@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from helpers.importance import gaps_to_the_truth, small_model
 from scipy.stats import cauchy, kstest, norm
 
@@ -42,7 +42,7 @@ def drawn(model, n_steps, n_chains=4, **settings):
 @pytest.fixture(scope="module")
 def from_the_prior():
     """Walks of a fixed step where comparisons have hardly any weight: nothing but the prior is left."""
-    model = twin.model_about([[0, 1, 2]], 3, 2, weights=[1e-12])
+    model = reference.model_about([[0, 1, 2]], 3, 2, weights=[1e-12])
     scales = np.r_[np.ones(11), Prior().scales]
     draws = []
     for seed in range(2):
@@ -94,12 +94,12 @@ def test_with_shorter_steps_it_is_the_truth():
 
 
 def test_the_error_of_the_energy_falls_with_the_sixth_power_of_the_step():
-    model = twin.model_about(ROWS, 9, 2)
+    model = reference.model_about(ROWS, 9, 2)
     errors = []
     for step in (0.04, 0.02, 0.01):
         rng = np.random.default_rng(0)
         of_step = []
-        for q in twin.prior_draws(rng, 60, 9, 2):
+        for q in reference.prior_draws(rng, 60, 9, 2):
             q[-3] = 0.0  # the exposure, far out in whose tail no step is short
             value, gradient = model.density(q)
             velocity = rng.standard_normal(model.size)
@@ -112,7 +112,7 @@ def test_the_error_of_the_energy_falls_with_the_sixth_power_of_the_step():
 
 
 def test_a_walk_moves_everything_in_place_and_keeps_the_speed():
-    model = twin.model_about(ROWS, 9, 2)
+    model = reference.model_about(ROWS, 9, 2)
     chain = chain_of(model)
     before = chain.unknowns.copy()
     value, _ = kernel.walk(
@@ -128,7 +128,7 @@ def test_a_walk_moves_everything_in_place_and_keeps_the_speed():
 
 def test_a_step_back_along_the_path_ends_where_it_began():
     """Without noise the steps can be reversed, as those of the exact path."""
-    model = twin.model_about(ROWS, 9, 2)
+    model = reference.model_about(ROWS, 9, 2)
     chain = chain_of(model)
     before = chain.unknowns.copy()
     value = chain.value
@@ -144,7 +144,7 @@ def test_a_step_back_along_the_path_ends_where_it_began():
 def test_the_warm_up_finds_a_step_of_about_the_wanted_error_and_scales():
     """Within a factor of ten, which is less than one of 1.5 in the step, in most chains."""
     points = make_gaussian(15, 2, random_state=0)
-    model = twin.model_about(sample_triplets(points, 400, flipped=0.1, random_state=0).rows, 15, 2)
+    model = reference.model_about(sample_triplets(points, 400, flipped=0.1, random_state=0).rows, 15, 2)
     chains = [chain_of(model, seed) for seed in range(8)]
     errors = []
     for chain in chains:
@@ -171,7 +171,7 @@ def test_a_wall_does_not_shorten_steps_for_good():
 
 
 def test_a_chain_turns_back_where_the_density_is_no_number(monkeypatch):
-    model = twin.model_about(ROWS, 9, 2)
+    model = reference.model_about(ROWS, 9, 2)
     chain = chain_of(model, thin=5)
     chain.warm_up()
     plain, count = kernel.walk, iter(range(1000))
@@ -211,7 +211,7 @@ def test_bad_settings_are_refused(settings, message):
 
 def test_a_chain_that_mostly_turns_back_keeps_a_step():
     """Its median error is infinite, and its step must not become 0."""
-    chain = chain_of(twin.model_about(ROWS, 9, 2))
+    chain = chain_of(reference.model_about(ROWS, 9, 2))
     chain.warm_up()
     walk, count = chain._walk_or_reverse, [0]
 
@@ -288,7 +288,7 @@ def test_it_ends_when_predictions_have_settled_and_goes_on_while_they_have_not(m
 
 def test_the_error_that_it_settles_by_is_what_more_draws_take_away():
     """Of few answers; more draws are those of all repetitions together."""
-    weak = twin.model_about(sample_triplets(POINTS, 50, random_state=1).rows, len(POINTS), 2)
+    weak = reference.model_about(sample_triplets(POINTS, 50, random_state=1).rows, len(POINTS), 2)
     settings = Microcanonical(4, n_warmup=300, n_steps=400, thin=20, tolerance=0.9)
     runs = [run_of(weak, settings, seed) for seed in range(6)]
     votes, said = [], []
@@ -304,7 +304,7 @@ def test_the_error_that_it_settles_by_is_what_more_draws_take_away():
 def test_many_objects_are_asked_about_without_asking_for_the_distance_of_one_to_itself():
     n = 2500
     rows = np.random.default_rng(0).permutation(n)[:2499].reshape(-1, 3)
-    model = twin.model_about(rows, n, 1)
+    model = reference.model_about(rows, n, 1)
     for seed in range(100):
         run = run_of(model, SHORT, seed)
         assert (run.pairs[:, 0] != run.pairs[:, 1]).all()

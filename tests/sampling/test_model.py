@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
@@ -241,12 +241,12 @@ def test_one_that_never_came_up_counts_as_half_as_often_as_the_rarest():
 
 def test_draws_are_maps_and_ways_to_answer():
     model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 3)
-    unknowns = twin.prior_draws(np.random.default_rng(0), 6, model.n_objects, 3)
+    unknowns = reference.prior_draws(np.random.default_rng(0), 6, model.n_objects, 3)
     draws = draws_of(model, unknowns)
     assert isinstance(draws, Draws)
     assert len(draws) == 6
-    np.testing.assert_allclose(draws.points, twin.map_of(unknowns, model.exposure, model.n_objects, 3), rtol=1e-6)
-    for found, expected in zip(draws[1:], twin.answering(unknowns[:, -9:]), strict=True):
+    np.testing.assert_allclose(draws.points, reference.map_of(unknowns, model.exposure, model.n_objects, 3), rtol=1e-6)
+    for found, expected in zip(draws[1:], reference.answering(unknowns[:, -9:]), strict=True):
         np.testing.assert_allclose(found, expected)
 
 
@@ -259,9 +259,9 @@ def test_starts_differ_and_have_the_numbers_at_their_centres():
 
 
 def test_the_prior_is_as_wide_as_its_docstring_says():
-    draws = twin.prior_draws(np.random.default_rng(0), 20_000, 2, 2)
-    unknowns = twin.split(draws, 2, 2)
-    lapse = twin.answering(unknowns.numbers)[2]
+    draws = reference.prior_draws(np.random.default_rng(0), 20_000, 2, 2)
+    unknowns = reference.split(draws, 2, 2)
+    lapse = reference.answering(unknowns.numbers)[2]
     scale = np.exp(np.exp(unknowns.numbers[:, 1]) * unknowns.v[:, 0])
     assert 0.6 < np.mean((lapse > 0.004) & (lapse < 0.08)) < 0.75
     assert np.mean((scale < 1.2) & (scale > 1 / 1.2)) > 0.6
@@ -270,19 +270,24 @@ def test_the_prior_is_as_wide_as_its_docstring_says():
 def crew(p=2, n_people=3, m=60):
     """A model of people who answered different numbers of questions, and draws of its unknowns from the prior."""
     people = np.sort(np.random.default_rng(0).choice(n_people, size=m, p=[0.6, 0.3, 0.1]))
-    model = twin.model_about(quadruplets(m=m), 7, p, people=people, weights=np.linspace(0.5, 2, m))
-    return model, twin.prior_draws(np.random.default_rng(1), 4000, 7, p, n_people=n_people)
+    model = reference.model_about(quadruplets(m=m), 7, p, people=people, weights=np.linspace(0.5, 2, m))
+    return model, reference.prior_draws(np.random.default_rng(1), 4000, 7, p, n_people=n_people)
 
 
 def test_people_answer_as_the_twin_says():
     model, unknowns = crew()
     for found, expected in zip(
-        annotator_parameters(model, unknowns), twin.answering_of_people(twin.split(unknowns, 7, 2, 3)), strict=True
+        annotator_parameters(model, unknowns),
+        reference.answering_of_people(reference.split(unknowns, 7, 2, 3)),
+        strict=True,
     ):
         assert found.shape == (4000, 3)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     np.testing.assert_allclose(
-        draws_of(model, unknowns[:50]).points, twin.map_of(unknowns[:50], model.exposure, 7, 2, 3), rtol=1e-6, atol=1e-9
+        draws_of(model, unknowns[:50]).points,
+        reference.map_of(unknowns[:50], model.exposure, 7, 2, 3),
+        rtol=1e-6,
+        atol=1e-9,
     )
 
 
@@ -302,7 +307,7 @@ def test_in_each_draw_someone_of_the_study_answers_as_often_as_in_the_study():
 
 def test_where_people_are_not_told_apart_draws_stay_as_they_are():
     model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 2)
-    unknowns = twin.prior_draws(np.random.default_rng(0), 6, 7, 2)
+    unknowns = reference.prior_draws(np.random.default_rng(0), 6, 7, 2)
     draws = draws_of(model, unknowns)
     assert draw_annotator_effects(model, unknowns, draws, np.random.default_rng(0)) is draws
 

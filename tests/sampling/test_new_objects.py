@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from scipy.stats import kstest, norm
 
 from nearer import Comparisons
@@ -44,7 +44,7 @@ def placed(old):
 
 def test_more_objects_come_from_the_prior_and_the_known_ones_stay():
     model, _ = model_of(Comparisons.from_quadruplets([[0, 1, 2, 3], [0, 2, 1, 3]]), 2)
-    unknowns = twin.prior_draws(np.random.default_rng(0), 1000, 4, 2)
+    unknowns = reference.prior_draws(np.random.default_rng(0), 1000, 4, 2)
     known = np.array([1, 2, 4, 6])
     larger, more = add_objects(model, unknowns, known, 7, np.random.default_rng(1))
     assert (larger.n_objects, more.shape) == (7, (1000, larger.size))
@@ -52,7 +52,7 @@ def test_more_objects_come_from_the_prior_and_the_known_ones_stay():
     np.testing.assert_array_equal(larger.exposure[known], model.exposure)
     np.testing.assert_array_equal(np.delete(larger.exposure, known), model.least_exposure)
     np.testing.assert_array_equal(draws_of(larger, more).points[:, known], draws_of(model, unknowns).points)
-    before, after = twin.split(unknowns, 4, 2), twin.split(more, 7, 2)
+    before, after = reference.split(unknowns, 4, 2), reference.split(more, 7, 2)
     np.testing.assert_array_equal(after.u, before.u)
     np.testing.assert_array_equal(after.numbers, before.numbers)
     for fresh in (after.z[:, [0, 3, 5]], after.v[:, [0, 3, 5]]):
@@ -61,14 +61,14 @@ def test_more_objects_come_from_the_prior_and_the_known_ones_stay():
 
 def test_the_likelihood_of_the_old_comparisons_stays():
     model, _ = model_of(Comparisons.from_triplets(OLD), 2)
-    unknowns = twin.prior_draws(np.random.default_rng(0), 2, N_OLD, 2)
+    unknowns = reference.prior_draws(np.random.default_rng(0), 2, N_OLD, 2)
     known = np.arange(N)[-N_OLD:]
     larger, more = add_objects(model, unknowns, known, N, np.random.default_rng(1))
     larger = replace(
         larger, comparisons=replace(model.comparisons, pairs=known[model.comparisons.pairs].astype(np.int32))
     )
-    prior, larger_prior = (twin.log_prior(q, n, 2, model.prior) for q, n in ((unknowns[0], N_OLD), (more[0], N)))
-    other, larger_other = (twin.log_prior(q, n, 2, model.prior) for q, n in ((unknowns[1], N_OLD), (more[1], N)))
+    prior, larger_prior = (reference.log_prior(q, n, 2, model.prior) for q, n in ((unknowns[0], N_OLD), (more[0], N)))
+    other, larger_other = (reference.log_prior(q, n, 2, model.prior) for q, n in ((unknowns[1], N_OLD), (more[1], N)))
     gain = model.density(unknowns[1])[0] - model.density(unknowns[0])[0] - (other - prior)
     larger_gain = larger.density(more[1])[0] - larger.density(more[0])[0] - (larger_other - larger_prior)
     assert gain == pytest.approx(larger_gain)
@@ -77,10 +77,10 @@ def test_the_likelihood_of_the_old_comparisons_stays():
 def test_people_are_left_behind_and_the_map_and_the_common_numbers_stay():
     named = Comparisons.from_triplets(OLD, annotators=np.arange(len(OLD)) % 5)
     model, _ = model_of(named, 2)
-    unknowns = twin.prior_draws(np.random.default_rng(0), 3, N_OLD, 2, n_people=5)
+    unknowns = reference.prior_draws(np.random.default_rng(0), 3, N_OLD, 2, n_people=5)
     larger, more = add_objects(model, unknowns, np.arange(N_OLD), N, np.random.default_rng(1))
     assert (larger.comparisons.n_annotators, more.shape) == (0, (3, larger.size))
-    before, after = twin.split(unknowns, N_OLD, 2, 5), twin.split(more, N, 2)
+    before, after = reference.split(unknowns, N_OLD, 2, 5), reference.split(more, N, 2)
     np.testing.assert_array_equal(after.v[:, :N_OLD], before.v)
     np.testing.assert_array_equal(after.numbers, before.numbers)
     np.testing.assert_array_equal(draws_of(larger, more).points[:, :N_OLD], draws_of(model, unknowns).points)
@@ -89,7 +89,7 @@ def test_people_are_left_behind_and_the_map_and_the_common_numbers_stay():
 def test_old_objects_stay_to_the_last_bit_in_every_draw(old, placed):
     model, unknowns = old
     larger, start, found = placed
-    before, after = twin.split(start, N, 2), twin.split(found, N, 2)
+    before, after = reference.split(start, N, 2), reference.split(found, N, 2)
     np.testing.assert_array_equal(after.z[:, :N_OLD], before.z[:, :N_OLD])
     np.testing.assert_array_equal(after.v[:, :N_OLD], before.v[:, :N_OLD])
     np.testing.assert_array_equal(after.u, before.u)
@@ -160,7 +160,7 @@ def test_sharp_answers_do_not_hold_new_objects_where_they_happen_to_begin():
 def test_a_new_object_is_drawn_from_its_posterior_given_the_others():
     """One new object in one dimension, old ones fixed: against a grid."""
     model, _ = model_of(Comparisons.from_triplets([[0, 1, 2], [1, 2, 3], [2, 1, 3]]), 1)
-    unknowns = np.tile(twin.prior_draws(np.random.default_rng(1), 1, 4, 1), (3000, 1))
+    unknowns = np.tile(reference.prior_draws(np.random.default_rng(1), 1, 4, 1), (3000, 1))
     rows = np.array([[4, 0, 1], [4, 2, 1], [3, 4, 0]])
     larger, start = add_objects(model, unknowns, np.arange(4), 5, np.random.default_rng(0))
     larger = replace(larger, comparisons=said(rows, 5))
@@ -169,7 +169,7 @@ def test_a_new_object_is_drawn_from_its_posterior_given_the_others():
     scales = np.linspace(-4, 4, 33)
     q = np.tile(start[0], (len(grid) * len(scales), 1))
     q[:, 4], q[:, 5 + 1 + 4] = (side.ravel() for side in np.meshgrid(grid, scales, indexing="ij"))
-    density = twin.log_density(q, larger)
+    density = reference.log_density(q, larger)
     mass = np.exp(density - density.max()).reshape(len(grid), -1).sum(axis=1)
     mass /= mass.sum()
     assert found.mean() == pytest.approx(grid @ mass, abs=0.1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from helpers.importance import ROWS, gaps_to_the_truth, small_model
 from scipy.stats import cauchy, kstest, norm
 
@@ -28,7 +28,7 @@ def seeds(number, seed=0):
 
 def uninformed(n=3, p=2):
     """Comparisons of hardly any weight: nothing but the prior is left."""
-    return twin.model_about([[0, 1, 2]], n, p, weights=[1e-12])
+    return reference.model_about([[0, 1, 2]], n, p, weights=[1e-12])
 
 
 @pytest.fixture(scope="module")

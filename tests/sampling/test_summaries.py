@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from scipy.signal import lfilter
 from scipy.stats import ortho_group
 
@@ -105,7 +105,7 @@ def test_chances_do_not_depend_on_threads_or_the_kind_of_integers():
     rows = np.array([rng.choice(30, 3, replace=False) for _ in range(20_000)])
     one = predictive_probability(draws, rows, 1)
     np.testing.assert_array_equal(predictive_probability(draws, rows.astype(np.int32), 2), one)
-    np.testing.assert_allclose(one, twin.chances(*draws, rows).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(one, reference.chances(*draws, rows).mean(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [1, 2, 4])

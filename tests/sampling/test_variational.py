@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
@@ -15,7 +15,7 @@ ROWS = np.array([np.random.default_rng(q).choice(9, 3, replace=False) for q in r
 
 
 def test_without_information_it_ends_at_the_prior():
-    model = twin.model_about([[0, 1, 2]], 3, 2, weights=[1e-12])
+    model = reference.model_about([[0, 1, 2]], 3, 2, weights=[1e-12])
     climb = MeanField(model, np.full(model.size, 0.5), np.random.default_rng(0))
     climb.optimize(500, FIRST_RATE, FIRST_RATE)
     climb.optimize(1000, FIRST_RATE, FIRST_RATE / 100)
@@ -29,7 +29,7 @@ def test_without_information_it_ends_at_the_prior():
 
 
 def test_it_rises_step_by_step_and_says_so():
-    model, steps = twin.model_about(ROWS, 9, 2), []
+    model, steps = reference.model_about(ROWS, 9, 2), []
     start = model.start(np.random.default_rng(0))
     climb = MeanField(model, start, np.random.default_rng(1), lambda: steps.append(1))
     assert climb.lower_bound == -np.inf
@@ -45,7 +45,7 @@ def test_it_rises_step_by_step_and_says_so():
 
 def test_the_bound_is_that_of_the_density_and_the_entropy():
     """At a fixed normal distribution: the mean of guesses is E[log-density] + sum of log-deviations."""
-    model = twin.model_about(ROWS, 9, 2)
+    model = reference.model_about(ROWS, 9, 2)
     climb = MeanField(model, model.start(np.random.default_rng(0)), np.random.default_rng(1))
     climb.log_deviation[:] = -3.0
     expected = np.mean([model.density(q)[0] for q in climb.draw(2000)]) - 3.0 * model.size
@@ -58,7 +58,7 @@ SEED = np.random.SeedSequence(0)
 
 def test_without_information_the_answer_is_the_prior():
     """Independent normal numbers are what it approximates by: means, deviations and the bound are known exactly."""
-    model = twin.model_about([[0, 1, 2]], 3, 2, weights=[1e-12])
+    model = reference.model_about([[0, 1, 2]], 3, 2, weights=[1e-12])
     found = sample_variational(model, Variational(n_steps=2000, n_draws=4000), SEED)
     draws = np.delete(found.unknowns[0], -3, axis=1)  # all but the Cauchy one
     centres, scales = np.zeros(19), np.ones(19)

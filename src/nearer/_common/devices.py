@@ -81,7 +81,7 @@ def _free_bytes(device: str) -> int | None:
 
 
 @cache
-def sums_in(device: str) -> Any:
+def accumulation_dtype(device: str) -> Any:
     """Return the dtype of sums and scalar products: float64, but on MPS, which has none."""
     torch = torch_or_advice(device)
     return torch.float32 if device == "mps" else torch.float64

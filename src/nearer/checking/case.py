@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nearer._common.formatting import quote
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import is_tied, near_and_far
+from nearer.data.groups import is_tied, near_far_codes
 from nearer.data.labels import factorize
 from nearer.embedding import STE
 from nearer.evaluation.annotators import AnnotatorReliability
@@ -90,7 +90,7 @@ class Case:
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray]:
         """Codes of the pairs that occur, and the position among them of each near and far pair."""
-        pairs = near_and_far(self.comparisons.oriented, self.n_objects)
+        pairs = near_far_codes(self.comparisons.oriented, self.n_objects)
         codes, positions = np.unique(np.concatenate(pairs), return_inverse=True)
         near, far = np.split(positions.astype(np.int64), 2)
         return codes, near, far

@@ -40,7 +40,7 @@ from nearer._common.formatting import intcomma, pluralize, quote
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import is_tied, near_and_far, questions_of
+from nearer.data.groups import is_tied, near_far_codes, question_indices
 from nearer.data.labels import factorize
 
 FALSE_ALARMS = 0.05  # studies in which any pair is reported wrongly
@@ -148,8 +148,8 @@ def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
     >>> found.n_shared.tolist(), found.n_different.tolist()
     ([2], [1])
     """
-    near, far = near_and_far(answered.oriented, answered.n_objects)
-    questions = questions_of(answered)
+    near, far = near_far_codes(answered.oriented, answered.n_objects)
+    questions = question_indices(answered)
     shape = (int(person.max()) + 1, int(questions.max()) + 1)
     votes = csr_array(coo_array((np.where(near < far, 1, -1), (person, questions)), shape=shape))
     votes.sum_duplicates()

@@ -31,7 +31,7 @@ from nearer._common.formatting import pluralize, round_to_two_digits, two_digits
 from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings, Level
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import units_of
+from nearer.data.groups import group_indices
 from nearer.embedding import CKL
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, NoiseCeiling, about_ceiling
 from nearer.evaluation.curves import Kind, LearningCurve, Trend, learning_curve, trend
@@ -119,7 +119,7 @@ def _repeats(case: Case) -> str:
 def check_curve(case: Case) -> CheckResult:
     """See whether a map predicts answers that it has not seen, and whether more answers would help."""
     part = quick_part(case)
-    if len(part) < _FEWEST or len(np.unique(units_of(part))) < _FEWEST_UNITS:
+    if len(part) < _FEWEST or len(np.unique(group_indices(part))) < _FEWEST_UNITS:
         return CheckResult()
     curve = curve_of(case.n_components, part, case.seed, case.level, n_sizes=2)
     (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])

@@ -13,7 +13,7 @@ import numpy as np
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
-from nearer.data.groups import distinct
+from nearer.data.groups import sorted_unique
 from nearer.io.column_checks import ALIKE, chance_of
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
@@ -151,7 +151,7 @@ def check_anchors(case: Case) -> CheckResult:
     if len(never_options) < 2 or not never_anchors or not anchors & options:
         return CheckResult(counts=counts)
     codes = (rows[:, :1].astype(np.int64) * case.n_objects + rows[:, 1:]).ravel()
-    pairs = zip(*(each.tolist() for each in np.divmod(distinct(codes), case.n_objects)), strict=True)
+    pairs = zip(*(each.tolist() for each in np.divmod(sorted_unique(codes), case.n_objects)), strict=True)
     if chance_of(pairs, len(never_options)) >= ALIKE:
         return CheckResult(counts=counts)
     title = f"{len(never_options)} of {pluralize(len(anchors), 'anchor')} are never among the options"

@@ -7,7 +7,7 @@ from typing import Any
 
 from nearer.checking.case import Case, CheckResult, part_seed, quick_part
 from nearer.checking.findings import Finding, Findings
-from nearer.data.groups import By
+from nearer.data.groups import Grouping
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.reproducibility import (
@@ -43,7 +43,7 @@ def halves_of(
     method: OrdinalEmbedding,
     comparisons: Any,
     seed: int,
-    by: By = "trials",
+    by: Grouping = "trials",
     unrestricted: OrdinalEmbedding | None = None,
 ) -> SplitHalf:
     """Return how reproducible distances are, with the seed of a run; arguments as for `split_half`."""

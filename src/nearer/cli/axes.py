@@ -180,7 +180,7 @@ def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[st
     import numpy as np
 
     from nearer._common.results import save_figures
-    from nearer.geometry import ellipses_of
+    from nearer.geometry import covariance_ellipses
     from nearer.plotting import plot_properties
 
     files = fits.write(folder)
@@ -188,7 +188,7 @@ def _write(fits: PropertyFits, results: dict[str, Any], folder: Path) -> list[st
     if points.shape[1] < 2:
         return files
     if results["covariances"] is not None:
-        ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
+        ellipses = covariance_ellipses(points, np.array(results["covariances"]), results["scales"][1])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
         pictures = {"properties": lambda: plot_properties(points, fits, results["objects"], ellipses=ellipses)}

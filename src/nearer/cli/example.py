@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.datasets.example import write_example
+    from nearer.datasets.example_files import write_example
     from nearer.datasets.lab_files import write_lab
 
     files = write_lab(options.folder) if options.lab else write_example(options.folder)

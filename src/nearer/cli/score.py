@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.data.groups import units_of
+    from nearer.data.groups import group_indices
     from nearer.embedding.storage import load_model
     from nearer.evaluation.held_out import judge, read_judged
     from nearer.evaluation.intervals import error_interval
@@ -42,8 +42,8 @@ def run(options: argparse.Namespace) -> int:
     model, answers = load_model(options.folder), read_file(options, known_labels=True)
     comparisons = matched(answers.comparisons, model.objects_, answers.paths)
     _refuse_new(answers, comparisons, model, options)
-    judged = read_judged(comparisons.over(model.objects_))
-    units = units_of(judged)
+    judged = read_judged(comparisons.reindex(model.objects_))
+    units = group_indices(judged)
     error, of_map = (
         error_interval(wrong, judged.sample_weight, units, options.level) for wrong in judge(model, judged)
     )

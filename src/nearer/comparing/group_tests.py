@@ -57,7 +57,7 @@ from scipy.stats import chi2
 from nearer._common.arrays import FloatArray
 from nearer.comparing.group_models import FittedMap, Responses, fit_map, information, lapse_rates, scores
 from nearer.comparing.group_results import ROUNDING, Displacements, PermutationTest
-from nearer.data.groups import numbered
+from nearer.data.groups import number_by_appearance
 
 #: Departures of objects from the map of all, as shares of its spread: of the test, and with hardly any shrinkage.
 TEST_DEPARTURE, LOOSE_DEPARTURE = 0.25, 2.0
@@ -85,7 +85,7 @@ class Blocks:
     @classmethod
     def of(cls, people: NDArray[np.intp], groups: NDArray[np.intp], n_groups: int) -> Blocks:
         """Return the blocks of rows, of which people and groups are known."""
-        of_rows = numbered(people, groups)
+        of_rows = number_by_appearance(people, groups)
         _, first = np.unique(of_rows, return_index=True)
         return cls(of_rows, groups[first], people[first], n_groups)
 
@@ -136,7 +136,7 @@ class BlockScores:
 
 def efficient_scores(responses: Responses, fitted: FittedMap, blocks: Blocks) -> BlockScores:
     """Return the efficient scores of blocks on the map of all answers, each person with a lapse rate of their own."""
-    people = numbered(blocks.people[blocks.of_rows])
+    people = number_by_appearance(blocks.people[blocks.of_rows])
     precision = 1 / float(np.square(fitted.points).mean())
     for _ in range(2):  # lapse rates, given the map, and the map, given lapse rates
         fitted = FittedMap(fitted.points, lapse_rates(responses, fitted.points, people))

@@ -26,9 +26,9 @@ from nearer.comparing.group_tests import (
 )
 from nearer.comparing.results import comparisons_of, holm
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import restricted, seen_objects, units_of, with_positive_weight
-from nearer.data.labels import factorize, missing
-from nearer.geometry import align, principal
+from nearer.data.groups import group_indices, restrict_to_seen, seen_objects, with_positive_weight
+from nearer.data.labels import factorize, is_missing
+from nearer.geometry import align, to_principal_axes
 from nearer.io.answers import Answers
 
 N_PERMUTATIONS = 4999
@@ -97,7 +97,7 @@ def compare_groups(
     responses, common = Responses.of(comparisons), common_map(comparisons, n_components)
     has_people = comparisons.annotators is not None
     unit = "people" if has_people else "trials"
-    units = factorize(comparisons.annotators)[1] if has_people else units_of(comparisons)  # which are independent
+    units = factorize(comparisons.annotators)[1] if has_people else group_indices(comparisons)  # which are independent
     blocks = Blocks.of(units, kept.groups, len(kept.names))
     if has_people and len(blocks.groups) == blocks.n_groups:
         raise ValueError(
@@ -132,7 +132,7 @@ def common_map(comparisons: Comparisons, n_components: int) -> FittedMap:
 
     start = STE(n_components).fit(comparisons).embedding_
     fitted = fit_common(Responses.of(comparisons), FittedMap(start - start.mean(axis=0), _FIRST_LAPSE))
-    return FittedMap(principal(fitted.points, np.ones(len(start), dtype=bool)), fitted.lapse)
+    return FittedMap(to_principal_axes(fitted.points, np.ones(len(start), dtype=bool)), fitted.lapse)
 
 
 def _dimension(comparisons: Comparisons, random_state: RandomState) -> int:
@@ -147,7 +147,7 @@ def _dimension(comparisons: Comparisons, random_state: RandomState) -> int:
 def _with_weight(kept: GroupedComparisons) -> GroupedComparisons:
     """Return the comparisons of positive weight, over the objects that they mention."""
     weighs = kept.comparisons.sample_weight > 0
-    comparisons, _ = restricted(with_positive_weight(kept.comparisons))
+    comparisons, _ = restrict_to_seen(with_positive_weight(kept.comparisons))
     groups = kept.groups[weighs]
     if len(np.unique(groups)) < len(kept.names):
         raise ValueError("a group has no answers of positive weight; leave it out")
@@ -293,7 +293,9 @@ def _group_labels(answers: Any, comparisons: Comparisons, groups: Any) -> NDArra
 def _text(values: list[Any]) -> NDArray[np.str_]:
     labels = np.empty(len(values), dtype=object)
     labels[:] = values
-    return np.array(["" if none else str(value).strip() for value, none in zip(values, missing(labels), strict=True)])
+    return np.array(
+        ["" if none else str(value).strip() for value, none in zip(values, is_missing(labels), strict=True)]
+    )
 
 
 def _exclusion_note(comparisons: Comparisons, known: NDArray[np.bool_]) -> str:

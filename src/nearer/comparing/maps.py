@@ -29,7 +29,7 @@ from nearer._common.parameters import check_level
 from nearer._common.results import Result, Rows
 from nearer.comparing.results import Comparison, holm
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import restricted, units_of
+from nearer.data.groups import group_indices, restrict_to_seen
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.distances import compared_objects
 from nearer.evaluation.held_out import judge, read_judged
@@ -308,7 +308,7 @@ def _error_on(judge_of: _Map, other: _Map, level: float) -> CrossError | None:
     known = np.isin(comparisons.objects, judge_of.model.objects_)[comparisons.rows].all(axis=1)
     if not known.any():
         return None
-    kept, _ = restricted(comparisons[known])
-    judged = read_judged(kept.over(judge_of.model.objects_))
+    kept, _ = restrict_to_seen(comparisons[known])
+    judged = read_judged(kept.reindex(judge_of.model.objects_))
     wrong = judge(judge_of.model, judged).predictions
-    return CrossError(*error_interval(wrong, judged.sample_weight, units_of(judged), level), len(judged))
+    return CrossError(*error_interval(wrong, judged.sample_weight, group_indices(judged), level), len(judged))

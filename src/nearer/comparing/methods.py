@@ -56,7 +56,7 @@ from nearer.comparing.results import (
     plot_estimates,
 )
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import By, kept_whole, units_of
+from nearer.data.groups import Grouping, group_indices, resolve_grouping
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.held_out import judge, read_judged
@@ -145,8 +145,8 @@ class MethodComparison(Comparison):
     methods: tuple[MethodScore, ...]
     n_folds: int
     n_wanted: int
-    by: By
-    unit: By
+    by: Grouping
+    unit: Grouping
     n_comparisons: int
     level: float
 
@@ -233,7 +233,7 @@ def compare_methods(
     methods: Mapping[str, OrdinalEmbedding],
     *,
     n_splits: int = 5,
-    by: By = "trials",
+    by: Grouping = "trials",
     dimension: Callable[[Comparisons], int] | None = None,
     level: float = 0.95,
     random_state: RandomState = None,
@@ -287,15 +287,15 @@ def compare_methods(
         fold_of[test] = number
     rows = np.flatnonzero(fold_of >= 0)
     by_person = by == "annotators" or count_annotators(judged) >= MIN_ANNOTATORS
-    unit: By = "annotators" if by_person else kept_whole(judged, by)
-    clusters, weights = units_of(judged, unit)[rows], judged.sample_weight[rows]
+    unit: Grouping = "annotators" if by_person else resolve_grouping(judged, by)
+    clusters, weights = group_indices(judged, unit)[rows], judged.sample_weight[rows]
     scores = [
         _score(name, own, losses[0], rows, weights, clusters, fold_of[rows], level, n_done)
         for name, own in zip(methods, losses, strict=True)
     ]
     corrected = [None, *holm([score.p_value for score in scores if score.p_value is not None])]
     kept = tuple(replace(score, p_holm=p) for score, p in zip(scores, corrected, strict=True))
-    return MethodComparison(kept, n_done, len(folds), kept_whole(judged, by), unit, len(rows), level)
+    return MethodComparison(kept, n_done, len(folds), resolve_grouping(judged, by), unit, len(rows), level)
 
 
 def _judge(
@@ -313,7 +313,7 @@ def _judge(
                 given = None if dimension is None else dimension(judged[train])
                 for (name, method), own in zip(methods.items(), losses, strict=True):
                     copied: OrdinalEmbedding = clone(method) if given is None else _of_dimension(method, given)
-                    _judge_one(name, copied._for_cross_validation(), judged[train], judged[test], test, own)
+                    _judge_one(name, copied.for_judging(), judged[train], judged[test], test, own)
                     bar.update()
                 n_done += 1
         except KeyboardInterrupt:

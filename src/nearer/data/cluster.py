@@ -21,16 +21,16 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, TypeVar
 import numpy as np
 
 from nearer._common.arrays import is_dask
-from nearer.data.files import NUMBERING, Block, columns_among
+from nearer.data.files import NUMBERING_ADVICE, Block, find_object_columns
 from nearer.data.labels import read_answers
-from nearer.data.rows import Extent, Rows, check_block, read_n_objects, sample_places
+from nearer.data.rows import Extent, Rows, check_block, read_n_objects, sample_ranges
 from nearer.data.streamed import ComparisonsFile, FilePart, StreamedComparisons
 from nearer.data.worker_pool import WorkerPool
 
 __all__ = ["ComparisonsOnCluster"]
 
 ResultT = TypeVar("ResultT")
-PARTS_PER_THREAD = 4  # of files: enough to share them out evenly
+N_PARTS_PER_THREAD = 4  # of files: enough to share them out evenly
 
 
 class ComparisonsOnCluster(StreamedComparisons):
@@ -79,32 +79,22 @@ class ComparisonsOnCluster(StreamedComparisons):
         if not is_dask(X):
             raise ValueError(f"X must be a dask array or dataframe, got {type(X).__name__}; fit takes it as it is")
         known = None if n_objects is None else read_n_objects(n_objects)
-        recipes = recipes_of_collection(X, columns, known)
-        self._hold(recipes, known, f"{len(recipes)} partition{'s' if len(recipes) != 1 else ''}", client)
+        recipes = collection_recipes(X, columns, known)
+        self._load_all(recipes, known, f"{len(recipes)} partition{'s' if len(recipes) != 1 else ''}", client)
 
     @classmethod
     def from_loaders(
         cls, loaders: Sequence[Loader], title: str, *, n_objects: int | None = None, client: Any = None
     ) -> Self:
-        """Return comparisons whose parts workers load by themselves, such as the files of a folder that all can read.
-
-        Parameters
-        ----------
-        loaders : sequence of Loader
-            One for each part, in order.
-        title : str
-            What to call all of them in messages.
-        n_objects, client
-            As for the class.
-        """
+        """Return comparisons whose parts are loaded by the workers, such as files that all of them can read."""
         made = cls.__new__(cls)
         known = None if n_objects is None else read_n_objects(n_objects)
-        made._hold(recipes_of_loaders(loaders, known), known, title, client)
+        made._load_all(loader_recipes(loaders, known), known, title, client)
         return made
 
-    def _hold(self, recipes: Sequence[Any], n_objects: int | None, title: str, client: Any) -> None:
+    def _load_all(self, recipes: Sequence[Any], n_objects: int | None, title: str, client: Any) -> None:
         self._title = title
-        pool = WorkerPool(running_client() if client is None else client, recipes, title)
+        pool = WorkerPool(current_client() if client is None else client, recipes, title)
         faults = [report.fault for report in pool.reports if report.fault is not None]
         if faults:
             raise ValueError(faults[0])
@@ -112,7 +102,7 @@ class ComparisonsOnCluster(StreamedComparisons):
             raise ValueError(
                 f"{title}: its parts differ in their columns, of objects, answers or weights; write all with the same"
             )
-        extent = Extent.over(report.extent for report in pool.reports)
+        extent = Extent.merge(report.extent for report in pool.reports)
         self.n_objects = extent.n_objects(n_objects, title)
         self._length, self._width = extent.n_rows, extent.width
         self._pool: WorkerPool | None = pool
@@ -142,9 +132,9 @@ class ComparisonsOnCluster(StreamedComparisons):
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Refuse: the rows stay on their workers."""
-        self.refuse_blocks()
+        self.raise_for_blocks()
 
-    def refuse_blocks(self) -> NoReturn:
+    def raise_for_blocks(self) -> NoReturn:
         """Say that what needs the rows themselves cannot have them."""
         raise ValueError(
             f"the comparisons of {self.title} stay on the workers of a cluster, and only solver='factored' works "
@@ -154,24 +144,13 @@ class ComparisonsOnCluster(StreamedComparisons):
     def reduce(
         self, each: Callable[..., ResultT], together: Callable[[ResultT, ResultT], ResultT], *arguments: Any
     ) -> ResultT:
-        """Return a function of blocks of all comparisons, worked out by the workers that hold them.
-
-        Parameters
-        ----------
-        each : callable
-            ``each(blocks, *arguments)`` returns the result of a list of `Rows`, which may be empty. Several threads
-            call it at a time.
-        together : callable
-            ``together(one, other)`` joins two results, and may change the first.
-        *arguments
-            Sent to each worker.
-        """
+        """Return a function of blocks of all comparisons, worked out by the workers that hold them."""
         result: ResultT = self._shards.reduce(each, together, *arguments)
         return result
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons: those that would be taken in memory."""
-        places = [np.arange(run.start, run.stop, run.step) for run in sample_places(len(self), n_rows)]
+        places = [np.arange(run.start, run.stop, run.step) for run in sample_ranges(len(self), n_rows)]
         found = self._shards.at(np.concatenate(places)[:n_rows])
         return Rows.of(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
@@ -182,15 +161,10 @@ class ComparisonsOnCluster(StreamedComparisons):
         return self._pool
 
 
-def on_running_cluster(file: ComparisonsFile) -> ComparisonsOnCluster | None:
+def load_on_cluster(file: ComparisonsFile) -> ComparisonsOnCluster | None:
     """Return the comparisons of files on the workers of the running client, who read them; None if there is none.
 
     A client without workers is none, and so is that of a task: it would wait for the thread that it occupies itself.
-
-    Parameters
-    ----------
-    file : ComparisonsFile
-        Of files that the workers can read, by the same names.
     """
     if "distributed" not in sys.modules:  # whoever has started a client has loaded it
         return None
@@ -206,17 +180,17 @@ def on_running_cluster(file: ComparisonsFile) -> ComparisonsOnCluster | None:
     threads = sum(client.nthreads().values())
     if not threads:
         return None
-    parts = file.parts(max(-(-len(file) // (PARTS_PER_THREAD * threads)), file.block_rows // 4))
-    loaders = [Loader(part.title, partial(_blocks_of, part, file.block_rows)) for part in parts]
+    parts = file.parts(max(-(-len(file) // (N_PARTS_PER_THREAD * threads)), file.block_rows // 4))
+    loaders = [Loader(part.title, partial(_part_blocks, part, file.block_rows)) for part in parts]
     return ComparisonsOnCluster.from_loaders(loaders, file.title, n_objects=file.n_objects, client=client)
 
 
-def _blocks_of(part: FilePart, block_rows: int) -> Iterator[Block]:
+def _part_blocks(part: FilePart, block_rows: int) -> Iterator[Block]:
     for objects, answers, weights in part.blocks(block_rows):
         yield Block(objects, answers if answers.size else None, weights if weights.size else None)
 
 
-def running_client() -> Any:
+def current_client() -> Any:
     """Return the dask client that was started last."""
     try:
         from distributed import get_client
@@ -237,15 +211,7 @@ Read: TypeAlias = Callable[[str, Any], Block]  # a partition, and what to call i
 
 
 class Loader(NamedTuple):
-    """A part that a worker can load by itself, such as one file of many.
-
-    Attributes
-    ----------
-    title : str
-        What to call it in messages.
-    blocks : callable
-        Returns its rows as they stand there, some at a time. It is sent to a worker, and so must be picklable.
-    """
+    """A part that a worker can load by itself, such as one file of many."""
 
     title: str
     blocks: Callable[[], Iterable[Block]]
@@ -264,7 +230,7 @@ class Partition:
         return sum(column.nbytes for block in self.blocks for column in block)
 
 
-def checked_partition(title: str, blocks: Iterable[Block], n_objects: int | None) -> Partition:
+def check_partition(title: str, blocks: Iterable[Block], n_objects: int | None) -> Partition:
     """Return a part as the loops take it.
 
     A fault is returned and not raised: of several parts with faults, the first is to be told, whichever worker is
@@ -276,28 +242,28 @@ def checked_partition(title: str, blocks: Iterable[Block], n_objects: int | None
         for block in blocks:
             passed = check_block(*block, name=title, offset=extent.n_rows, n_objects=n_objects)
             if passed.n_rows:
-                extent = Extent.over((extent, passed))
-                kept.append(_packed(block))
+                extent = Extent.merge((extent, passed))
+                kept.append(_to_rows(block))
     except ValueError as error:
         return Partition([], Extent(), str(error))
     return Partition(kept, extent)
 
 
-def _packed(block: Block) -> Rows:
+def _to_rows(block: Block) -> Rows:
     objects, answers, weights = block
     if answers is not None and answers.dtype.kind == "b":
         answers = read_answers(answers, len(answers))
     return Rows.of(objects.astype(np.int32, copy=False), answers, weights)
 
 
-def recipes_of_loaders(loaders: Sequence[Loader], n_objects: int | None) -> list[Any]:
+def loader_recipes(loaders: Sequence[Loader], n_objects: int | None) -> list[Any]:
     """Return one recipe for each part that workers load by themselves."""
     return _recipes([partial(_load, loader, n_objects) for loader in loaders], [()] * len(loaders))
 
 
-def recipes_of_collection(X: Any, columns: Sequence[str] | None, n_objects: int | None) -> list[Any]:
+def collection_recipes(X: Any, columns: Sequence[str] | None, n_objects: int | None) -> list[Any]:
     """Return one recipe for each partition of a dask array or dataframe, whose kind is checked first."""
-    read, partitions = _of_array(X, columns) if hasattr(type(X), "chunks") else _of_frame(X, columns)
+    read, partitions = _array_reader(X, columns) if hasattr(type(X), "chunks") else _frame_reader(X, columns)
     checks = [
         partial(_check, f"partition {number}", read=read, n_objects=n_objects) for number in range(len(partitions))
     ]
@@ -319,56 +285,56 @@ def _recipes(functions: Sequence[Callable[..., Partition]], arguments: Sequence[
 
 
 def _load(loader: Loader, n_objects: int | None) -> Partition:
-    return checked_partition(loader.title, loader.blocks(), n_objects)
+    return check_partition(loader.title, loader.blocks(), n_objects)
 
 
 def _check(title: str, partition: Any, read: Read, n_objects: int | None) -> Partition:
     def blocks() -> Iterator[Block]:
         yield read(title, partition)
 
-    return checked_partition(title, blocks(), n_objects)
+    return check_partition(title, blocks(), n_objects)
 
 
-def _of_array(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
+def _array_reader(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
     if columns is not None:
         raise ValueError(f"columns={columns!r}: a dask array has no names for its columns; leave columns out")
     if X.dtype.kind not in "iu":
-        raise ValueError(f"the dask array holds {X.dtype}, not indices 0..n-1; {NUMBERING}")
+        raise ValueError(f"the dask array holds {X.dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
     if X.ndim != 2 or X.shape[1] not in (3, 4):
         wanted = "(m, 3) for triplets or (m, 4) for quadruplets"
         raise ValueError(f"the dask array has the shape {X.shape}; it must be {wanted}")
     whole = X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})  # a part has whole rows
-    return _block_of_array, list(whole.to_delayed().ravel())
+    return _array_block, list(whole.to_delayed().ravel())
 
 
-def _of_frame(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
+def _frame_reader(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
     if not hasattr(type(X), "columns") or X.ndim != 2:
         raise ValueError(f"a {type(X).__name__} is neither a dask array nor a dask dataframe; turn it into one of them")
     from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
     kinds = dict(X.dtypes)
-    chosen = columns_among("the dask dataframe", list(kinds), columns)
+    chosen = find_object_columns("the dask dataframe", list(kinds), columns)
     for name in chosen:
         if not is_integer_dtype(kinds[name]):
             raise ValueError(
-                f"the dask dataframe: column {name!r} holds {kinds[name]}, not indices 0..n-1; {NUMBERING}"
+                f"the dask dataframe: column {name!r} holds {kinds[name]}, not indices 0..n-1; {NUMBERING_ADVICE}"
             )
     others = tuple(name for name in ("answer", "weight") if name in kinds and name not in chosen)
     for name in others:
         if not is_numeric_dtype(kinds[name]) or (name == "weight" and is_bool_dtype(kinds[name])):
             raise ValueError(f"the dask dataframe: column {name!r} holds {kinds[name]}, not numbers; convert it")
     # Only these columns are read where the frame comes from files.
-    return partial(_block_of_frame, chosen, others), list(X[[*chosen, *others]].to_delayed())
+    return partial(_frame_block, chosen, others), list(X[[*chosen, *others]].to_delayed())
 
 
-def _block_of_array(title: str, partition: Any) -> Block:
+def _array_block(title: str, partition: Any) -> Block:
     rows = np.asarray(partition)
     if rows.dtype.kind not in "iu":  # which the collection may not know of itself
-        raise ValueError(f"{title} holds {rows.dtype}, not indices 0..n-1; {NUMBERING}")
+        raise ValueError(f"{title} holds {rows.dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
     return Block(rows)
 
 
-def _block_of_frame(columns: tuple[str, ...], others: tuple[str, ...], title: str, frame: Any) -> Block:
+def _frame_block(columns: tuple[str, ...], others: tuple[str, ...], title: str, frame: Any) -> Block:
     for name in (*columns, *others):
         missing = frame[name].isna().to_numpy()
         if missing.any():
@@ -377,7 +343,7 @@ def _block_of_frame(columns: tuple[str, ...], others: tuple[str, ...], title: st
     for name, column in zip(columns, series, strict=True):
         # The kind of a partition may differ from what the collection says of itself, as of files with missing entries.
         if column.dtype.kind not in "iu":
-            raise ValueError(f"{title}: column {name!r} holds {column.dtype}, not indices 0..n-1; {NUMBERING}")
+            raise ValueError(f"{title}: column {name!r} holds {column.dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
     narrow = all(np.can_cast(column.dtype, np.int32) for column in series)
     objects = np.empty((len(frame), len(columns)), np.int32 if narrow else np.int64)
     for position, column in enumerate(series):

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from nearer._common.randomness import RandomState, stream
 from nearer.data import labels as _labels
 from nearer.data import rows as _rows
-from nearer.data.groups import Summary, drawn_for_test, summarize, trials_of
+from nearer.data.groups import Summary, draw_test_rows, summarize, trial_indices
 from nearer.data.labels import Indices, Labels
 
 __all__ = ["Comparisons", "Summary", "as_comparisons"]
@@ -69,7 +69,7 @@ class Comparisons:
     def __post_init__(self) -> None:
         for name, value in self._fields().items():
             if value is not None:
-                object.__setattr__(self, name, _sealed(value))
+                object.__setattr__(self, name, _read_only(value))
 
     @classmethod
     def from_triplets(
@@ -192,7 +192,7 @@ class Comparisons:
     ) -> Self:
         indices, labels = _rows.read_rows(rows, widths, n_objects, objects)
         if not drop:
-            _rows.refuse_degenerate(indices, labels)
+            _rows.raise_for_degenerate(indices, labels)
         m = len(indices)
         comparisons = cls(
             rows=indices,
@@ -206,7 +206,7 @@ class Comparisons:
         return comparisons._drop_degenerate() if drop else comparisons
 
     def _drop_degenerate(self) -> Self:
-        bad = _rows.compares_with_itself(self.rows) | _rows.compares_same_pair(self.rows)
+        bad = _rows.has_self_comparison(self.rows) | _rows.has_equal_pairs(self.rows)
         dropped = int(bad.sum())
         if dropped == 0:
             return self
@@ -240,15 +240,15 @@ class Comparisons:
         sets = list(parts)
         if not sets or not all(isinstance(part, Comparisons) for part in sets):
             raise ValueError(f"concatenate takes one or more Comparisons, got {[type(p).__name__ for p in sets]}")
-        labels = _labels.common_objects([part.objects for part in sets])
-        sets = [part.over(labels) for part in sets]
+        labels = _labels.merge_objects([part.objects for part in sets])
+        sets = [part.reindex(labels) for part in sets]
         mixed = len({part.is_triplets for part in sets}) > 1
         some_answers = any(part.answers is not None for part in sets)
         some_weights = any(part.weights is not None for part in sets)
         some_chosen = any(part.chosen is not None for part in sets)
         return cls(
             rows=np.concatenate([part.quadruplets if mixed else part.rows for part in sets]),
-            answers=np.concatenate([part._signs() for part in sets]) if some_answers else None,
+            answers=np.concatenate([part._answer_signs() for part in sets]) if some_answers else None,
             weights=np.concatenate([part.sample_weight for part in sets]) if some_weights else None,
             annotators=_labels.join_labels([part.annotators for part in sets], "annotators"),
             trials=_labels.join_labels([part.trials for part in sets], "trials"),
@@ -264,7 +264,7 @@ class Comparisons:
 
     def __repr__(self) -> str:
         kind = ("triplet" if self.is_triplets else "quadruplet") + ("s" if len(self) != 1 else "")
-        extras = [name for name in _PER_ROW[1:] if getattr(self, name) is not None]
+        extras = [name for name in ROW_FIELDS[1:] if getattr(self, name) is not None]
         also = f"; {', '.join(extras)}" if extras else ""
         return f"Comparisons({len(self)} {kind} over {self.n_objects} objects{also})"
 
@@ -283,7 +283,7 @@ class Comparisons:
             if not one_axis or index.ndim > 1 or (index.size and index.dtype.kind not in "biu"):
                 raise IndexError("index comparisons with an int, a slice, a 1-D array of ints or a bool mask")
             index = index if index.size else slice(0)
-        present = {name: value for name in _PER_ROW if (value := getattr(self, name)) is not None}
+        present = {name: value for name in ROW_FIELDS if (value := getattr(self, name)) is not None}
         chosen = {name: value[index] for name, value in present.items()}
         if len(chosen["rows"]) == 0:
             raise ValueError("the index selects no rows; a set of comparisons has at least one")
@@ -292,7 +292,7 @@ class Comparisons:
     def _fields(self) -> dict[str, NDArray[Any] | None]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def _signs(self) -> NDArray[np.int8]:
+    def _answer_signs(self) -> NDArray[np.int8]:
         return np.ones(len(self), dtype=np.int8) if self.answers is None else self.answers
 
     @property
@@ -319,7 +319,7 @@ class Comparisons:
         >>> Comparisons.from_triplets([[0, 1, 2]]).quadruplets
         array([[0, 1, 0, 2]])
         """
-        return _sealed(self.rows[:, [0, 1, 0, 2]]) if self.is_triplets else self.rows
+        return _read_only(self.rows[:, [0, 1, 0, 2]]) if self.is_triplets else self.rows
 
     @property
     def oriented(self) -> Indices:
@@ -335,7 +335,7 @@ class Comparisons:
         turned = np.array(self.quadruplets)
         reverse = self.answers < 0
         turned[reverse] = turned[reverse][:, [2, 3, 0, 1]]
-        return _sealed(turned)
+        return _read_only(turned)
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
@@ -347,7 +347,7 @@ class Comparisons:
         """Which questions were chosen; none where nothing is said of it."""
         return np.zeros(len(self), dtype=np.bool_) if self.chosen is None else self.chosen
 
-    def over(self, objects: Any) -> Self:
+    def reindex(self, objects: Any) -> Self:
         """Return the same comparisons with rows pointing into another list of labels.
 
         Parameters
@@ -357,7 +357,7 @@ class Comparisons:
 
         Examples
         --------
-        >>> Comparisons.from_triplets([("b", "c", "d")]).over(["d", "c", "b", "a"]).rows
+        >>> Comparisons.from_triplets([("b", "c", "d")]).reindex(["d", "c", "b", "a"]).rows
         array([[2, 1, 0]])
         """
         if isinstance(objects, np.ndarray) and _labels.same_labels(objects, self.objects):
@@ -387,11 +387,11 @@ class Comparisons:
         >>> len(train), len(test)
         (7, 3)
         """
-        units = trials_of(self)
+        units = trial_indices(self)
         if units.max() < 1:
             what = "row" if self.trials is None else "trial, which stays whole"
             raise ValueError(f"cannot split a set of one {what}; both sides need at least one")
-        in_test = drawn_for_test(units, test_size, stream(random_state, "split"))
+        in_test = draw_test_rows(units, test_size, stream(random_state, "split"))
         return self[~in_test], self[in_test]
 
     def summary(self) -> Summary:
@@ -405,7 +405,7 @@ class Comparisons:
         return summarize(self)
 
 
-_PER_ROW = ("rows", "answers", "weights", "annotators", "trials", "chosen")
+ROW_FIELDS = ("rows", "answers", "weights", "annotators", "trials", "chosen")
 
 
 def as_comparisons(
@@ -451,18 +451,18 @@ def as_comparisons(
     if X.weights is not None:
         _labels.refuse_all_zero(X.weights)  # a subset may have lost the positive ones
     if objects is not None:
-        X = X.over(objects)
-    return X if n_objects is None else _grown(X, _rows.read_n_objects(n_objects))
+        X = X.reindex(objects)
+    return X if n_objects is None else _grow(X, _rows.read_n_objects(n_objects))
 
 
-def _grown(comparisons: Comparisons, n: int) -> Comparisons:
+def _grow(comparisons: Comparisons, n: int) -> Comparisons:
     if n == comparisons.n_objects:
         return comparisons
     if n < comparisons.n_objects:
         raise ValueError(f"n_objects={n}, but the Comparisons has {comparisons.n_objects}; raise it or leave it out")
     if not _labels.are_indices(comparisons.objects):
         raise ValueError(
-            f"n_objects={n}, but the Comparisons names {comparisons.n_objects} objects; use .over(objects)"
+            f"n_objects={n}, but the Comparisons names {comparisons.n_objects} objects; use .reindex(objects)"
         )
     return replace(comparisons, objects=np.arange(n))
 
@@ -471,7 +471,7 @@ def _restore(pieces: dict[str, Any]) -> Comparisons:
     return Comparisons(**pieces)
 
 
-def _sealed(array: NDArray[Any]) -> NDArray[Any]:
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view; the caller's own array keeps its flags."""
     view = np.asarray(array).view()
     view.flags.writeable = False

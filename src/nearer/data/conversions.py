@@ -29,7 +29,7 @@ from nearer.data.labels import read_objects
 
 __all__ = ["comparisons_from_distances", "comparisons_from_graph", "count_triplets", "graph_from_embedding"]
 
-MOST_ROWS = 20_000_000  # 240 MB of triplets; more must be asked for as a sample
+MAX_ROWS = 20_000_000  # 240 MB of triplets; more must be asked for as a sample
 
 
 def count_triplets(adjacency: Any) -> int:
@@ -51,12 +51,12 @@ def count_triplets(adjacency: Any) -> int:
 def comparisons_from_graph(
     adjacency: Any, *, n_samples: SupportsIndex | None = None, random_state: RandomState = None
 ) -> Comparisons:
-    """Return the triplets that a graph stands for: each neighbour is nearer than each object that is none.
+    """Return the triplets that a graph stands for: each neighbor is nearer than each object that is none.
 
     Parameters
     ----------
     adjacency : SciPy sparse or array-like, shape (n, n)
-        Row i has ones at the neighbours of i and zeros elsewhere. A graph of nearest neighbours need not be symmetric.
+        Row i has ones at the neighbors of i and zeros elsewhere. A graph of nearest neighbors need not be symmetric.
     n_samples : int, optional
         How many triplets to draw, evenly and without replacement. All of them if left out, which must not be more than
         20 million; `count_triplets` tells how many there are.
@@ -65,8 +65,8 @@ def comparisons_from_graph(
     Returns
     -------
     Comparisons
-        Triplets over n objects. A UserWarning counts objects that are the anchor of none: those without neighbours and
-        those with all others as neighbours.
+        Triplets over n objects. A UserWarning counts objects that are the anchor of none: those without neighbors and
+        those with all others as neighbors.
 
     Examples
     --------
@@ -77,32 +77,32 @@ def comparisons_from_graph(
     Comparisons(5 triplets over 4 objects)
     """
     graph = Graph.from_adjacency(adjacency)
-    warn_of_idle(graph)
-    return triplets_of(graph, n_samples, stream(random_state, "triplets"))
+    warn_of_uninformative_anchors(graph)
+    return graph_triplets(graph, n_samples, stream(random_state, "triplets"))
 
 
-def triplets_of(graph: Graph, n_samples: SupportsIndex | None, rng: np.random.Generator) -> Comparisons:
+def graph_triplets(graph: Graph, n_samples: SupportsIndex | None, rng: np.random.Generator) -> Comparisons:
     """Return all triplets of a graph, or so many of them."""
-    size = _checked_size(n_samples, graph.n_triplets, "the graph")
+    size = _check_size(n_samples, graph.n_triplets, "the graph")
     if size is not None:
         return Comparisons.from_triplets(_narrow(graph.sample(size, rng), graph.n_objects), n_objects=graph.n_objects)
     rows = np.empty((graph.n_triplets, 3), dtype=_index_type(graph.n_objects))
     for number, block in enumerate(graph.blocks()):
-        rows[number * BLOCK : number * BLOCK + len(block)] = block
+        rows[number * BLOCK_TRIPLETS : number * BLOCK_TRIPLETS + len(block)] = block
     return Comparisons.from_triplets(rows, n_objects=graph.n_objects)
 
 
-def warn_of_idle(graph: Graph) -> None:
+def warn_of_uninformative_anchors(graph: Graph) -> None:
     """Warn of objects that are the anchor of no triplet; refuse a graph of nothing else."""
     if graph.n_triplets == 0:
         raise ValueError(
-            f"the graph says nothing: of {graph.n_objects} objects {graph.n_isolated} have no neighbours and "
-            f"{graph.n_full} have all others as neighbours"
+            f"the graph says nothing: of {graph.n_objects} objects {graph.n_isolated} have no neighbors and "
+            f"{graph.n_full} have all others as neighbors"
         )
     if graph.n_isolated + graph.n_full:
         warnings.warn(
-            f"of {graph.n_objects} objects {graph.n_isolated} have no neighbours and {graph.n_full} have all others as "
-            "neighbours; they are the anchor of no triplet",
+            f"of {graph.n_objects} objects {graph.n_isolated} have no neighbors and {graph.n_full} have all others as "
+            "neighbors; they are the anchor of no triplet",
             UserWarning,
             stacklevel=3,
         )
@@ -144,7 +144,7 @@ def comparisons_from_distances(
     """
     if kind not in ("triplet", "quadruplet"):
         raise ValueError(f"kind must be 'triplet' or 'quadruplet', got {kind!r}")
-    matrix = _checked_distances(distances, symmetric=kind == "quadruplet")
+    matrix = _check_distances(distances, symmetric=kind == "quadruplet")
     n = len(matrix)
     known = ~np.isnan(matrix)
     if kind == "quadruplet":
@@ -153,7 +153,7 @@ def comparisons_from_distances(
     lists = first if kind == "triplet" else np.zeros(len(first), dtype=np.int64)
     values = matrix[first, second]
     order = np.lexsort((values, lists))
-    near, far = _compared(lists[order], values[order], n_samples, stream(random_state, "triplets"))
+    near, far = _enumerate_comparisons(lists[order], values[order], n_samples, stream(random_state, "triplets"))
     pairs = np.column_stack([first, second])[order]
     rows = np.column_stack([pairs[near], pairs[far]])
     if kind == "triplet":
@@ -162,21 +162,21 @@ def comparisons_from_distances(
 
 
 def graph_from_embedding(embedding: ArrayLike, n_neighbors: int, *, symmetric: bool = False) -> Any:
-    """Return the graph of nearest neighbours of a map.
+    """Return the graph of nearest neighbors of a map.
 
     Parameters
     ----------
     embedding : array-like, shape (n, p)
         Points, such as the `embedding_` of an estimator.
     n_neighbors : int
-        How many neighbours each object has, fewer than n.
+        How many neighbors each object has, fewer than n.
     symmetric : bool
-        Make two objects neighbours if one of them is a neighbour of the other.
+        Make two objects neighbors if one of them is a neighbor of the other.
 
     Returns
     -------
     scipy.sparse.csr_array, shape (n, n)
-        Row i has ones at the nearest neighbours of i.
+        Row i has ones at the nearest neighbors of i.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def graph_from_embedding(embedding: ArrayLike, n_neighbors: int, *, symmetric: b
     return graph
 
 
-def _compared(
+def _enumerate_comparisons(
     lists: NDArray[np.int64], values: NDArray[Any], n_samples: SupportsIndex | None, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return positions (near, far) with values[near] < values[far] in one list; values rise within each list."""
@@ -210,13 +210,13 @@ def _compared(
     total = int(ends[-1]) if len(ends) else 0
     if total == 0:
         raise ValueError("no two dissimilarities that can be compared differ; there is nothing to learn from them")
-    size = _checked_size(n_samples, total, "the matrix")
+    size = _check_size(n_samples, total, "the matrix")
     numbers = np.arange(total) if size is None else rng.choice(total, size=size, replace=False)
     far = np.searchsorted(ends, numbers, side="right")
     return list_starts[far] + numbers - (ends - smaller)[far], far
 
 
-def _checked_distances(distances: ArrayLike, symmetric: bool) -> NDArray[np.float64]:
+def _check_distances(distances: ArrayLike, symmetric: bool) -> NDArray[np.float64]:
     """Return a copy with NaN on the diagonal."""
     matrix = np.array(distances)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 3 or matrix.dtype.kind not in "biuf":
@@ -241,9 +241,9 @@ def _checked_distances(distances: ArrayLike, symmetric: bool) -> NDArray[np.floa
     return matrix
 
 
-def _checked_size(n_samples: SupportsIndex | None, total: int, what: str) -> int | None:
+def _check_size(n_samples: SupportsIndex | None, total: int, what: str) -> int | None:
     if n_samples is None:
-        if total > MOST_ROWS:
+        if total > MAX_ROWS:
             raise ValueError(f"{what} gives {total} comparisons; ask for some of them, such as n_samples=1_000_000")
         return None
     size = operator.index(n_samples)
@@ -262,44 +262,25 @@ def _narrow(rows: NDArray[np.int64], n_objects: int) -> NDArray[Any]:
     return rows.astype(_index_type(n_objects))
 
 
-BLOCK = 1_000_000  # triplets at a time: 24 MB of numbers
+BLOCK_TRIPLETS = 1_000_000  # triplets at a time: 24 MB of numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The neighbours of each of n objects, sorted.
+    """The neighbors of each of n objects, sorted."""
 
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n + 1,)
-        The neighbours of i are ``neighbours[starts[i] : starts[i + 1]]``.
-    neighbours : ndarray of int64, shape (e,)
-
-    Examples
-    --------
-    >>> graph = Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> graph.n_triplets, graph.triplets(np.arange(2)).tolist()
-    (2, [[0, 1, 2], [2, 1, 0]])
-    """
-
-    starts: NDArray[np.int64]
-    neighbours: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (n + 1,); the neighbors of i are ``neighbors[starts[i] : starts[i + 1]]``
+    neighbors: NDArray[np.int64]  # (e,)
 
     @classmethod
     def from_adjacency(cls, adjacency: Any) -> Self:
-        """Return the graph of an adjacency matrix: row i has ones at the neighbours of i.
-
-        Raises
-        ------
-        ValueError
-            If the matrix is not square, or has weights, loops or NaN.
-        """
-        matrix = _square_adjacency(adjacency)
-        _refuse_weights(matrix)
+        """Return the graph of an adjacency matrix: row i has ones at the neighbors of i."""
+        matrix = _read_adjacency(adjacency)
+        _raise_for_weights(matrix)
         diagonal = np.flatnonzero(matrix.diagonal())
         if len(diagonal):
             raise ValueError(
-                f"object {diagonal[0]} is a neighbour of itself, and {len(diagonal) - 1} more are; set the diagonal "
+                f"object {diagonal[0]} is a neighbor of itself, and {len(diagonal) - 1} more are; set the diagonal "
                 "of the adjacency matrix to 0"
             )
         matrix.sort_indices()
@@ -312,7 +293,7 @@ class Graph:
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """The number of neighbours of each object, (n,)."""
+        """The number of neighbors of each object, (n,)."""
         return np.diff(self.starts)
 
     @cached_property
@@ -327,36 +308,36 @@ class Graph:
 
     @property
     def n_isolated(self) -> int:
-        """The number of objects without neighbours."""
+        """The number of objects without neighbors."""
         return int(np.sum(self.degrees == 0))
 
     @property
     def n_full(self) -> int:
-        """The number of objects that are neighbours of all others."""
+        """The number of objects that are neighbors of all others."""
         return int(np.sum(self.degrees == self.n_objects - 1))
 
     @property
     def edges(self) -> NDArray[np.int64]:
-        """Object and neighbour, (e, 2)."""
-        return np.column_stack([np.repeat(np.arange(self.n_objects), self.degrees), self.neighbours])
+        """Object and neighbor, (e, 2)."""
+        return np.column_stack([np.repeat(np.arange(self.n_objects), self.degrees), self.neighbors])
 
     @cached_property
     def adjacency(self) -> Any:
         """The adjacency matrix as a SciPy csr_array of floats, (n, n)."""
-        n, values = self.n_objects, np.ones(len(self.neighbours))
+        n, values = self.n_objects, np.ones(len(self.neighbors))
         # Paths and components are computed with 32 bit indices; older versions of SciPy refuse others.
-        indices, starts = self.neighbours.astype(np.int32), self.starts.astype(np.int32)
+        indices, starts = self.neighbors.astype(np.int32), self.starts.astype(np.int32)
         return sp.csr_array((values, indices, starts), shape=(n, n))
 
     @cached_property
     def _others(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return, for each object that is not far from i, how many far ones come before it; and where those of i begin.
 
-        Not far from i are its neighbours and i itself. The keys of all anchors rise, n + 1 apart.
+        Not far from i are its neighbors and i itself. The keys of all anchors rise, n + 1 apart.
         """
         n = self.n_objects
         anchors = np.concatenate([np.repeat(np.arange(n), self.degrees), np.arange(n)])
-        objects = np.concatenate([self.neighbours, np.arange(n)])
+        objects = np.concatenate([self.neighbors, np.arange(n)])
         order = np.lexsort((objects, anchors))
         anchors, objects = anchors[order], objects[order]
         begins = self.starts[:-1] + np.arange(n)
@@ -364,27 +345,27 @@ class Graph:
         return anchors * (n + 1) + before, begins
 
     def triplets(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the triplets (anchor, neighbour, other) with these numbers, (m, 3)."""
+        """Return the triplets (anchor, neighbor, other) with these numbers, (m, 3)."""
         n = self.n_objects
         ends = np.cumsum(self.counts)
         anchors = np.searchsorted(ends, numbers, side="right")
         rest = numbers - (ends - self.counts)[anchors]
         which, far = np.divmod(rest, n - 1 - self.degrees[anchors])
         keys, begins = self._others
-        # The far-th object that is no neighbour: so many plus those that are passed over on the way.
+        # The far-th object that is no neighbor: so many plus those that are passed over on the way.
         passed = np.searchsorted(keys, anchors * (n + 1) + far, side="right") - begins[anchors]
-        return np.column_stack([anchors, self.neighbours[self.starts[anchors] + which], far + passed])
+        return np.column_stack([anchors, self.neighbors[self.starts[anchors] + which], far + passed])
 
     def blocks(self) -> Iterator[NDArray[np.int64]]:
         """Return all triplets, some at a time."""
-        for start in range(0, self.n_triplets, BLOCK):
-            yield self.triplets(np.arange(start, min(start + BLOCK, self.n_triplets)))
+        for start in range(0, self.n_triplets, BLOCK_TRIPLETS):
+            yield self.triplets(np.arange(start, min(start + BLOCK_TRIPLETS, self.n_triplets)))
 
     def sample(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return so many triplets, drawn evenly and without replacement."""
         return self.triplets(rng.choice(self.n_triplets, size=size, replace=False))
 
-    def pull(self, points: FloatArray) -> FloatArray:
+    def laplacian_product(self, points: FloatArray) -> FloatArray:
         """Return the Laplacian of all far pairs less that of all near pairs, applied to points, (n, p).
 
         An edge is the near pair of n - 1 - deg(i) triplets, a pair without one the far pair of deg(i).
@@ -404,7 +385,7 @@ class Graph:
         return pulled
 
 
-def _square_adjacency(adjacency: Any) -> Any:
+def _read_adjacency(adjacency: Any) -> Any:
     """Return a square matrix as a csr_array of its own without stored zeros."""
     if sp.issparse(adjacency):
         sparse: Any = adjacency
@@ -425,7 +406,7 @@ def _square_adjacency(adjacency: Any) -> Any:
     return matrix
 
 
-def _refuse_weights(matrix: Any) -> None:
+def _raise_for_weights(matrix: Any) -> None:
     wrong = np.flatnonzero(~(matrix.data == 1))  # NaN is wrong too
     if len(wrong):
         row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
@@ -437,14 +418,7 @@ def _refuse_weights(matrix: Any) -> None:
 
 
 def read_dissimilarities(D: ArrayLike, n_objects: int | None = None) -> FloatArray:
-    """Return a matrix of dissimilarities, NaN where one is missing, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> read_dissimilarities([[0, 1], [2, 0]])
-    Traceback (most recent call last):
-    ValueError: dissimilarities must be symmetric, but that of 0 and 1 is 1.0 one way and 2.0 the other; ...
-    """
+    """Return a matrix of dissimilarities, NaN where one is missing, or say what is wrong with it."""
     matrix = _square_matrix(D, "dissimilarities")
     n = len(matrix)
     if n_objects not in (None, n):
@@ -489,15 +463,10 @@ def _square_matrix(values: ArrayLike, what: str) -> FloatArray:
     return matrix
 
 
-def chain_of(pairs: NDArray[np.integer], values: FloatArray, n: int, objects: ArrayLike | None) -> Comparisons:
+def comparison_chain(pairs: NDArray[np.integer], values: FloatArray, n: int, objects: ArrayLike | None) -> Comparisons:
     """Return comparisons of each pair with a pair of the next larger dissimilarity: the order, in few rows.
 
     Of two groups of ties each pair of one is compared with some pair of the other.
-
-    Examples
-    --------
-    >>> chain_of(np.array([[0, 1], [0, 2], [1, 2]]), np.array([1.0, 3.0, 2.0]), 3, ["a", "b", "c"]).rows.tolist()
-    [[0, 1, 1, 2], [1, 2, 0, 2]]
     """
     ranks = np.unique(values, return_inverse=True)[1].ravel()
     if len(ranks) == 0 or ranks.max() == 0:

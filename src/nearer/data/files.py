@@ -26,10 +26,20 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Places: TypeAlias = "str | PathLike[str] | Sequence[str | PathLike[str]]"
-ENDINGS = (".npy", ".parquet", ".pq")
+Sources: TypeAlias = "str | PathLike[str] | Sequence[str | PathLike[str]]"
+TABLE_SUFFIXES = (".npy", ".parquet", ".pq")
 # What file systems call the time of a change or a digest of the content.
-_MARKS = ("mtime", "etag", "lastmodified", "last_modified", "updated", "created", "generation", "md5hash", "checksum")
+VERSION_KEYS = (
+    "mtime",
+    "etag",
+    "lastmodified",
+    "last_modified",
+    "updated",
+    "created",
+    "generation",
+    "md5hash",
+    "checksum",
+)
 
 
 class TableFile(Protocol):
@@ -86,46 +96,35 @@ class RemoteFile:
 
     def open(self) -> AbstractContextManager[Any]:
         """Open for reading bytes."""
-        system, path = _system_of(self.url)
+        system, path = _open_file_system(self.url)
         opened: AbstractContextManager[Any] = system.open(path, "rb")
         return opened
 
     def state(self) -> tuple[object, ...]:
         """Return the size and, as far as the file system tells, when it was changed or a digest."""
-        system, path = _system_of(self.url)
+        system, path = _open_file_system(self.url)
         system.invalidate_cache(path)  # listings are kept, and would hide a change
         facts = {key.lower(): str(value) for key, value in system.info(path).items()}
-        return (facts.get("size"), *(facts.get(mark) for mark in _MARKS))
+        return (facts.get("size"), *(facts.get(mark) for mark in VERSION_KEYS))
 
     def __str__(self) -> str:
         return self.url
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFiles:
     """Files, and what to call them all."""
 
     files: tuple[TableFile, ...]
     title: str
 
 
-def find_files(places: Places) -> Found:
-    """Return the files that a path, a folder, a pattern, a URL or a list of these means.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("part-10.npy", "part-2.npy", "_SUCCESS"):
-    ...         _ = (Path(folder) / name).write_text("")
-    ...     found = find_files(Path(folder) / "part-*.npy")
-    >>> [file.name for file in found.files]
-    ['part-2.npy', 'part-10.npy']
-    """
+def find_files(places: Sources) -> FoundFiles:
+    """Return the files that a path, a folder, a pattern, a URL or a list of these means."""
     said = [places] if isinstance(places, str | PathLike) else [*places]
     if not said:
         raise ValueError("the list of files is empty; name one, or a folder of files")
-    files = [file for each in said for file in _meant_by(each)]
+    files = [file for each in said for file in _expand_path(each)]
     names = [str(file) for file in files]
     twice = next((name for name, count in Counter(names).items() if count > 1), None) if len(said) > 1 else None
     if twice is not None:
@@ -137,33 +136,33 @@ def find_files(places: Places) -> Found:
             "name those of one kind, for example 'many/*.parquet'"
         )
     if len(files) == 1:
-        return Found(tuple(files), files[0].name)
-    of_what = _short(said[0]) if len(said) == 1 else f"{files[0].name}, ..."
-    return Found(tuple(files), f"{of_what} ({len(files)} files)")
+        return FoundFiles(tuple(files), files[0].name)
+    of_what = _short_name(said[0]) if len(said) == 1 else f"{files[0].name}, ..."
+    return FoundFiles(tuple(files), f"{of_what} ({len(files)} files)")
 
 
-def _meant_by(place: str | PathLike[str]) -> list[TableFile]:
+def _expand_path(place: str | PathLike[str]) -> list[TableFile]:
     if isinstance(place, str) and is_url(place):
-        return _behind(place)
+        return _expand_url(place)
     path = Path(place)
     if path.is_dir():
         found = [each for each in path.iterdir() if each.is_file()]
     elif path.exists() or not glob.has_magic(str(path)):
         path.stat()  # FileNotFoundError, where there is nothing
-        if path.suffix not in ENDINGS:
+        if path.suffix not in TABLE_SUFFIXES:
             raise ValueError(f"{path} is neither a .npy nor a .parquet file; write one with np.save(path, rows)")
         return [LocalFile(path)]
     else:
         hits = [Path(each) for each in glob.glob(str(path), recursive=True)]
         found = [file for hit in hits for file in (hit.iterdir() if hit.is_dir() else [hit]) if file.is_file()]
-    tables = sorted({each for each in found if _is_table(each.name)}, key=lambda each: _natural(str(each)))
+    tables = sorted({each for each in found if _is_table(each.name)}, key=lambda each: _natural_sort_key(str(each)))
     if not tables:
-        raise ValueError(_nothing(str(path), path.is_dir()))
+        raise ValueError(_no_tables_message(str(path), path.is_dir()))
     return [LocalFile(each) for each in tables]
 
 
-def _behind(url: str) -> list[TableFile]:
-    system, path = _system_of(url)
+def _expand_url(url: str) -> list[TableFile]:
+    system, path = _open_file_system(url)
     if glob.has_magic(path):
         found, folder = system.glob(path), False
     elif system.isdir(path):
@@ -175,24 +174,18 @@ def _behind(url: str) -> list[TableFile]:
             raise ValueError(f"{url} is no .parquet file; of URLs, Parquet is read, and .npy files from a disk")
     tables = [each for each in found if _is_table(PurePosixPath(each).name)]
     if not tables:
-        raise ValueError(_nothing(url, folder))
+        raise ValueError(_no_tables_message(url, folder))
     if not all(_is_parquet(each) for each in tables):
         raise ValueError(f"{url} holds .npy files; of URLs, Parquet is read, and .npy files from a disk")
-    return [RemoteFile(system.unstrip_protocol(each)) for each in sorted(tables, key=_natural)]
+    return [RemoteFile(system.unstrip_protocol(each)) for each in sorted(tables, key=_natural_sort_key)]
 
 
 def is_url(place: str) -> bool:
-    """Whether a text is a URL and no path.
-
-    Examples
-    --------
-    >>> is_url("s3://bucket/many/*.parquet"), is_url("many/*.parquet")
-    (True, False)
-    """
+    """Whether a text is a URL and no path."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[^/]+)*://", place) is not None
 
 
-def _system_of(url: str) -> tuple[Any, str]:
+def _open_file_system(url: str) -> tuple[Any, str]:
     protocol = url.partition("://")[0]
     try:
         from fsspec.core import url_to_fs
@@ -207,32 +200,32 @@ def _system_of(url: str) -> tuple[Any, str]:
 
 
 def _is_table(name: str) -> bool:
-    return not name.startswith((".", "_")) and name.endswith(ENDINGS)
+    return not name.startswith((".", "_")) and name.endswith(TABLE_SUFFIXES)
 
 
 def _is_parquet(path: str) -> bool:
     return path.endswith((".parquet", ".pq"))
 
 
-def _natural(path: str) -> tuple[list[tuple[int, str]], str]:
+def _natural_sort_key(path: str) -> tuple[list[tuple[int, str]], str]:
     """Return a key that orders numbers in names by their size."""
     pieces = re.split(r"(\d+)", path)
     return [(int(piece) if piece.isdecimal() else -1, piece) for piece in pieces], path
 
 
-def _nothing(place: str, folder: bool) -> str:
+def _no_tables_message(place: str, folder: bool) -> str:
     if folder:
         return f"the folder {place} holds no .npy or .parquet files; those of its folders: '{place}/**/*.parquet'"
     return f"no .npy or .parquet file is named like {place}; check the pattern"
 
 
-def _short(place: str | PathLike[str]) -> str:
+def _short_name(place: str | PathLike[str]) -> str:
     path = PurePosixPath(Path(place).as_posix() if not isinstance(place, str) else place.rstrip("/"))
     return f"{path.parent.name}/{path.name}" if glob.has_magic(path.name) and path.parent.name else path.name
 
 
-RUNS_PER_BLOCK = 16
-NAMES = (("anchor", "near", "far"), ("i", "j", "l", "k"))
+N_RUNS_PER_BLOCK = 16
+COLUMN_NAMES = (("anchor", "near", "far"), ("i", "j", "l", "k"))
 
 
 class Block(NamedTuple):
@@ -260,7 +253,7 @@ class RowTable(Protocol):
         ...
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def extra_columns(self) -> tuple[str, ...]:
         """Of "answer" and "weight", those that there are."""
         ...
 
@@ -272,7 +265,7 @@ class RowTable(Protocol):
         """Return these rows in order, at most so many at a time; objects as the file has them, or of a type."""
         ...
 
-    def units(self, block_rows: int) -> list[int]:
+    def bounds(self, block_rows: int) -> list[int]:
         """Return the bounds of what it is best read by: runs of rows that make up a block, or row groups."""
         ...
 
@@ -286,7 +279,9 @@ def open_table(file: TableFile, columns: Sequence[str] | None) -> RowTable:
     return ParquetTable(file, tuple(columns or ()))
 
 
-NUMBERING = "labels, rows = np.unique(names, return_inverse=True) numbers names; whole numbers: rows.astype(np.int32)"
+NUMBERING_ADVICE = (
+    "labels, rows = np.unique(names, return_inverse=True) numbers names; whole numbers: rows.astype(np.int32)"
+)
 
 
 @dataclass(frozen=True)
@@ -298,12 +293,12 @@ class NpyTable:
     width: int = field(init=False)
     dtype: np.dtype[Any] = field(init=False)
     offset: int = field(init=False)  # of the first row, in bytes
-    others: tuple[str, ...] = field(init=False, default=())
+    extra_columns: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         shape, fortran, dtype, offset = self._header()
         if dtype.kind not in "iu":
-            raise ValueError(f"{self.file} holds {dtype}, not indices 0..n-1; {NUMBERING}")
+            raise ValueError(f"{self.file} holds {dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
         if len(shape) != 2 or shape[1] not in (3, 4):
             wanted = "(m, 3) for triplets or (m, 4) for quadruplets"
             raise ValueError(f"{self.file} holds an array of shape {shape}; it must be {wanted}")
@@ -351,12 +346,12 @@ class NpyTable:
                 rows = rows.reshape(count, self.width)
                 yield Block(rows if dtype is None else rows.astype(dtype, copy=False))
 
-    def units(self, block_rows: int) -> list[int]:
+    def bounds(self, block_rows: int) -> list[int]:
         """Return the bounds of runs, so many to a block.
 
         Files are often sorted by object, and a block of one object's rows would pull at that object alone.
         """
-        return [*range(0, self.length, -(-block_rows // RUNS_PER_BLOCK)), self.length]
+        return [*range(0, self.length, -(-block_rows // N_RUNS_PER_BLOCK)), self.length]
 
 
 @dataclass(frozen=True)
@@ -366,7 +361,7 @@ class ParquetTable:
     file: TableFile
     columns: tuple[str, ...]  # those that hold objects; found by their names if empty
     length: int = field(init=False)
-    others: tuple[str, ...] = field(init=False)
+    extra_columns: tuple[str, ...] = field(init=False)
     dtype: type[np.integer[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -375,11 +370,12 @@ class ParquetTable:
             schema, length = file.schema_arrow, file.metadata.num_rows
         from pyarrow import types as kinds  # after the check that there is a pyarrow
 
-        columns = columns_among(str(self.file), schema.names, self.columns)
+        columns = find_object_columns(str(self.file), schema.names, self.columns)
         for name in columns:
             if not kinds.is_integer(schema.field(name).type):
                 raise ValueError(
-                    f"{self.file}: column {name!r} holds {schema.field(name).type}, not indices 0..n-1; {NUMBERING}"
+                    f"{self.file}: column {name!r} holds {schema.field(name).type}, not indices 0..n-1; "
+                    f"{NUMBERING_ADVICE}"
                 )
         others = tuple(name for name in ("answer", "weight") if name in schema.names and name not in columns)
         for name in others:
@@ -389,7 +385,7 @@ class ParquetTable:
         narrow = all(schema.field(name).type.bit_width <= 32 for name in columns)
         unsigned = any(str(schema.field(name).type) == "uint32" for name in columns)
         object.__setattr__(self, "columns", columns)
-        object.__setattr__(self, "others", others)
+        object.__setattr__(self, "extra_columns", others)
         object.__setattr__(self, "length", length)
         object.__setattr__(self, "dtype", np.int32 if narrow and not unsigned else np.int64)
 
@@ -414,7 +410,7 @@ class ParquetTable:
 
     def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Blocks:
         """Return these rows in order; a row group that begins before them is read from its beginning."""
-        names = [*self.columns, *self.others]
+        names = [*self.columns, *self.extra_columns]
         with ExitStack() as stack:
             file = self._opened(stack)
             offset = 0
@@ -441,7 +437,7 @@ class ParquetTable:
             objects[:, position] = columns[name]
         return Block(objects, columns.get("answer"), columns.get("weight"))
 
-    def units(self, block_rows: int) -> list[int]:
+    def bounds(self, block_rows: int) -> list[int]:
         """Return the bounds of the row groups."""
         with ExitStack() as stack:
             metadata = self._opened(stack).metadata
@@ -449,19 +445,13 @@ class ParquetTable:
         return [0, *np.cumsum(sizes).tolist()]
 
 
-def columns_among(title: str, names: Sequence[str], columns: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the three or four columns that hold objects: those that were named, or found by their names.
-
-    Examples
-    --------
-    >>> columns_among("rows", ["far", "near", "anchor", "who"])
-    ('anchor', 'near', 'far')
-    """
+def find_object_columns(title: str, names: Sequence[str], columns: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Return the three or four columns that hold objects: those that were named, or found by their names."""
     if not columns:
-        for wanted in NAMES:
+        for wanted in COLUMN_NAMES:
             if set(wanted) <= set(names):
                 return wanted
-        known = " or ".join(", ".join(wanted) for wanted in NAMES)
+        known = " or ".join(", ".join(wanted) for wanted in COLUMN_NAMES)
         raise ValueError(f"{title} has columns {[*names]}, none of which are {known}; say which are with columns=[...]")
     chosen = tuple(columns)
     if len(chosen) not in (3, 4) or len(set(chosen)) != len(chosen):

@@ -36,27 +36,20 @@ if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
 
 
-By: TypeAlias = Literal["trials", "annotators", "questions"]
+Grouping: TypeAlias = Literal["trials", "annotators", "questions"]
 
 #: From so many people on, answers of whom count alike, a bootstrap resamples people by default.
-MIN_PEOPLE = 8
+MIN_ANNOTATORS = 8
 _ROWS_PER_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
 def with_positive_weight(comparisons: Comparisons) -> Comparisons:
-    """Return the comparisons of positive weight: the others say nothing and could fill a fold alone.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> with_positive_weight(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], weights=[1, 0]))
-    Comparisons(1 triplet over 3 objects; weights)
-    """
+    """Return the comparisons of positive weight: the others say nothing and could fill a fold alone."""
     whole = comparisons.weights is None or comparisons.weights.all()
     return comparisons if whole else comparisons[comparisons.sample_weight > 0]
 
 
-def kept_whole(comparisons: Comparisons, by: By) -> By:
+def resolve_grouping(comparisons: Comparisons, by: Grouping) -> Grouping:
     """Return what folds and resamples keep whole: as asked for, but questions where no trials are known."""
     if by not in ("trials", "annotators", "questions"):
         raise ValueError(f"by={by!r} is not known; choose 'trials', 'annotators' or 'questions'")
@@ -68,34 +61,19 @@ def kept_whole(comparisons: Comparisons, by: By) -> By:
     return "questions" if by == "trials" and comparisons.trials is None else by
 
 
-def resampled_unit(comparisons: Comparisons) -> By:
+def default_resampling_unit(comparisons: Comparisons) -> Grouping:
     """Return what a bootstrap resamples by default: annotators where answers are of enough of them, trials otherwise.
 
     Answers of one person have in common what is that person's: resampled trials speak of further answers of the same
     people only. Of a few people, or where one gave most of the answers, nothing can be concluded about others.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> rows = [[0, 1, 2], [1, 2, 0]] * 5
-    >>> resampled_unit(Comparisons.from_triplets(rows, annotators=range(10)))
-    'annotators'
-    >>> resampled_unit(Comparisons.from_triplets(rows, annotators=[0, 1] * 5, trials=range(10)))
-    'trials'
     """
     known = comparisons.annotators is not None
-    enough = known and effective_number(units_of(comparisons, "annotators")) >= MIN_PEOPLE
-    return "annotators" if enough else kept_whole(comparisons, "trials")
+    enough = known and effective_n(group_indices(comparisons, "annotators")) >= MIN_ANNOTATORS
+    return "annotators" if enough else resolve_grouping(comparisons, "trials")
 
 
-def effective_number(units: NDArray[np.intp]) -> float:
-    """Return how many units of equal size are worth as much as these: (sum of the sizes)^2 / sum of their squares.
-
-    Examples
-    --------
-    >>> effective_number(np.array([0, 1, 2, 3])), round(effective_number(np.array([0, 0, 0, 0, 0, 0, 1, 2])), 2)
-    (4.0, 1.68)
-    """
+def effective_n(units: NDArray[np.intp]) -> float:
+    """Return how many units of equal size are worth as much as these: (sum of the sizes)^2 / sum of their squares."""
     sizes = np.bincount(units)
     return float(sizes.sum() ** 2 / np.square(sizes).sum())
 
@@ -105,53 +83,39 @@ def small_sample_factor(units: NDArray[np.intp], level: float = 0.95) -> float:
 
     Random weights of n units give a mean the variance s^2 / (n + 1) with s^2 divided by n, in place of n - 1; and
     the deviate of a normal distribution stands for one of Student's t with n - 1 degrees of freedom.
-
-    Examples
-    --------
-    >>> round(small_sample_factor(np.arange(10)), 3), round(small_sample_factor(np.arange(1000)), 3)
-    (1.276, 1.002)
     """
     from scipy.special import ndtri, stdtrit
 
-    n = max(effective_number(units), 2.0)
+    n = max(effective_n(units), 2.0)
     upper = (1 + level) / 2
     return float(stdtrit(n - 1, upper) / ndtri(upper) * math.sqrt((n + 1) / (n - 1)))
 
 
-def units_of(comparisons: Comparisons, by: By = "trials") -> NDArray[np.intp]:
+def group_indices(comparisons: Comparisons, by: Grouping = "trials") -> NDArray[np.intp]:
     """Return the number of the unit that each row belongs to, by first appearance, (m,).
 
-    Without trials the units by="trials" are questions; see `kept_whole`.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> units_of(Comparisons.from_triplets([[0, 1, 2], [2, 0, 1], [0, 2, 1]])).tolist()
-    [0, 1, 0]
+    Without trials the units by="trials" are questions; see `resolve_grouping`.
     """
-    kept = kept_whole(comparisons, by)
-    return questions_of(comparisons) if kept == "questions" else numbered(factorize(getattr(comparisons, kept))[1])
+    kept = resolve_grouping(comparisons, by)
+    return (
+        question_indices(comparisons)
+        if kept == "questions"
+        else number_by_appearance(factorize(getattr(comparisons, kept))[1])
+    )
 
 
-def trials_of(comparisons: Comparisons) -> NDArray[np.intp]:
-    """Return the number of the trial of each row, in the order of their labels, (m,); without trials a row is one.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> trials_of(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 2, 1]], trials=["b", "b", "a"])).tolist()
-    [1, 1, 0]
-    """
+def trial_indices(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the trial of each row, in the order of their labels, (m,); without trials a row is one."""
     return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
 
 
-def questions_of(comparisons: Comparisons) -> NDArray[np.intp]:
+def question_indices(comparisons: Comparisons) -> NDArray[np.intp]:
     """Return the number of the question of each row, by first appearance, (m,)."""
-    near, far = near_and_far(comparisons.quadruplets, comparisons.n_objects)
-    return numbered(np.minimum(near, far), np.maximum(near, far))
+    near, far = near_far_codes(comparisons.quadruplets, comparisons.n_objects)
+    return number_by_appearance(np.minimum(near, far), np.maximum(near, far))
 
 
-def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def sorted_unique(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return codes in order, each once; the hash tables of `numpy.unique` take ten times as long for millions."""
     ordered: NDArray[np.int64] = np.sort(codes)
     first: NDArray[np.bool_] = np.ones(len(ordered), bool)
@@ -165,7 +129,7 @@ def pair_codes(first: NDArray[Any], second: NDArray[Any], n_objects: int) -> NDA
     return codes
 
 
-def near_and_far(quadruplets: NDArray[Any], n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def near_far_codes(quadruplets: NDArray[Any], n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the codes of near and far pair of each row (i, j, l, k)."""
     i, j, l, k = quadruplets.T  # noqa: E741
     return pair_codes(i, j, n_objects), pair_codes(l, k, n_objects)
@@ -179,16 +143,8 @@ def seen_objects(comparisons: Comparisons) -> NDArray[np.bool_]:
     return seen
 
 
-def restricted(comparisons: Comparisons) -> tuple[Comparisons, NDArray[np.intp]]:
-    """Return the comparisons over the objects that they mention, in the order of all, and the positions of these.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> kept, seen = restricted(Comparisons.from_triplets([[3, 0, 2]]))
-    >>> kept.rows.tolist(), seen.tolist()
-    ([[2, 0, 1]], [0, 2, 3])
-    """
+def restrict_to_seen(comparisons: Comparisons) -> tuple[Comparisons, NDArray[np.intp]]:
+    """Return the comparisons over the objects that they mention, in the order of all, and the positions of these."""
     seen = seen_objects(comparisons)
     if not seen.all():
         position = np.cumsum(seen) - 1
@@ -196,19 +152,11 @@ def restricted(comparisons: Comparisons) -> tuple[Comparisons, NDArray[np.intp]]
     return comparisons, np.flatnonzero(seen)
 
 
-def in_order_of_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArray[np.integer]]:
-    """Return the comparisons of positive weight, answers applied, over the objects that they mention, and these.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> kept, seen = in_order_of_appearance(Comparisons.from_triplets([[3, 0, 2], [2, 0, 3]], y=[1, -1]))
-    >>> kept.rows.tolist(), seen.tolist()
-    ([[0, 1, 2], [2, 0, 1]], [3, 0, 2])
-    """
+def relabel_by_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArray[np.integer]]:
+    """Return the comparisons of positive weight, answers applied, over the objects that they mention, and these."""
     kept = with_positive_weight(comparisons)
     mentions = kept.oriented.ravel()
-    numbers = numbered(mentions)
+    numbers = number_by_appearance(mentions)
     seen = np.empty(int(numbers.max()) + 1, dtype=mentions.dtype)
     seen[numbers] = mentions
     rows = numbers.reshape(-1, 4)
@@ -216,25 +164,17 @@ def in_order_of_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArr
     return replace(kept, rows=rows, answers=None, objects=np.arange(len(seen))), seen
 
 
-def alike(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
+def with_same_metadata(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
     """Return two sets that can be put together though one of them does not say who answered, or in which trial.
 
     Rows without trials are a trial each; annotators that only one set knows are left out.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> first = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], trials=["a", "a"], annotators=["ann", "ann"])
-    >>> both = first.concatenate(alike(first, Comparisons.from_triplets([[0, 2, 1], [2, 0, 1]])))
-    >>> both.trials.tolist(), both.annotators
-    ([0, 0, 1, 2], None)
     """
     if (first.annotators is None) != (second.annotators is None):
         first, second = replace(first, annotators=None), replace(second, annotators=None)
     if (first.trials is None) != (second.trials is None):
         numbers, total = [], 0
         for part in (first, second):
-            own = trials_of(part)
+            own = trial_indices(part)
             numbers.append(own + total)
             total += int(own.max()) + 1
         first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])
@@ -247,28 +187,21 @@ def is_tied(comparisons: Comparisons) -> NDArray[np.bool_]:
     "Can't tell" may be split into the comparisons of all possible answers. One trial then says both ways about a
     question: nobody contradicts anybody there, and half of such an answer is wrong whatever is predicted.
     Trials that are numbered anew for each annotator are different trials. Without trials there are no such rows.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2]]
-    >>> is_tied(Comparisons.from_triplets(rows, trials=[5, 5, 6, 6])).tolist()
-    [True, True, False, False]
     """
     if comparisons.trials is None:
         return np.zeros(len(comparisons), dtype=bool)
-    acts = trials_of(comparisons).astype(np.int64)
+    acts = trial_indices(comparisons).astype(np.int64)
     if comparisons.annotators is not None:
         people, person = factorize(comparisons.annotators)
         acts = acts * len(people) + person
-    near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
-    group = numbered(acts, np.minimum(near, far), np.maximum(near, far))
+    near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
+    group = number_by_appearance(acts, np.minimum(near, far), np.maximum(near, far))
     one_way, rows = np.bincount(group, near < far), np.bincount(group)
     both: NDArray[np.bool_] = ((one_way > 0) & (one_way < rows))[group]
     return both
 
 
-def numbered(*keys: NDArray[Any]) -> NDArray[np.intp]:
+def number_by_appearance(*keys: NDArray[Any]) -> NDArray[np.intp]:
     """Return a number for each different combination of keys, by first appearance, (m,)."""
     order = np.lexsort(keys)  # np.unique over several columns takes many times as long
     new = np.zeros(len(order), dtype=bool)
@@ -283,62 +216,45 @@ def numbered(*keys: NDArray[Any]) -> NDArray[np.intp]:
     return numbers
 
 
-def fold_of_each(units: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the fold of each row, (m,): units shuffled and dealt out in turn.
-
-    Examples
-    --------
-    >>> folds = fold_of_each(np.array([0, 0, 1, 2, 3]), 2, np.random.default_rng(0))
-    >>> bool(folds[0] == folds[1]), np.bincount(folds[[0, 2, 3, 4]]).tolist()
-    (True, [2, 2])
-    """
+def assign_folds(units: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the fold of each row, (m,): units shuffled and dealt out in turn."""
     dealt = rng.permutation(units.max() + 1) % n_folds
     folds: NDArray[np.intp] = dealt[units]
     return folds
 
 
-def deal_out(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def balance_folds(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return the fold of each unit: the largest first, in random order among equals, each to the emptiest fold.
 
     Every fold gets a unit of size > 0 if there are as many of them as folds.
-
-    Parameters
-    ----------
-    sizes : ndarray of int >= 0, shape (u,)
-
-    Examples
-    --------
-    >>> folds = deal_out(np.array([5, 1, 1, 1, 1, 1]), 2, np.random.default_rng(0))
-    >>> np.bincount(folds, weights=[5, 1, 1, 1, 1, 1]).tolist()
-    [5.0, 5.0]
     """
     order = rng.permutation(len(sizes))
     folds = np.empty(len(sizes), dtype=np.intp)
     loads = np.zeros(n_folds, dtype=np.int64)
     for size in np.unique(sizes)[::-1]:
-        alike = order[sizes[order] == size]
+        with_same_metadata = order[sizes[order] == size]
         # Places in the folds, in the order in which they fill up: as dealing one by one, without a loop over units.
         spread = 0 if size == 0 else int(loads.max() - loads.min()) // int(size)
-        rounds = len(alike) // n_folds + spread + 2
+        rounds = len(with_same_metadata) // n_folds + spread + 2
         places = loads[:, None] + size * np.arange(rounds)
-        folds[alike] = np.argsort(places, axis=None, kind="stable")[: len(alike)] // rounds
-        loads += size * np.bincount(folds[alike], minlength=n_folds)
+        folds[with_same_metadata] = np.argsort(places, axis=None, kind="stable")[: len(with_same_metadata)] // rounds
+        loads += size * np.bincount(folds[with_same_metadata], minlength=n_folds)
     return folds
 
 
-def drawn_for_test(units: NDArray[np.intp], test_size: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
+def draw_test_rows(units: NDArray[np.intp], test_size: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which rows are in the test part, (m,): whole units until it is as large as wanted, but never the last.
 
     ``test_size`` is a share of the rows in (0, 1), rounded up, or a number of them.
     """
     sizes = np.bincount(units)
-    wanted = _count_of(test_size, len(units))
+    wanted = _n_test_rows(test_size, len(units))
     order = rng.permutation(len(sizes))
     n_drawn = min(int(np.searchsorted(np.cumsum(sizes[order]), wanted)) + 1, len(sizes) - 1)
     return np.isin(units, order[:n_drawn])
 
 
-def _count_of(test_size: Any, m: int) -> int:
+def _n_test_rows(test_size: Any, m: int) -> int:
     """Turn a share or a count of m rows into a count that leaves neither side empty."""
     whole = isinstance(test_size, int | np.integer) and not isinstance(test_size, bool)
     if whole and 0 < test_size < m:
@@ -412,8 +328,8 @@ class Summary:
 def summarize(comparisons: Comparisons) -> Summary:
     """Count what a set of comparisons holds."""
     rows, n = comparisons.rows, comparisons.n_objects
-    per_object = _appearances(rows, n)
-    n_questions, n_contradicted = _questions(comparisons)
+    per_object = _count_rows_per_object(rows, n)
+    n_questions, n_contradicted = _count_questions(comparisons)
     return Summary(
         n_objects=n,
         n_comparisons=len(rows),
@@ -424,14 +340,14 @@ def summarize(comparisons: Comparisons) -> Summary:
         most=int(per_object.max()),
         n_repeated=len(rows) - n_questions,
         n_contradicted=n_contradicted,
-        n_annotators=_n_labels(comparisons.annotators),
-        n_trials=_n_labels(comparisons.trials),
-        n_triads=_n_triads(rows, n) if rows.shape[1] == 3 else None,
+        n_annotators=_count_labels(comparisons.annotators),
+        n_trials=_count_labels(comparisons.trials),
+        n_triads=_count_triads(rows, n) if rows.shape[1] == 3 else None,
         n_possible_triads=math.comb(n, 3) if rows.shape[1] == 3 else None,
     )
 
 
-def _appearances(rows: Indices, n: int) -> NDArray[np.intp]:
+def _count_rows_per_object(rows: Indices, n: int) -> NDArray[np.intp]:
     """Count the rows that each object is in, shape (n,)."""
     counts = sum((np.bincount(column, minlength=n) for column in rows.T), start=np.zeros(n, dtype=np.intp))
     if rows.shape[1] == 4:  # an object in both pairs was counted twice
@@ -440,54 +356,39 @@ def _appearances(rows: Indices, n: int) -> NDArray[np.intp]:
     return counts
 
 
-def _questions(comparisons: Comparisons) -> tuple[int, int]:
+def _count_questions(comparisons: Comparisons) -> tuple[int, int]:
     """Count the distinct questions, and those among them that got both answers."""
-    questions = questions_of(comparisons)
-    near, far = near_and_far(comparisons.oriented, comparisons.n_objects)
+    questions = question_indices(comparisons)
+    near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
     one_way, rows = np.bincount(questions, near < far), np.bincount(questions)
     return len(rows), int(((one_way > 0) & (one_way < rows)).sum())
 
 
-def _n_triads(rows: Indices, n: int) -> int:
+def _count_triads(rows: Indices, n: int) -> int:
     """Count the sets of three objects."""
     first, second, third = np.sort(rows.astype(np.int64), axis=1).T
     return len(np.unique((first * n + second) * n + third))
 
 
-def _n_labels(labels: Labels | None) -> int | None:
+def _count_labels(labels: Labels | None) -> int | None:
     return None if labels is None else len(factorize(labels)[0])
 
 
 #: Answers that guessing explains at this level say nothing of a map.
 GUESSING_LEVEL = 0.05
 N_FLIPS, N_FLIPS_MANY_ROWS = 399, 199
-MANY_ROWS = 20_000  # comparisons: beyond, fewer flips
-_SIGNS_PER_BLOCK = 2_000_000  # signs at a time
+MIN_ROWS_FOR_FEWER_FLIPS = 20_000  # comparisons: beyond, fewer flips
+MAX_SIGNS = 2_000_000  # signs at a time
 
 
 def guessing_p_value(comparisons: Comparisons, rng: np.random.Generator) -> float:
-    """Return the p-value of the hypothesis that all answers are guesses.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        Rows of one trial are flipped together.
-    rng : numpy Generator
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> order = np.sort(rng.integers(12, size=(200, 3)), axis=1)
-    >>> rows = Comparisons.from_triplets(order[(np.diff(order, axis=1) > 0).all(axis=1)], n_objects=12)
-    >>> guessing_p_value(rows, rng) < 0.01
-    True
-    """
+    """Return the p-value of the hypothesis that all answers are guesses."""
     from scipy.sparse import coo_array, csr_array
 
     n, m = comparisons.n_objects, len(comparisons)
-    near, far = near_and_far(comparisons.oriented, n)
+    near, far = near_far_codes(comparisons.oriented, n)
     codes, pairs = np.unique(np.concatenate([near, far]), return_inverse=True)
-    units, weights = np.unique(trials_of(comparisons), return_inverse=True)[1], comparisons.sample_weight
+    units, weights = np.unique(trial_indices(comparisons), return_inverse=True)[1], comparisons.sample_weight
     rows = np.concatenate([units, units])
     net = csr_array(
         coo_array((np.concatenate([-weights, weights]), (rows, pairs)), shape=(int(units.max()) + 1, len(codes)))
@@ -496,16 +397,16 @@ def guessing_p_value(comparisons: Comparisons, rng: np.random.Generator) -> floa
     of_objects = csr_array(
         coo_array((np.ones(len(ends)), (np.tile(np.arange(len(codes)), 2), ends)), shape=(len(codes), n))
     )
-    n_flips = N_FLIPS if m <= MANY_ROWS else N_FLIPS_MANY_ROWS
-    least = _statistic(np.ones((1, net.shape[0])), net, of_objects)[0] * (1 - 1e-12)  # equal ones count
-    n_as_large, block = 1, max(_SIGNS_PER_BLOCK // net.shape[0], 1)
+    n_flips = N_FLIPS if m <= MIN_ROWS_FOR_FEWER_FLIPS else N_FLIPS_MANY_ROWS
+    least = _structure_statistic(np.ones((1, net.shape[0])), net, of_objects)[0] * (1 - 1e-12)  # equal ones count
+    n_as_large, block = 1, max(MAX_SIGNS // net.shape[0], 1)
     for start in range(0, n_flips, block):
         signs = np.where(rng.random((min(block, n_flips - start), net.shape[0])) < 0.5, -1.0, 1.0)
-        n_as_large += int((_statistic(signs, net, of_objects) >= least).sum())
+        n_as_large += int((_structure_statistic(signs, net, of_objects) >= least).sum())
     return n_as_large / (n_flips + 1)
 
 
-def _statistic(signs: FloatArray, net: csr_array, of_objects: csr_array) -> FloatArray:
+def _structure_statistic(signs: FloatArray, net: csr_array, of_objects: csr_array) -> FloatArray:
     """Return T for each row of signs of the trials."""
     of_pairs = signs @ net
     found: FloatArray = 2 * np.square(of_pairs).sum(axis=1) + np.square(of_pairs @ of_objects).sum(axis=1)

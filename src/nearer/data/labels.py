@@ -20,7 +20,7 @@ Labels: TypeAlias = NDArray[Any]
 Mask: TypeAlias = NDArray[np.bool_]
 
 
-def refuse(bad: Mask, what: Callable[[int], str], remedy: str) -> None:
+def raise_for_rows(bad: Mask, what: Callable[[int], str], remedy: str) -> None:
     """Raise ValueError if any row of ``bad``, (m,) or (m, width), is set; ``what`` describes the first."""
     if not bad.any():
         return
@@ -40,7 +40,7 @@ def check_length(values: NDArray[Any], name: str, m: int | None) -> None:
         raise ValueError(f"{name} has {len(values)} values for {m} rows; pass one value a row")
 
 
-def show(label: Any) -> str:
+def format_label(label: Any) -> str:
     """Write a label as people would: 'cat', not np.str_('cat')."""
     return repr(label.item()) if isinstance(label, np.generic) and label.dtype.kind not in "mM" else repr(label)
 
@@ -51,10 +51,10 @@ def read_objects(objects: Any) -> Labels:
     if len(labels) == 0:
         raise ValueError("objects is empty; pass at least one label, or leave it out")
     seen: dict[Any, int] = {}
-    for position, label in enumerate([] if are_indices(labels) else _plain(labels)):
-        if _hashed(seen, label, position) != position:
+    for position, label in enumerate([] if are_indices(labels) else _python_values(labels)):
+        if _code_of(seen, label, position) != position:
             raise ValueError(
-                f"objects holds {show(label)} twice, at {seen[label]} and {position}; labels must be distinct"
+                f"objects holds {format_label(label)} twice, at {seen[label]} and {position}; labels must be distinct"
             )
     return labels
 
@@ -67,7 +67,11 @@ def read_labels(values: Any, name: str, m: int | None = None) -> Labels:
         raise ValueError(f"{name} must be a sequence of labels, not {values!r}")
     labels = values if isinstance(values, np.ndarray) else _label_array(list(values))
     check_length(labels, name, m)
-    refuse(missing(labels), lambda row: f"{name} has no label ({show(labels[row])})", f"give every entry of {name} one")
+    raise_for_rows(
+        is_missing(labels),
+        lambda row: f"{name} has no label ({format_label(labels[row])})",
+        f"give every entry of {name} one",
+    )
     return labels
 
 
@@ -79,18 +83,18 @@ def _label_array(labels: list[Any]) -> Labels:
     return np.fromiter(labels, dtype=object, count=len(labels))
 
 
-def missing(labels: Labels) -> Mask:
+def is_missing(labels: Labels) -> Mask:
     """Return which labels are none: NaN, None or blank text."""
     if labels.dtype.kind in "fc":
         return np.isnan(labels)
     if labels.dtype.kind in "mM":
         return np.isnat(labels)
     if labels.dtype.kind in "OU":
-        return np.fromiter((_is_missing(label) for label in labels.flat), bool, labels.size)
+        return np.fromiter((_is_missing_label(label) for label in labels.flat), bool, labels.size)
     return np.zeros(labels.shape, dtype=bool)
 
 
-def _is_missing(label: Any) -> bool:
+def _is_missing_label(label: Any) -> bool:
     if label is None or (isinstance(label, str) and not label.strip()):  # an empty cell of a spreadsheet
         return True
     try:
@@ -104,13 +108,13 @@ def is_bool(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
-def _plain(labels: Labels) -> list[Any]:
+def _python_values(labels: Labels) -> list[Any]:
     """Python values, which hash alike whichever array held them; nanosecond dates would turn to integers."""
-    plain: list[Any] = list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
-    return plain
+    normalize_name: list[Any] = list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
+    return normalize_name
 
 
-def _hashed(codes: dict[Any, int], label: Any, code: int) -> int:
+def _code_of(codes: dict[Any, int], label: Any, code: int) -> int:
     try:
         return codes.setdefault(label, code)
     except TypeError:
@@ -125,7 +129,7 @@ def factorize(table: NDArray[Any]) -> tuple[Labels, NDArray[np.intp]]:
         labels, codes = np.unique(table, return_inverse=True)
         return labels, codes.reshape(table.shape)
     found: dict[Any, int] = {}
-    first_seen = np.fromiter((_hashed(found, v, len(found)) for v in _plain(table)), np.intp, table.size)
+    first_seen = np.fromiter((_code_of(found, v, len(found)) for v in _python_values(table)), np.intp, table.size)
     first_seen = first_seen.reshape(table.shape)
     names = list(found)
     try:
@@ -140,13 +144,15 @@ def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
     """Turn indices into ``labels`` into indices into ``objects``, which need only hold what rows mention."""
     if are_indices(labels) and are_indices(objects) and len(objects) >= len(labels):
         return indices
-    position = {label: index for index, label in enumerate(_plain(objects))}
-    new = np.array([position.get(label, -1) for label in _plain(labels)], dtype=np.intp)
+    position = {label: index for index, label in enumerate(_python_values(objects))}
+    new = np.array([position.get(label, -1) for label in _python_values(labels)], dtype=np.intp)
     translated = new[indices]
     unknown = translated < 0
-    refuse(
+    raise_for_rows(
         unknown,
-        lambda row: f"object {show(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects",
+        lambda row: (
+            f"object {format_label(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects"
+        ),
         "add it to the objects (on a fitted map: with place or partial_fit), or drop such rows",
     )
     return translated
@@ -154,7 +160,7 @@ def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
 
 def union(parts: Sequence[Labels]) -> Labels:
     """Return the labels found in any part, sorted if they can be, else in order of first appearance."""
-    distinct = list(dict.fromkeys(label for part in parts for label in _plain(part)))
+    distinct = list(dict.fromkeys(label for part in parts for label in _python_values(part)))
     return factorize(np.fromiter(distinct, dtype=object, count=len(distinct)))[0]
 
 
@@ -169,10 +175,10 @@ def same_labels(first: Labels, second: Labels) -> bool:
         return first is second
     if first.dtype == second.dtype and first.dtype.kind != "O":
         return bool(np.array_equal(first, second))
-    return _plain(first) == _plain(second)
+    return _python_values(first) == _python_values(second)
 
 
-def common_objects(parts: list[Labels]) -> Labels:
+def merge_objects(parts: list[Labels]) -> Labels:
     """Return the labels of all parts; of plain indices, as many as the largest has."""
     if all(same_labels(parts[0], part) for part in parts[1:]):
         return parts[0]
@@ -205,7 +211,7 @@ def read_answers(y: Any, m: int) -> NDArray[np.int8]:
         remedy += "; for 0 and 1: np.where(np.asarray(y) == 1, 1, -1) if 1 means as written"
     elif bad.any():
         remedy += "; drop the rows of other codes, such as 'cannot tell', first"
-    refuse(bad, lambda row: f"y is {show(answers[row])}", remedy)
+    raise_for_rows(bad, lambda row: f"y is {format_label(answers[row])}", remedy)
     return answers.astype(np.int8, copy=False)
 
 
@@ -213,8 +219,8 @@ def read_weights(weights: Any, m: int) -> NDArray[np.float64]:
     """Return finite nonnegative weights, not all zero."""
     values = _read_numbers(weights, "weights", m, "pass nonnegative numbers").astype(np.float64, copy=False)
     remedy = "weights must be finite and nonnegative"
-    refuse(np.isinf(values), lambda row: f"weight is {show(values[row])}", remedy)
-    refuse(values < 0, lambda row: f"weight {show(values[row])} is negative", remedy)
+    raise_for_rows(np.isinf(values), lambda row: f"weight is {format_label(values[row])}", remedy)
+    raise_for_rows(values < 0, lambda row: f"weight {format_label(values[row])} is negative", remedy)
     refuse_all_zero(values)
     if not np.isfinite(values.sum()):
         raise ValueError("the sum of the weights is infinite; scale them down")
@@ -225,7 +231,7 @@ def read_flags(values: Any, name: str, m: int) -> Mask:
     """Return bools."""
     flags = _read_numbers(values, name, m, "pass bools")
     if flags.dtype.kind != "b":
-        refuse((flags != 0) & (flags != 1), lambda row: f"{name} is {show(flags[row])}", "pass bools")
+        raise_for_rows((flags != 0) & (flags != 1), lambda row: f"{name} is {format_label(flags[row])}", "pass bools")
     return flags.astype(np.bool_)
 
 
@@ -244,9 +250,9 @@ def _read_numbers(values: Any, name: str, m: int, remedy: str) -> NDArray[Any]:
         raise ValueError(f"{name} is not a 1-D array of numbers; {remedy}") from None
     if numbers.dtype.kind == "O":
         no_number = np.array([not isinstance(value, Real) for value in numbers.ravel()])
-        refuse(no_number, lambda row: f"{name} is {show(numbers.flat[row])}", remedy)
+        raise_for_rows(no_number, lambda row: f"{name} is {format_label(numbers.flat[row])}", remedy)
     if numbers.dtype.kind not in "biuf":
-        first = show(numbers.flat[0]) if numbers.size else "nothing"
+        first = format_label(numbers.flat[0]) if numbers.size else "nothing"
         raise ValueError(
             f"{name} holds text or other values that are no numbers (first: {first}), expected numbers for {m} rows; "
             f"{remedy}; numbers read as text: [float(v) for v in {name}]"
@@ -254,12 +260,12 @@ def _read_numbers(values: Any, name: str, m: int, remedy: str) -> NDArray[Any]:
         )
     check_length(numbers, name, m)
     if numbers.dtype.kind == "f":
-        refuse(np.isnan(numbers), lambda _: f"{name} is NaN", f"{remedy}; drop rows without a value")
+        raise_for_rows(np.isnan(numbers), lambda _: f"{name} is NaN", f"{remedy}; drop rows without a value")
     return numbers
 
 
 # Of each role of a triplet, the likeliest first.
-TRIPLET: dict[str, tuple[str, ...]] = {
+TRIPLET_NAMES: dict[str, tuple[str, ...]] = {
     role: tuple(names.split())
     for role, names in {
         "anchor": "anchor reference ref head center centre pivot probe query standard target cue sample anchorobject "
@@ -271,78 +277,59 @@ TRIPLET: dict[str, tuple[str, ...]] = {
     }.items()
 }
 # Near pair and far pair.
-QUADRUPLET = (
+QUADRUPLET_NAMES = (
     ("i", "j", "l", "k"),
     ("near1", "near2", "far1", "far2"),
     ("neara", "nearb", "fara", "farb"),
     ("nearer1", "nearer2", "farther1", "farther2"),
     ("a", "b", "c", "d"),
 )
-MAX_LISTED = 12
+MAX_LISTED_NAMES = 12
 
 
-def plain(name: str) -> str:
-    """Return a name without case, spaces and punctuation.
-
-    Examples
-    --------
-    >>> plain("More similar")
-    'moresimilar'
-    """
+def normalize_name(name: str) -> str:
+    """Return a name without case, spaces and punctuation."""
     return re.sub(r"[\W_]+", "", name.casefold())
 
 
-def row_order(names: Sequence[Any]) -> list[int]:
-    """Return which columns make (anchor, near, far), or near pair and far pair.
-
-    Raises
-    ------
-    ValueError
-        If the names do not say so, or there are others.
-
-    Examples
-    --------
-    >>> row_order(["Near", "far", "reference"])
-    [2, 0, 1]
-    >>> row_order(["far_2", "far_1", "near_1", "near_2"])
-    [2, 3, 1, 0]
-    >>> row_order([0, 1, 2])
-    [0, 1, 2]
-    """
+def object_columns(names: Sequence[Any]) -> list[int]:
+    """Return which columns make (anchor, near, far), or near pair and far pair."""
     in_order = list(range(len(names)))
     if any(list(names) == [form(k) for k in in_order] for form in (int, str, "column_{}".format)):
         return in_order
-    spelled = [plain(str(name)) for name in names]
-    found = _quadruplet(spelled) or _triplet(spelled)
+    spelled = [normalize_name(str(name)) for name in names]
+    found = _find_quadruplet(spelled) or _find_triplet(spelled)
     if found is None:
         raise ValueError(
-            f"the columns are called {_listed(names)}, which does not say what each of them is; rename them anchor, "
-            "near and far (or near_1, near_2, far_1 and far_2), or pass an array, whose columns are read in that "
-            "order: df.to_numpy()"
+            f"the columns are called {_format_names(names)}, which does not say what each of them is; rename them "
+            "anchor, near and far (or near_1, near_2, far_1 and far_2), or pass an array, whose columns are read "
+            "in that order: df.to_numpy()"
         )
     others = [name for at, name in enumerate(names) if at not in found]
     if others:
         used = [str(names[at]) for at in found]
         raise ValueError(
-            f"beside {_listed(used)} there {'is' if len(others) == 1 else 'are'} {_listed(others)}; pass the columns "
-            f"of objects alone, df[{used}], with answers as y and weights as sample_weight, or "
+            f"besides {_format_names(used)} there {'is' if len(others) == 1 else 'are'} {_format_names(others)}; "
+            f"pass the columns of objects alone, df[{used}], with answers as y and weights as sample_weight, or "
             "nearer.io.read_answers(df).comparisons, which reads who answered and the like, too"
         )
     return found
 
 
-def _quadruplet(spelled: list[str]) -> list[int] | None:
-    for spelling in QUADRUPLET:
+def _find_quadruplet(spelled: list[str]) -> list[int] | None:
+    for spelling in QUADRUPLET_NAMES:
         if all(name in spelled for name in spelling):
             return [spelled.index(name) for name in spelling]
     return None
 
 
-def _triplet(spelled: list[str]) -> list[int] | None:
-    found = [next((spelled.index(name) for name in each if name in spelled), -1) for each in TRIPLET.values()]
+def _find_triplet(spelled: list[str]) -> list[int] | None:
+    found = [next((spelled.index(name) for name in each if name in spelled), -1) for each in TRIPLET_NAMES.values()]
     return found if min(found) >= 0 else None
 
 
-def _listed(names: Sequence[Any]) -> str:
-    listed = ", ".join(repr(name if len(str(name)) <= 40 else f"{str(name)[:37]}...") for name in names[:MAX_LISTED])
-    return listed + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")
+def _format_names(names: Sequence[Any]) -> str:
+    listed = ", ".join(
+        repr(name if len(str(name)) <= 40 else f"{str(name)[:37]}...") for name in names[:MAX_LISTED_NAMES]
+    )
+    return listed + (f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else "")

@@ -23,18 +23,18 @@ from nearer.data.labels import (
     Mask,
     are_indices,
     factorize,
+    format_label,
     is_bool,
-    missing,
+    is_missing,
+    object_columns,
+    raise_for_rows,
     read_objects,
-    refuse,
-    row_order,
-    show,
     translate,
 )
 
 MAX_OBJECTS = 2**31  # beyond this an "index" is an identifier, and arange(n) would not fit in memory
 BLOCK_ROWS = 2**20  # that a file is read by, and that sums over rows in memory are put together from
-SAMPLE_RUNS = 16  # runs that a sample of more rows than a block is taken from
+N_SAMPLE_RUNS = 16  # runs that a sample of more rows than a block is taken from
 MAX_COPIED_ROWS = 4_000_000  # rows; 48 MB of triplets
 
 
@@ -51,11 +51,13 @@ def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects
         indices, n = _read_indices(table, n)
         return indices, np.arange(n)
     labels, codes = factorize(table)
-    unfit = missing(labels) | np.array([is_bool(label) for label in labels])
+    unfit = is_missing(labels) | np.array([is_bool(label) for label in labels])
     if unfit.any():
         bad = unfit[codes]
-        refuse(bad, lambda row: f"{_first(table, bad, row)} is no label", "drop such rows, or name the object")
-    _refuse_two_types(labels, codes)
+        raise_for_rows(
+            bad, lambda row: f"{_format_first(table, bad, row)} is no label", "drop such rows, or name the object"
+        )
+    _raise_for_mixed_types(labels, codes)
     if known is not None:
         return translate(codes, labels, known), known
     _warn_of_stray_column(codes, labels)
@@ -64,16 +66,18 @@ def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects
     return codes, labels
 
 
-def _refuse_two_types(labels: Labels, codes: Indices) -> None:
+def _raise_for_mixed_types(labels: Labels, codes: Indices) -> None:
     """Refuse objects that are numbers in some places and the same numbers as text in others."""
     if labels.dtype.kind != "O":
         return
     texts = {label for label in labels if isinstance(label, str)}
     twice = np.array([isinstance(label, Real) and str(label).removesuffix(".0") in texts for label in labels])
     if twice.any():
-        refuse(
+        raise_for_rows(
             twice[codes],
-            lambda row: f"the object {show(labels[codes[row][twice[codes[row]]][0]])} is a number, and elsewhere text",
+            lambda row: (
+                f"the object {format_label(labels[codes[row][twice[codes[row]]][0]])} is a number, and elsewhere text"
+            ),
             "write all objects as text, or all as numbers: df.astype(str)",
         )
 
@@ -86,8 +90,9 @@ def _warn_of_stray_column(codes: Indices, labels: Labels) -> None:
         others = np.delete(codes, column, axis=1)
         if not np.isin(codes[:, column], others).any():
             warnings.warn(
-                f"column {column + 1} of 4 holds labels, such as {show(labels[codes[0, column]])}, that no other "
-                "column has; if it is the answer or the annotator, pass it as y or annotators and keep three columns",
+                f"column {column + 1} of 4 holds labels, such as {format_label(labels[codes[0, column]])}, that no "
+                "other column has; if it is the answer or the annotator, pass it as y or annotators and keep three "
+                "columns",
                 UserWarning,
                 stacklevel=5,
             )
@@ -103,10 +108,10 @@ def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
             "frame.head(1000) or array[:1000].compute()"
         )
     if np.ma.is_masked(rows):
-        refuse(np.ma.getmaskarray(rows), lambda _: "has a masked entry", "drop such rows")
-    names = names_of(rows)
+        raise_for_rows(np.ma.getmaskarray(rows), lambda _: "has a masked entry", "drop such rows")
+    names = column_names(rows)
     if names is not None:
-        table = _table_of_columns(rows, row_order(names), names)
+        table = _table_of_columns(rows, object_columns(names), names)
     elif hasattr(rows, "to_numpy"):
         table = np.asarray(rows.to_numpy())
     elif isinstance(rows, np.ndarray) or hasattr(rows, "__array__"):
@@ -120,12 +125,12 @@ def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
     if table.dtype.kind == "b":
         raise ValueError("rows are bool; pass indices 0..n-1 or labels")
     if table.dtype.kind == "f":
-        refuse(np.isnan(table), lambda _: "an entry is NaN", "drop such rows")
-        refuse(np.isinf(table), lambda _: "an entry is inf", "drop such rows")
+        raise_for_rows(np.isnan(table), lambda _: "an entry is NaN", "drop such rows")
+        raise_for_rows(np.isinf(table), lambda _: "an entry is inf", "drop such rows")
     return table
 
 
-def names_of(rows: Any) -> list[Any] | None:
+def column_names(rows: Any) -> list[Any] | None:
     """Return the names of the columns of a frame or a dict of columns, or None for anything else."""
     if isinstance(rows, Mapping):
         return list(rows)
@@ -162,14 +167,14 @@ def _table_of_sequence(rows: Any) -> NDArray[Any]:
     is_row = [isinstance(row, Sequence | np.ndarray) and not isinstance(row, str | bytes) for row in listed]
     if not any(is_row):
         return np.fromiter(listed, dtype=object, count=len(listed))
-    refuse(
+    raise_for_rows(
         ~np.array(is_row),
         lambda row: f"{listed[row]!r} is not a row of objects",
         "pass one sequence of 3 or 4 objects a row",
     )
     lengths = np.array([len(row) for row in listed])
     width = int(lengths[0])
-    refuse(
+    raise_for_rows(
         lengths != width,
         lambda row: f"has {lengths[row]} entries where row 0 has {width}",
         "give every row the same number of objects",
@@ -211,18 +216,18 @@ def _read_indices(table: NDArray[Any], n: int | None) -> tuple[Indices, int]:
     remedy = "if these are names and not indices 0..n-1, use Comparisons.from_triplets(rows, objects=np.unique(rows))"
     if table.dtype.kind == "f":
         broken = table != np.trunc(table)
-        refuse(broken, lambda row: f"{_first(table, broken, row)} is not an integer", remedy)
+        raise_for_rows(broken, lambda row: f"{_format_first(table, broken, row)} is not an integer", remedy)
     if table.dtype.kind != "u" and table.min() < 0:
         below = table < 0
-        refuse(below, lambda row: f"index {_first(table, below, row)} is negative", remedy)
+        raise_for_rows(below, lambda row: f"index {_format_first(table, below, row)} is negative", remedy)
     highest = int(table.max())
     limit = MAX_OBJECTS if n is None else n
     if highest >= limit:
         above = table >= limit
         size = "the largest index supported" if n is None else f"n_objects={n}"
-        refuse(
+        raise_for_rows(
             above,
-            lambda row: f"index {_first(table, above, row)} is out of range for {size}",
+            lambda row: f"index {_format_first(table, above, row)} is out of range for {size}",
             remedy
             if n is None
             else f"give n_objects={highest + 1} when fitting, drop such rows, or subtract 1 if numbered from 1",
@@ -239,8 +244,8 @@ def _read_indices(table: NDArray[Any], n: int | None) -> tuple[Indices, int]:
     return indices, highest + 1 if n is None else n
 
 
-def _first(table: NDArray[Any], bad: Mask, row: int) -> str:
-    return show(table[row][bad[row]][0])
+def _format_first(table: NDArray[Any], bad: Mask, row: int) -> str:
+    return format_label(table[row][bad[row]][0])
 
 
 def read_n_objects(n_objects: Any) -> int:
@@ -250,14 +255,14 @@ def read_n_objects(n_objects: Any) -> int:
     return int(n_objects)
 
 
-def compares_with_itself(rows: Indices) -> Mask:
+def has_self_comparison(rows: Indices) -> Mask:
     """Rows, (m,), in which an object is compared with itself."""
     bad = rows[:, 0] == rows[:, 1]
     bad |= (rows[:, 0] == rows[:, 2]) if rows.shape[1] == 3 else (rows[:, 2] == rows[:, 3])
     return np.asarray(bad)
 
 
-def compares_same_pair(rows: Indices) -> Mask:
+def has_equal_pairs(rows: Indices) -> Mask:
     """Rows, (m,), whose near and far pair are the same pair."""
     if rows.shape[1] == 3:
         return np.asarray(rows[:, 1] == rows[:, 2])
@@ -265,14 +270,8 @@ def compares_same_pair(rows: Indices) -> Mask:
     return np.asarray(((i == l) & (j == k)) | ((i == k) & (j == l)))
 
 
-def shared_first(quadruplets: NDArray[Any]) -> NDArray[Any]:
-    """Return near and far pairs, each in rising order, but an object that both have first in both.
-
-    Examples
-    --------
-    >>> shared_first(np.array([[1, 0, 2, 1], [3, 2, 1, 0]])).tolist()
-    [[1, 0, 1, 2], [2, 3, 0, 1]]
-    """
+def canonical_pairs(quadruplets: NDArray[Any]) -> NDArray[Any]:
+    """Return near and far pairs, each in rising order, but an object that both have first in both."""
     rows = np.column_stack([np.sort(quadruplets[:, :2], axis=1), np.sort(quadruplets[:, 2:], axis=1)])
     for near, far in ((0, 3), (1, 2), (1, 3)):
         shared = rows[:, near] == rows[:, far]
@@ -283,51 +282,36 @@ def shared_first(quadruplets: NDArray[Any]) -> NDArray[Any]:
     return rows
 
 
-def refuse_degenerate(rows: Indices, objects: Labels) -> None:
+def raise_for_degenerate(rows: Indices, objects: Labels) -> None:
     """Refuse rows that no answer could make informative."""
     remedy = "drop such rows with Comparisons.without_degenerate(rows, y)"
 
     def compared_with_itself(row: int) -> str:
         entries = rows[row]
         culprit = entries[2] if rows.shape[1] == 4 and entries[0] != entries[1] else entries[0]
-        return f"object {show(objects[culprit])} is compared with itself"
+        return f"object {format_label(objects[culprit])} is compared with itself"
 
     def same_pair(row: int) -> str:
         near = objects[rows[row, :2]]
-        return f"near and far are the same pair, {show(near[0])} and {show(near[1])}"
+        return f"near and far are the same pair, {format_label(near[0])} and {format_label(near[1])}"
 
-    refuse(compares_with_itself(rows), compared_with_itself, remedy)
-    refuse(compares_same_pair(rows), same_pair, remedy)
+    raise_for_rows(has_self_comparison(rows), compared_with_itself, remedy)
+    raise_for_rows(has_equal_pairs(rows), same_pair, remedy)
 
 
-def sample_places(m: int, n_rows: int, block_rows: int = BLOCK_ROWS) -> list[range]:
-    """Return the places of at most so many of m rows, wherever these lie: evenly spaced, of more than a block in runs.
-
-    Examples
-    --------
-    >>> sample_places(10, 4)
-    [range(0, 10, 3)]
-    >>> sample_places(1000, 32, block_rows=64)[:2], len(sample_places(1000, 32, block_rows=64))
-    ([range(0, 4, 2), range(66, 70, 2)], 16)
-    """
+def sample_ranges(m: int, n_rows: int, block_rows: int = BLOCK_ROWS) -> list[range]:
+    """Return ranges of at most ``n_rows`` of m rows: evenly spaced; of more than a block, in runs."""
     if m <= block_rows:
         return [range(0, m, -(-m // n_rows))]
-    width = max(block_rows // SAMPLE_RUNS, 1)
-    step = -(-SAMPLE_RUNS * width // n_rows)
+    width = max(block_rows // N_SAMPLE_RUNS, 1)
+    step = -(-N_SAMPLE_RUNS * width // n_rows)
     return [
-        range(start, start + width, step) for start in np.linspace(0, m - width, SAMPLE_RUNS, dtype=np.int64).tolist()
+        range(start, start + width, step) for start in np.linspace(0, m - width, N_SAMPLE_RUNS, dtype=np.int64).tolist()
     ]
 
 
 class Rows(NamedTuple):
-    """Comparisons as the loops take them.
-
-    Attributes
-    ----------
-    objects : ndarray of int32 or int64, shape (m, 3) or (m, 4)
-    answers : ndarray of int8, shape (m,), or (0,) if all are +1
-    weights : ndarray of float64, shape (m,), or (0,) if all are 1
-    """
+    """Comparisons as the loops take them."""
 
     objects: NDArray[Any]
     answers: NDArray[np.int8]
@@ -356,30 +340,20 @@ class Rows(NamedTuple):
     def __len__(self) -> int:
         return len(self.objects)
 
-    def taken(self, chosen: slice | NDArray[Any]) -> Rows:
+    def take(self, chosen: slice | NDArray[Any]) -> Rows:
         """Return some of the rows: a slice of them without a copy, or those at these places."""
         if isinstance(chosen, slice):
             return Rows.of(*(part[chosen] if part.size else part for part in self))
         # take: a third of the time of part[chosen]
         return Rows.of(*(part.take(chosen, axis=0) if part.size else part for part in self))
 
-    def thinned(self, n_rows: int) -> Rows:
+    def thin(self, n_rows: int) -> Rows:
         """Return at most so many rows, evenly spaced."""
-        return self.taken(slice(None, None, -(-len(self) // n_rows)))
+        return self.take(slice(None, None, -(-len(self) // n_rows)))
 
 
 class Extent(NamedTuple):
-    """What a check finds out about rows that pass: enough to fit them without seeing them.
-
-    Attributes
-    ----------
-    n_rows, width : int
-        The shape of the table; a width of 0 where there are no rows.
-    lowest, highest : int
-        The least and the largest index.
-    weight : float
-        The sum of the weights.
-    """
+    """What a check finds out about rows that pass: enough to fit them without seeing them."""
 
     n_rows: int = 0
     width: int = 0
@@ -388,7 +362,7 @@ class Extent(NamedTuple):
     weight: float = 0.0
 
     @classmethod
-    def over(cls, extents: Iterable[Extent]) -> Extent:
+    def merge(cls, extents: Iterable[Extent]) -> Extent:
         """Return that of all rows together; weights are added up in order."""
         n_rows, width, lowest, highest, weight = cls()
         for each in extents:
@@ -398,15 +372,7 @@ class Extent(NamedTuple):
         return cls(n_rows, width, lowest, highest, weight)
 
     def n_objects(self, given: int | None, name: str) -> int:
-        """Return the number of objects, if all is well with the whole of a table.
-
-        Parameters
-        ----------
-        given : int, optional
-            The number that the user gave.
-        name : str
-            What to call the table in messages.
-        """
+        """Return the number of objects, if all is well with the whole of a table."""
         if not self.n_rows:
             raise ValueError(f"{name} holds no comparisons; check how it was made")
         if not 0 < self.weight < np.inf:
@@ -429,37 +395,9 @@ def check_block(
     n_objects: int | None = None,
     remedy: str = "drop such rows",
 ) -> Extent:
-    """Refuse rows that are no comparisons, with the number of the first of them.
+    """Refuse rows that are no comparisons, with the number of the first of them."""
 
-    Parameters
-    ----------
-    objects : ndarray of int, shape (m, 3) or (m, 4)
-        Of any width: indices that do not fit into 32 bits are found here.
-    answers : ndarray of int, float or bool, shape (m,), optional
-    weights : ndarray of float, shape (m,), optional
-    name : str
-        What to call the table in messages.
-    offset : int
-        The number of the first row.
-    n_objects : int, optional
-        What indices must be below; 2^31 if left out.
-    remedy : str
-        What to do with rows that compare nothing.
-
-    Returns
-    -------
-    Extent
-
-    Examples
-    --------
-    >>> check_block(np.array([[0, 1, 2]]), name="rows.npy")
-    Extent(n_rows=1, width=3, lowest=0, highest=2, weight=1.0)
-    >>> check_block(np.array([[0, 1, 2], [1, 2, 1]]), name="rows.npy", offset=100)
-    Traceback (most recent call last):
-    ValueError: rows.npy: row 101: [1, 2, 1] compares an object with itself; drop such rows
-    """
-
-    def refuse(bad: NDArray[np.bool_], what: Callable[[int], str], remedy: str) -> None:
+    def raise_for_rows(bad: NDArray[np.bool_], what: Callable[[int], str], remedy: str) -> None:
         if bad.any():
             row = int(np.flatnonzero(bad if bad.ndim == 1 else bad.any(axis=1))[0])
             raise ValueError(f"{name}: row {offset + row}: {what(row)}; {remedy}")
@@ -469,21 +407,23 @@ def check_block(
     lowest, highest = int(objects.min()), int(objects.max())
     numbering = "objects are numbered 0..n-1"
     if lowest < 0:
-        refuse(objects < 0, lambda row: f"index {objects[row].min()} is negative", numbering)
+        raise_for_rows(objects < 0, lambda row: f"index {objects[row].min()} is negative", numbering)
     if highest >= (limit := MAX_OBJECTS if n_objects is None else n_objects):
         size, advice = "the largest index supported", numbering
         if n_objects is not None:
             size, advice = f"n_objects={limit}", "give a larger n_objects, or subtract 1 if numbered from 1"
-        refuse(objects >= limit, lambda row: f"index {objects[row].max()} is out of range for {size}", advice)
-    refuse(compares_with_itself(objects), lambda row: f"{objects[row].tolist()} compares an object with itself", remedy)
-    refuse(
-        compares_same_pair(objects), lambda row: f"near and far are the same pair, {objects[row, :2].tolist()}", remedy
+        raise_for_rows(objects >= limit, lambda row: f"index {objects[row].max()} is out of range for {size}", advice)
+    raise_for_rows(
+        has_self_comparison(objects), lambda row: f"{objects[row].tolist()} compares an object with itself", remedy
+    )
+    raise_for_rows(
+        has_equal_pairs(objects), lambda row: f"near and far are the same pair, {objects[row, :2].tolist()}", remedy
     )
     if answers is not None and answers.dtype.kind != "b":
         bad = (answers != 1) & (answers != -1)
-        refuse(bad, lambda row: f"answer is {show(answers[row])}", "answers are +1 and -1, or bools")
+        raise_for_rows(bad, lambda row: f"answer is {format_label(answers[row])}", "answers are +1 and -1, or bools")
     if weights is not None:
         bad = ~(np.isfinite(weights) & (weights >= 0))
-        refuse(bad, lambda row: f"weight is {show(weights[row])}", "weights are finite and nonnegative")
+        raise_for_rows(bad, lambda row: f"weight is {format_label(weights[row])}", "weights are finite and nonnegative")
     weight = float(len(objects) if weights is None else weights.sum(dtype=np.float64))
     return Extent(len(objects), objects.shape[1], lowest, highest, weight)

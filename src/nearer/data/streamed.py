@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.files import Found, Places, RowTable, find_files, is_url, open_table
+from nearer.data.files import FoundFiles, RowTable, Sources, find_files, is_url, open_table
 from nearer.data.labels import read_answers
 from nearer.data.rows import BLOCK_ROWS, Extent, Rows, check_block, read_n_objects
 
@@ -71,20 +71,12 @@ class StreamedComparisons(ABC):
 Judgments: TypeAlias = Comparisons | StreamedComparisons  # in memory, or elsewhere
 
 
-_REMEDY = "write the file without such rows"
+REMEDY = "write the file without such rows"
 
 
 @dataclass(frozen=True)
 class FilePart:
-    """Rows ``start`` to ``stop`` of one file.
-
-    Attributes
-    ----------
-    table : RowTable
-    state : tuple
-        What tells whether the file was changed since.
-    start, stop : int
-    """
+    """Rows ``start`` to ``stop`` of one file."""
 
     table: RowTable
     state: tuple[object, ...]
@@ -103,8 +95,8 @@ class FilePart:
         """Refuse rows that are no comparisons; ``tell`` is called with the number of rows of each block that passed."""
         offset, extent = self.start, Extent()
         for block in read_ahead(self.table.read(self.start, self.stop, block_rows, None)):
-            passed = check_block(*block, name=str(self.table.file), offset=offset, n_objects=n_objects, remedy=_REMEDY)
-            extent = Extent.over((extent, passed))
+            passed = check_block(*block, name=str(self.table.file), offset=offset, n_objects=n_objects, remedy=REMEDY)
+            extent = Extent.merge((extent, passed))
             offset += len(block.objects)
             tell(len(block.objects))
         return extent
@@ -119,13 +111,13 @@ class FilePart:
                 answers = read_answers(answers, len(answers))
             yield Rows.of(objects, answers, weights)
 
-    def taken(self, start: int, stop: int) -> FilePart:
+    def take(self, start: int, stop: int) -> FilePart:
         """Return some rows of this part, counted from its first."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def units(self, block_rows: int) -> list[FilePart]:
         """Return the part in pieces that it is best read by: runs that make up a block, or row groups."""
-        bounds = np.unique(np.clip(self.table.units(block_rows), self.start, self.stop)).tolist()
+        bounds = np.unique(np.clip(self.table.bounds(block_rows), self.start, self.stop)).tolist()
         return [replace(self, start=start, stop=stop) for start, stop in pairwise(bounds)]
 
     def split(self, most_rows: int) -> list[FilePart]:
@@ -139,16 +131,16 @@ class FilePart:
         return pieces
 
 
-def open_parts(found: Found, columns: Sequence[str] | None) -> list[FilePart]:
+def open_parts(found: FoundFiles, columns: Sequence[str] | None) -> list[FilePart]:
     """Return one part for each file that holds rows; all must have the same columns."""
     parts: list[FilePart] = []
     for file in found.files:
         state = file.state()
         table = open_table(file, columns)
-        if parts and (table.columns, table.others) != (parts[0].table.columns, parts[0].table.others):
+        if parts and (table.columns, table.extra_columns) != (parts[0].table.columns, parts[0].table.extra_columns):
             first = parts[0].table
             raise ValueError(
-                f"{file} holds {_described(table)}, but {first.file.name} {_described(first)}; "
+                f"{file} holds {_describe_columns(table)}, but {first.file.name} {_describe_columns(first)}; "
                 "all files must have the same columns"
             )
         parts.append(FilePart(table, state, 0, len(table)))
@@ -159,28 +151,21 @@ def open_parts(found: Found, columns: Sequence[str] | None) -> list[FilePart]:
     return full
 
 
-def _described(table: RowTable) -> str:
-    names = [name for name in (*table.columns, *table.others) if name]
+def _describe_columns(table: RowTable) -> str:
+    names = [name for name in (*table.columns, *table.extra_columns) if name]
     return f"the columns {', '.join(names)}" if names else f"{len(table.columns)} columns"
 
 
-def cut(blocks: Iterator[Rows], lengths: Iterator[int]) -> Generator[Rows, None, None]:
-    """Return the same rows in blocks of these lengths, copied only where a block is put together from several.
-
-    Examples
-    --------
-    >>> three, four = Rows.of(np.arange(9).reshape(3, 3)), Rows.of(np.arange(12).reshape(4, 3))
-    >>> [block.objects[:, 0].tolist() for block in cut(iter([three, four]), iter([2, 5]))]
-    [[0, 3], [6, 0, 3, 6, 9]]
-    """
+def rechunk(blocks: Iterator[Rows], lengths: Iterator[int]) -> Generator[Rows, None, None]:
+    """Return the same rows in blocks of these lengths, copied only where a block is put together from several."""
     rest: Rows | None = None
     for length in lengths:
         pieces, count = [], 0
         while count < length:
             rows = next(blocks) if rest is None else rest
             here = min(len(rows), length - count)
-            pieces.append(rows if here == len(rows) else rows.taken(slice(0, here)))
-            rest = None if here == len(rows) else rows.taken(slice(here, None))
+            pieces.append(rows if here == len(rows) else rows.take(slice(0, here)))
+            rest = None if here == len(rows) else rows.take(slice(here, None))
             count += here
         if len(pieces) == 1:
             yield pieces[0]
@@ -196,18 +181,6 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[
 
     What the items raise is raised here, at its place in the order. The thread ends with this iterator, whether that is
     used up, closed early, or ended by an exception such as KeyboardInterrupt.
-
-    Parameters
-    ----------
-    items : generator
-        Used in the thread alone: it must not share anything that changes with the caller, such as a random generator.
-    depth : int
-        The most items that are made or waiting, besides the one that the caller has.
-
-    Examples
-    --------
-    >>> list(read_ahead(letter for letter in "abc"))
-    ['a', 'b', 'c']
     """
     ready: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()  # None: that was all
     room, stopped = Semaphore(depth), Event()
@@ -301,14 +274,14 @@ class ComparisonsFile(StreamedComparisons):
 
     def __init__(
         self,
-        path: Places,
+        path: Sources,
         *,
         n_objects: int | None = None,
         block_rows: int = BLOCK_ROWS,
         columns: Sequence[str] | None = None,
     ) -> None:
         self.path: Path | str | list[Path | str]
-        self.path = _place(path) if isinstance(path, str | PathLike) else [_place(each) for each in path]
+        self.path = _as_path(path) if isinstance(path, str | PathLike) else [_as_path(each) for each in path]
         self.block_rows = check_integer("block_rows", block_rows, 1)
         known = None if n_objects is None else read_n_objects(n_objects)
         found = find_files(path)
@@ -350,7 +323,7 @@ class ComparisonsFile(StreamedComparisons):
             return self.between(cuts)
         units = [unit for part in self._parts for unit in part.units(self.block_rows)]
         # The order is drawn here and now: the thread that reads must not share the generator with the caller.
-        return _read([units[place] for place in rng.permutation(len(units))], cuts)
+        return _read_pieces([units[place] for place in rng.permutation(len(units))], cuts)
 
     def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them.
@@ -367,8 +340,8 @@ class ComparisonsFile(StreamedComparisons):
         for part, first in zip(self._parts, self._firsts, strict=False):
             start, stop = max(cuts[0] - first, 0), min(cuts[-1] - first, len(part))
             if start < stop:
-                pieces.append(part.taken(start, stop))
-        return _read(pieces, cuts)
+                pieces.append(part.take(start, stop))
+        return _read_pieces(pieces, cuts)
 
     def parts(self, most_rows: int | None = None) -> list[FilePart]:
         """Return the comparisons in parts that pickle as names: one for each file, in order.
@@ -402,16 +375,16 @@ class ComparisonsFile(StreamedComparisons):
     def _checked(self, n_objects: int | None) -> Extent:
         """Return what the check finds out about rows that all pass."""
         with progress_bar(f"check {self.title}", len(self)) as bar:
-            return Extent.over([part.check(n_objects, self.block_rows, bar.update) for part in self._parts])
+            return Extent.merge([part.check(n_objects, self.block_rows, bar.update) for part in self._parts])
 
 
-def _place(path: str | PathLike[str]) -> Path | str:
+def _as_path(path: str | PathLike[str]) -> Path | str:
     return path if isinstance(path, str) and is_url(path) else Path(path)
 
 
-def _read(pieces: list[FilePart], cuts: Sequence[int]) -> Generator[Rows, None, None]:
+def _read_pieces(pieces: list[FilePart], cuts: Sequence[int]) -> Generator[Rows, None, None]:
     """Return the rows of the pieces, one after another, in blocks as long as the cuts are apart."""
     lengths = [stop - start for start, stop in pairwise(cuts)]
     rows = (rows for piece in pieces for rows in piece.blocks(max(lengths)))
-    blocks = cut(rows, iter(lengths))
+    blocks = rechunk(rows, iter(lengths))
     return blocks if len(lengths) == 1 else read_ahead(blocks)

@@ -55,19 +55,12 @@ class Report(NamedTuple):
 
 
 class Shard:
-    """The comparisons on one worker.
-
-    Parameters
-    ----------
-    parts : list of Part
-    n_lanes : int
-        How many threads work on them.
-    """
+    """The comparisons on one worker."""
 
     def __init__(self, parts: list[Partition], n_lanes: int) -> None:
         from distributed import get_worker
 
-        self.lanes = lanes_of([block for part in parts for block in part.blocks], n_lanes)
+        self.lanes = split_into_lanes([block for part in parts for block in part.blocks], n_lanes)
         self._threads = ThreadPoolExecutor(len(self.lanes), thread_name_prefix="nearer-shard")
         self._pool = get_worker().rpc
 
@@ -81,7 +74,7 @@ class Shard:
         """Return ``each(blocks, *arguments)`` of all lanes and of the shards below, joined in order by ``together``."""
         loop = asyncio.get_running_loop()
         here = [loop.run_in_executor(self._threads, each, lane, *arguments) for lane in self.lanes]
-        there = [ask(self._pool, node, "reduce", each, together, node.below, *arguments) for node in below]
+        there = [send_request(self._pool, node, "reduce", each, together, node.below, *arguments) for node in below]
         return reduce(together, await asyncio.gather(*here, *there))
 
     async def at(self, places: NDArray[np.int64]) -> list[tuple[Any, ...]]:
@@ -95,16 +88,8 @@ class Shard:
         return found
 
 
-def lanes_of(blocks: Sequence[Rows], n_lanes: int) -> list[list[Rows]]:
-    """Return blocks cut into about equal runs, in order and without a copy; at least one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = Rows.of(np.arange(15).reshape(5, 3))
-    >>> [[len(block) for block in lane] for lane in lanes_of([rows, rows], 3)]
-    [[3], [2, 1], [4]]
-    """
+def split_into_lanes(blocks: Sequence[Rows], n_lanes: int) -> list[list[Rows]]:
+    """Return blocks cut into about equal runs, in order and without a copy; at least one."""
     total = sum(len(block) for block in blocks)
     count = max(min(n_lanes, total), 1)
     bounds = [total * number // count for number in range(count + 1)]
@@ -114,13 +99,13 @@ def lanes_of(blocks: Sequence[Rows], n_lanes: int) -> list[list[Rows]]:
         for block in blocks:
             here = slice(max(start - offset, 0), max(min(stop - offset, len(block)), 0))
             if here.start < here.stop:
-                lane.append(block.taken(here))
+                lane.append(block.take(here))
             offset += len(block)
         lanes.append(lane)
     return lanes
 
 
-def reports_of(parts: list[Partition]) -> list[Report]:
+def report_parts(parts: list[Partition]) -> list[Report]:
     """Return what is known of parts."""
     return [Report(part.extent, part.fault, _columns(part.blocks)) for part in parts]
 
@@ -132,7 +117,7 @@ def _columns(blocks: Sequence[Rows]) -> tuple[int, bool, bool] | None:
     return objects.shape[1], answers.size > 0, weights.size > 0
 
 
-async def ask(pool: Callable[[str], Any], node: Node, method: str, *arguments: Any) -> Any:
+async def send_request(pool: Callable[[str], Any], node: Node, method: str, *arguments: Any) -> Any:
     """Return what a method of the shard at a node returns; ``pool`` makes connections."""
     from distributed.protocol import to_serialize
 
@@ -145,25 +130,13 @@ async def ask(pool: Callable[[str], Any], node: Node, method: str, *arguments: A
     return reply["result"]
 
 
-def tree(places: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
-    """Return nodes for the (address, key) of shards, of which a walk down the tree meets the shards in order.
-
-    Examples
-    --------
-    >>> [node.key + "".join(each.key for each in node.below) for node in tree([("", letter) for letter in "abcdefg"])]
-    ['a', 'bc', 'de', 'fg']
-    """
-    return tuple(Node(run[0][0], run[0][1], tree(run[1:])) for run in runs(places, FAN_OUT) if run)
+def build_tree(places: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
+    """Return nodes for the (address, key) of shards, of which a walk down the tree meets the shards in order."""
+    return tuple(Node(run[0][0], run[0][1], build_tree(run[1:])) for run in split_into_runs(places, FAN_OUT) if run)
 
 
-def runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:
-    """Yield ``count`` runs of consecutive items, of even lengths or in these shares; of few items some are empty.
-
-    Examples
-    --------
-    >>> list(runs("abcdefg", 3)), list(runs("ab", 3)), list(runs("ab", 2, [1, 8]))
-    (['ab', 'cd', 'efg'], ['', 'a', 'b'], ['', 'ab'])
-    """
+def split_into_runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:
+    """Yield ``count`` runs of consecutive items, of even lengths or in these shares; of few items some are empty."""
     weights = [1.0] * count if shares is None else shares
     bounds = [0]
     for number in range(count):
@@ -174,8 +147,8 @@ def runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None
 RESTART_SECONDS = (
     10.0  # seconds for a nanny to start a worker anew: two shards on one may be more than its memory holds
 )
-MAX_LOSSES = 5  # of workers in one request; whatever kills that many will kill the next
-REACH_SECONDS = 5.0  # seconds to find out whether this process can reach workers
+MAX_LOST_WORKERS = 5  # of workers in one request; whatever kills that many will kill the next
+CONNECT_SECONDS = 5.0  # seconds to find out whether this process can reach workers
 POLL_SECONDS = 0.5
 ResultT = TypeVar("ResultT")
 
@@ -185,29 +158,20 @@ class _WorkerLost(Exception):
 
 
 class WorkerPool:
-    """Shards on the workers of a client's cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    recipes : sequence of Delayed
-        One for each `Partition`, in order.
-    title : str
-        What to call the comparisons in messages.
-    """
+    """Shards on the workers of a client's cluster."""
 
     def __init__(self, client: Any, recipes: Sequence[Any], title: str) -> None:
         self._client, self._title = client, title
         threads: dict[str, int] = dict(sorted(client.nthreads().items()))
         if not threads:
             raise RuntimeError(f"{client} has no workers; start some, or wait with client.wait_for_workers(1)")
-        shares = zip(threads.items(), runs(list(recipes), len(threads), list(threads.values())), strict=True)
+        shares = zip(threads.items(), split_into_runs(list(recipes), len(threads), list(threads.values())), strict=True)
         homes, self._recipes = zip(*((home, run) for home, run in shares if run), strict=True)
         self._n_lanes = [count for _, count in homes]
         self._addresses = [address for address, _ in homes]
         self._futures: list[Any] = [None] * len(homes)
         self._reports: list[list[Report]] = [[] for _ in homes]
-        self._with_all_placed(lambda: None)
+        self._retry_until_placed(lambda: None)
         self._pool = self._connections()
 
     @property
@@ -223,11 +187,11 @@ class WorkerPool:
 
         def requests() -> list[Any]:
             return [
-                ask(self._pool, node, "reduce", each, together, node.below, *arguments)
-                for node in tree([(node.address, node.key) for node in self._nodes()])
+                send_request(self._pool, node, "reduce", each, together, node.below, *arguments)
+                for node in build_tree([(node.address, node.key) for node in self._nodes()])
             ]
 
-        return reduce(together, self._with_all_placed(lambda: self._answers(requests)))
+        return reduce(together, self._retry_until_placed(lambda: self._answers(requests)))
 
     def at(self, places: NDArray[np.int64]) -> list[Rows]:
         """Return the comparisons at these rising places among all, in some blocks."""
@@ -236,20 +200,22 @@ class WorkerPool:
 
         def requests() -> list[Any]:
             return [
-                ask(self._pool, node, "at", places[(start <= places) & (places < stop)] - start)
+                send_request(self._pool, node, "at", places[(start <= places) & (places < stop)] - start)
                 for node, (start, stop) in zip(self._nodes(), pairwise(bounds), strict=True)
             ]
 
         return [
-            Rows.of(*columns) for found in self._with_all_placed(lambda: self._answers(requests)) for columns in found
+            Rows.of(*columns)
+            for found in self._retry_until_placed(lambda: self._answers(requests))
+            for columns in found
         ]
 
     def _nodes(self) -> list[Node]:
         return [Node(address, future.key) for address, future in zip(self._addresses, self._futures, strict=True)]
 
-    def _with_all_placed(self, action: Callable[[], ResultT]) -> ResultT:
+    def _retry_until_placed(self, action: Callable[[], ResultT]) -> ResultT:
         """Return what an action returns that needs all shards, done again after every loss of a worker."""
-        for _ in range(MAX_LOSSES + 1):
+        for _ in range(MAX_LOST_WORKERS + 1):
             try:
                 self._place_lost()
                 return action()
@@ -262,8 +228,8 @@ class WorkerPool:
 
     def _too_many_losses(self) -> RuntimeError:
         return RuntimeError(
-            f"{self._title}: {MAX_LOSSES + 1} times in a row workers were lost before they had answered; see their "
-            "logs, and give them more memory if that is what ended them"
+            f"{self._title}: {MAX_LOST_WORKERS + 1} times in a row workers were lost before they had answered; "
+            "see their logs, and give them more memory if that is what ended them"
         )
 
     def _answers(self, requests: Callable[[], list[Any]]) -> list[Any]:
@@ -297,11 +263,11 @@ class WorkerPool:
         if self._client.status != "running":
             raise RuntimeError(f"{self._title}: the dask client is {self._client.status}; start one, and fit again")
         if any(self._futures[number] is not None for number in lost):
-            self._find_homes(lost)
+            self._assign_workers(lost)
         if lost:
             self._place(lost)
 
-    def _find_homes(self, lost: Sequence[int]) -> None:
+    def _assign_workers(self, lost: Sequence[int]) -> None:
         """Choose the workers that take the place of lost ones: those with the fewest shards."""
         warn_caller(
             f"{self._title}: {pluralize(len(lost), 'worker')} of {len(self)} lost; the comparisons there are "
@@ -338,10 +304,10 @@ class WorkerPool:
             ]
             if homeless:
                 losses += 1
-                if losses > MAX_LOSSES:
+                if losses > MAX_LOST_WORKERS:
                     raise self._too_many_losses()
                 idle = 0
-                self._find_homes(homeless)
+                self._assign_workers(homeless)
                 self._client.cancel([reports[number] for number in homeless])
                 reports.update((number, self._submitted(number)) for number in homeless)
         placed = [self._futures[number] for number in numbers]
@@ -376,7 +342,7 @@ class WorkerPool:
             Shard, parts, self._n_lanes[number], actor=True, pure=False, **settings
         )
         # The parts are not kept here: their rows would be there beside the shard's, and counted twice.
-        return self._client.submit(reports_of, parts, pure=False, **settings)
+        return self._client.submit(report_parts, parts, pure=False, **settings)
 
     def _check_loaded(self, report: Any) -> None:
         from distributed import KilledWorker
@@ -396,7 +362,9 @@ class WorkerPool:
         from distributed.actor import ProxyRPC
 
         async def reached() -> None:
-            await asyncio.wait_for(ask(self._client.rpc, self._nodes()[0], "at", np.empty(0, np.int64)), REACH_SECONDS)
+            await asyncio.wait_for(
+                send_request(self._client.rpc, self._nodes()[0], "at", np.empty(0, np.int64)), CONNECT_SECONDS
+            )
 
         if self._client.direct_to_workers is not False:
             with suppress(OSError):

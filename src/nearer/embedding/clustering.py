@@ -30,8 +30,8 @@ from nearer._common.parameters import check_integer
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.groups import numbered, pair_codes, units_of, with_positive_weight
-from nearer.data.labels import Indices, show
+from nearer.data.groups import group_indices, number_by_appearance, pair_codes, with_positive_weight
+from nearer.data.labels import Indices, format_label
 from nearer.data.streamed import StreamedComparisons
 
 __all__ = ["ComparisonHC"]
@@ -163,10 +163,12 @@ def _additive_similarity(rows: Indices, weights: FloatArray, n_objects: int) -> 
 
 
 def _largest_of_random_answers(comparisons: Comparisons, rng: np.random.Generator) -> float:
-    """Return the largest eigenvalue of S among several sets of random answers to the questions asked."""
-    # Answers to one trial, or one question, are flipped together: copies of a row are not new answers.
+    """Return the largest eigenvalue of S among several sets of random answers to the questions asked.
+
+    Rows of one trial, or of one question, are turned round together: copies of a row are not new answers.
+    """
     rows, weights, n = comparisons.oriented, comparisons.sample_weight, comparisons.n_objects
-    units = units_of(comparisons)
+    units = group_indices(comparisons)
     largest = 0.0
     for _ in range(_RANDOM_ANSWERS):
         signs = rng.choice([-1.0, 1.0], size=int(units.max()) + 1)
@@ -202,9 +204,12 @@ def _average_linkage(similarity: FloatArray) -> FloatArray:
 
 
 def _linkage_of_comparisons(comparisons: Comparisons, leading: FloatArray) -> FloatArray:
-    """Return the tree of 4-AL: each step merges the two clusters whose pairs were near most often."""
-    # Clusters p, q score the sum of w / (|p| |q| |r| |s|) over comparisons of a pair across p, q with a pair across two
-    # clusters r, s: near pairs less far pairs. With few comparisons many scores tie; the leading directions break ties.
+    """Return the tree of 4-AL: each step merges the two clusters whose pairs were near most often.
+
+    The clusters p, q have the sum of w / (|p| |q| |r| |s|) over the comparisons of a pair across p, q with a pair
+    across two clusters r, s: near pairs less far pairs. Few comparisons leave many sums equal; then those most alike
+    in the leading directions are merged.
+    """
     n = comparisons.n_objects
     rows, weights = np.array(comparisons.oriented, dtype=np.intp), comparisons.sample_weight
     names, sizes, sums = np.arange(n), np.ones(n), leading.copy()
@@ -250,7 +255,7 @@ def _cut(tree: FloatArray, n_clusters: int) -> NDArray[np.intp]:
     joined = tree[merges, :2].T.astype(np.intp).ravel()
     nodes = n + np.tile(merges, 2)
     graph = coo_array((np.ones(len(nodes)), (joined, nodes)), shape=(2 * n - 1, 2 * n - 1)).tocsr()
-    return numbered(connected_components(graph, directed=False)[1][:n])
+    return number_by_appearance(connected_components(graph, directed=False)[1][:n])
 
 
 def _warn_of_parts(comparisons: Comparisons) -> None:
@@ -262,7 +267,9 @@ def _warn_of_parts(comparisons: Comparisons) -> None:
     if count == 1:
         return
     outside = np.flatnonzero(part != np.argmax(np.bincount(part)))
-    named = ", ".join(show(label) for label in comparisons.objects[outside[:5]]) + (", ..." if len(outside) > 5 else "")
+    named = ", ".join(format_label(label) for label in comparisons.objects[outside[:5]]) + (
+        ", ..." if len(outside) > 5 else ""
+    )
     warn_caller(
         f"no comparison connects {pluralize(len(outside), 'object')} ({named}) to the others; which cluster they join "
         "is chance. Leave them out, or ask questions about them together with the others"

@@ -17,22 +17,22 @@ from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import kept_whole, resampled_unit, small_sample_factor, units_of
-from nearer.data.labels import show
+from nearer.data.groups import default_resampling_unit, group_indices, resolve_grouping, small_sample_factor
+from nearer.data.labels import format_label
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.scale import (
     RIDGE,
-    check_design_size,
     corrected_quantiles,
     lapse_interval,
     lapse_ratio,
-    maximum_likelihood,
+    likeliest,
     nonadditivity,
     numbers_of,
     order_of,
     questions_of,
-    refits,
+    refitted,
+    refuse_many,
     scale_of,
     standard_errors,
 )
@@ -202,7 +202,7 @@ class MLDS(OrdinalEmbedding):
         check_level(level)
         check_integer("n_resamples", n_resamples, 10)
         comparisons = self._comparisons_in_memory()
-        unit = resampled_unit(comparisons) if by is None else kept_whole(comparisons, by)
+        unit = default_resampling_unit(comparisons) if by is None else resolve_grouping(comparisons, by)
         problem, theta = self._solved_problem()
         _, seen = self._questions()
         known = self.order_[seen]
@@ -218,7 +218,7 @@ class MLDS(OrdinalEmbedding):
             scale, sigma = scale_of(at[: refit.n_steps], self.order_, seen)
             drawn.append([*scale, sigma, refit.lapse_of(at)])
         estimate = np.array([*self.scale_, self.sigma_, self.lapse_])
-        expansion = small_sample_factor(units_of(comparisons, "annotators"), level) if by_people else 1.0
+        expansion = small_sample_factor(group_indices(comparisons, "annotators"), level) if by_people else 1.0
         lower, upper = corrected_quantiles(np.array(drawn), estimate, level, expansion)
         sigmas, lapses = (tuple(ends) for ends in np.column_stack([lower, upper])[-2:].tolist())
         if not by_people:
@@ -249,14 +249,14 @@ class MLDS(OrdinalEmbedding):
         among = n_simulations + 1  # the answers themselves are one of the sets
         return GoodnessOfFit(additivity, (as_large + 1) / among, ratio, lapse_p, n_simulations)
 
-    def _check_state(self) -> None:
+    def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super()._check_state()
+        super().check_consistency()
         n = self.n_objects_
         if self.scale_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
             raise ValueError(f"its scale or its order is not about {n} objects")
 
-    def _rotate(self, axes: FloatArray) -> None:
+    def _turn(self, axes: FloatArray) -> None:
         if axes[0, 0] < 0:
             raise ValueError("the scale of MLDS runs along its order; fit again with the order the other way round")
 
@@ -273,18 +273,18 @@ class MLDS(OrdinalEmbedding):
             raise ValueError(f"lapse must be a rate from 0 to below 1, or None to estimate it; got {self.lapse!r}")
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons = self._require_in_memory(comparisons)
+        comparisons = self._in_memory(comparisons)
         order = order_of(comparisons.objects, self.order)
-        self._warn_of_sorted_labels(comparisons.objects)
+        self._tell_of_names(comparisons.objects)
         questions, seen = questions_of(comparisons, order)
-        check_design_size(len(questions.pairs) * len(seen))
+        refuse_many(len(questions.pairs) * len(seen))
         problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link], self.lapse)
         n_open = problem.n_open
-        with self._warning_of_early_interrupt():
-            problem, solution = maximum_likelihood(replace(problem, ridge=RIDGE if n_open else 0.0), callback)
+        with self._telling_of_interrupts():
+            problem, solution = likeliest(replace(problem, ridge=RIDGE if n_open else 0.0), callback)
         found = scale_of(solution.value[: problem.n_steps], order, seen)
-        self._store_map((found.scale - found.scale[order[seen]].mean())[:, None], comparisons)
-        self._store_run(solution, Newton())
+        self._keep_map((found.scale - found.scale[order[seen]].mean())[:, None], comparisons)
+        self._keep_run(solution, Newton())
         self.scale_, self.sigma_, self.order_ = found.scale, found.sigma, order
         self.lapse_ = problem.lapse_of(solution.value)
         self.standard_errors_ = np.full(comparisons.n_objects, np.nan)
@@ -294,7 +294,7 @@ class MLDS(OrdinalEmbedding):
         self.deviance_, self.aic_ = -2 * likelihood, 2 * n_parameters - 2 * likelihood
         self.explained_deviance_ = 1 + likelihood / (problem.totals.sum() * np.log(2))
         self.trace_, self._ridge = 0.0, problem.ridge
-        self._report_solution(solution, n_open, seen)
+        self._say(solution, n_open, seen)
 
     def _comparisons_in_memory(self) -> Comparisons:
         assert isinstance(self.comparisons_, Comparisons)
@@ -315,14 +315,14 @@ class MLDS(OrdinalEmbedding):
         rng = self._stream(random_state)
         problem, theta = self._solved_problem()
         drawn = (replace(problem, farther=problem.simulated(theta, rng)) for _ in range(number))
-        return refits(drawn, number, theta)
+        return refitted(drawn, number, theta)
 
     def _reweighted(self, number: int, random_state: RandomState) -> Iterator[tuple[ScalingProblem, FloatArray]]:
         """Yield problems in which people have random weights, and their solutions."""
         rng = self._stream(random_state)
         problem, theta = self._solved_problem()
         comparisons = self._comparisons_in_memory()
-        people = units_of(comparisons, "annotators")
+        people = group_indices(comparisons, "annotators")
 
         def drawn() -> Iterator[ScalingProblem]:
             for _ in range(number):
@@ -330,7 +330,7 @@ class MLDS(OrdinalEmbedding):
                 questions, _ = questions_of(replace(comparisons, weights=weights), self.order_)
                 yield replace(problem, farther=questions.farther, totals=questions.totals)
 
-        return refits(drawn(), number, theta)
+        return refitted(drawn(), number, theta)
 
     def _stream(self, random_state: RandomState) -> np.random.Generator:
         return stream(self.random_state if random_state is None else random_state, "start")
@@ -342,7 +342,7 @@ class MLDS(OrdinalEmbedding):
         near, far = (along[ends[..., 1]] - along[ends[..., 0]]).T
         return clear_ties(near, far)
 
-    def _add_objects(self, added: Comparisons) -> None:
+    def _extend(self, added: Comparisons) -> None:
         """Put new objects on the scale where the added comparisons are likeliest, the old ones where they are."""
         if self.order is None and numbers_of(added.objects.tolist()) is None:
             raise ValueError(
@@ -361,7 +361,7 @@ class MLDS(OrdinalEmbedding):
         of_new = design[:, position[n:]]
         problem = ScalingProblem(of_new, questions.farther, questions.totals, link, offset, lapse=self.lapse_)
         problem = replace(problem, ridge=RIDGE if problem.n_open else 0.0)
-        _, solution = maximum_likelihood(problem)
+        _, solution = likeliest(problem)
         if solution.interrupted:
             raise KeyboardInterrupt
         scale[n:] += self.sigma_ * solution.value
@@ -371,19 +371,17 @@ class MLDS(OrdinalEmbedding):
         self.standard_errors_ = np.pad(self.standard_errors_, (0, len(order) - n), constant_values=np.nan)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
 
-    def _warn_of_sorted_labels(self, objects: NDArray[Any]) -> None:
+    def _tell_of_names(self, objects: NDArray[Any]) -> None:
         if self.order is None and numbers_of(objects.tolist()) is None:
-            listed = ", ".join(show(label) for label in objects[:3]) + (", ..." if len(objects) > 3 else "")
+            listed = ", ".join(format_label(label) for label in objects[:3]) + (", ..." if len(objects) > 3 else "")
             warn_caller(
                 f"MLDS: objects are taken in the order {listed}; say which is right by order=[...].", UserWarning
             )
 
-    def _report_solution(self, solution: Solution[FloatArray], n_open: int, seen: NDArray[np.intp]) -> None:
+    def _say(self, solution: Solution[FloatArray], n_open: int, seen: NDArray[np.intp]) -> None:
         first, last = self.order_[seen[0]], self.order_[seen[-1]]
         if solution.interrupted:
-            self._warn_of_outcome(
-                f"{solution.outcome.value}; the best scale so far is on the estimator", interrupted=True
-            )
+            self._tell(f"{solution.outcome.value}; the best scale so far is on the estimator", interrupted=True)
         elif not solution.outcome.ok:
             self._warn(f"{solution.outcome.value}. Check the answers, and the order of the objects")
         elif not np.isfinite(self.sigma_):
@@ -396,8 +394,9 @@ class MLDS(OrdinalEmbedding):
             )
         elif self.scale_[last] != 1:
             self._warn(
-                f"{show(self.objects_[last])}, the last in the order, does not lie above {show(self.objects_[first])}, "
-                "the first; the scale has its largest size for a unit. Check the order, and what the answers mean"
+                f"{format_label(self.objects_[last])}, the last in the order, does not lie above "
+                f"{format_label(self.objects_[first])}, the first; the scale has its largest size for a unit. "
+                "Check the order, and what the answers mean"
             )
         elif self._ridge:
             self._warn(

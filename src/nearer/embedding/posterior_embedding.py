@@ -21,8 +21,8 @@ from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_w
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
-from nearer.embedding.distillation import distill_posterior
-from nearer.geometry import align, ellipses_of
+from nearer.embedding.distillation import distilled_posterior
+from nearer.geometry import align, covariance_ellipses
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
 from nearer.sampling.chains import SamplingResult
@@ -54,12 +54,18 @@ from nearer.sampling.summaries import (
 )
 from nearer.sampling.variational import Variational, sample_variational
 
-MAX_COMPONENTS = 15
-_N_DIAGNOSED_PAIRS = 50  # whose distances are diagnosed
+MOST_COMPONENTS = 15
+_N_PAIRS = 50  # whose distances are diagnosed
 
 
-def bimodality_message(labels: list[Any]) -> str:
-    """Say which objects are in two places."""
+def two_maps(labels: list[Any]) -> str:
+    """Say which objects are in two places.
+
+    Examples
+    --------
+    >>> two_maps(["a", "b"])
+    "two maps explain the answers alike: 'a', 'b' may lie in either of two places"
+    """
     return f"two maps explain the answers alike: {quote_all(labels)} may lie in either of two places"
 
 
@@ -94,7 +100,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
         What is believed about noise and scales before the comparisons; see `nearer.sampling`.
-    n_jobs : int, optional
+    n_threads : int, optional
         Chains at a time; as many as the machine has cores if left out.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
@@ -124,7 +130,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
-    bimodal_objects_ : list
+    two_places_ : list
         Objects that may lie in either of two places: the answers leave two maps open, and there are draws of both.
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
@@ -165,7 +171,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         solver: str | Microcanonical | NUTS | Variational = "auto",
         budget: float | None = None,
         prior: Prior | None = None,
-        n_jobs: int | None = None,
+        n_threads: int | None = None,
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -174,7 +180,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self.solver = solver
         self.budget = budget
         self.prior = prior
-        self.n_jobs = n_jobs
+        self.n_threads = n_threads
         self.n_objects = n_objects
         self.random_state = random_state
 
@@ -192,13 +198,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
         wide[:, : self.embedding_.shape[1]] = self.embedding_
         return align(maps, wide, seen=self._seen)
 
-    def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
+    def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
         """Return maps drawn from the posterior, and the covariances of the places."""
         check_is_fitted(self)
         maps = self.sample(n_draws, random_state)[:, :, : self.embedding_.shape[1]]
         return MapDraws(maps, self.covariances_)
 
-    def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray:
+    def wide_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray:
         """Return maps drawn from the posterior in all their dimensions, (k, n_objects_, q), no draw twice."""
         check_is_fitted(self)
         return self.sample(min(n_draws, len(self.draws_)), random_state)
@@ -211,13 +217,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
         larger, unknowns = add_objects(self._larger, chosen, np.arange(n), max(n_objects or n, n), rng)
         return population_of(larger, unknowns, by_annotator=self.reliability_ is not None)
 
-    def _fast_surrogate(self) -> OrdinalEmbedding:
+    def quick_stand_in(self) -> OrdinalEmbedding:
         """Return CKL, whose model of answers is of the same kind, with seconds in place of minutes for a fit."""
         check_is_fitted(self)
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         return CKL(self.embedding_.shape[1], random_state=seed)
 
-    def _for_cross_validation(self) -> OrdinalEmbedding:
+    def for_judging(self) -> OrdinalEmbedding:
         """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
         model: OrdinalEmbedding = clone(self)
         return model.set_params(solver="fast") if self.solver in ("auto", "thorough") else model
@@ -235,19 +241,19 @@ class PosteriorEmbedding(OrdinalEmbedding):
             Which two axes of the map.
         """
         check_level(level)
-        return ellipses_of(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
+        return covariance_ellipses(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
-    def _check_state(self) -> None:
+    def check_consistency(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super()._check_state()
+        super().check_consistency()
         n = self.n_objects_
         if self._seen.size and not 0 <= self._seen.min() <= self._seen.max() < n:
             raise ValueError("_seen has positions that are not in its list of objects")
         if self.draws_.points.shape[1] != n:
             raise ValueError(f"its draws are not about {n} objects")
 
-    def _rotate(self, axes: FloatArray) -> None:
-        super()._rotate(axes)
+    def _turn(self, axes: FloatArray) -> None:
+        super()._turn(axes)
         self.covariances_ = axes.T @ self.covariances_ @ axes
         self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
 
@@ -267,10 +273,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError(f"prior must have finite centers and positive scales; got {prior!r}")
         if self.budget is not None:
             check_number("budget", self.budget, above=0)
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs < 1):
-            raise ValueError(f"n_jobs must be an integer >= 1 or None, got {self.n_jobs!r}")
+        if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
+            raise ValueError(f"n_threads must be an integer >= 1 or None, got {self.n_threads!r}")
 
-    def _sampler(self, model: Model) -> Microcanonical | NUTS | Variational:
+    def _method(self, model: Model) -> Microcanonical | NUTS | Variational:
         if isinstance(self.solver, Microcanonical | NUTS | Variational):
             return self.solver
         work = len(model.comparisons) * model.n_components
@@ -294,15 +300,15 @@ class PosteriorEmbedding(OrdinalEmbedding):
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> None:
-        comparisons = self._require_in_memory(comparisons)
+        comparisons = self._in_memory(comparisons)
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         # Of the objects that are compared: others are no reason for further dimensions.
         n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
-        free = min(self.max_components or MAX_COMPONENTS, max(n_compared - 1, 1))
+        free = min(self.max_components or MOST_COMPONENTS, max(n_compared - 1, 1))
         most = max(free, self.n_components or 1)
         model, seen = model_of(comparisons, most, self.prior)
-        method = self._sampler(model)
+        method = self._method(model)
         rng = stream(self.random_state, "start")
         seed = np.random.SeedSequence(int(rng.integers(2**63)))
         if isinstance(method, NUTS):
@@ -324,7 +330,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def _threads(self) -> int:
         from nearer.optimize.kernels import default_threads
 
-        return self.n_jobs or default_threads()
+        return self.n_threads or default_threads()
 
     def _keep_draws(
         self,
@@ -358,7 +364,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             self.dimension_ = None
         wanted = self.n_components or self.dimension_ or min(2, known.points.shape[2])
         asked, weights = self._seen[model.comparisons.quadruplets], model.comparisons.total_weights
-        found, interrupted = distill_posterior(
+        found, interrupted = distilled_posterior(
             asked, weights, self._larger.exposure, self.draws_, wanted, rng, self._threads()
         )
         summary = align_draws(self.draws_, found, self._seen)
@@ -368,7 +374,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self.embedding_, self.covariances_ = summary
         places = align(self.draws_.points[:, self._seen], self.embedding_[self._seen])
         twice = bimodal_objects(places, self.embedding_[self._seen])
-        self.bimodal_objects_: list[Any] = self.objects_[self._seen[twice]].tolist()
+        self.two_places_: list[Any] = self.objects_[self._seen[twice]].tolist()
         self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
         return interrupted
 
@@ -395,7 +401,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
                 advice.append("time was up before chains could be compared")
             settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 20
-            settled = settled or bool(self.bimodal_objects_)  # chains that differ by that cannot agree
+            settled = settled or bool(self.two_places_)  # chains that differ by that cannot agree
             if worst.rhat > MAX_RHAT and chains > 1 and not settled:
                 advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
             if worst.effective < MIN_EFFECTIVE_DRAWS and not settled:
@@ -408,18 +414,14 @@ class PosteriorEmbedding(OrdinalEmbedding):
                 f"{', and '.join(advice)}. Predictions may still be good; before you rely on distances, sample longer "
                 "with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
             )
-        if self.bimodal_objects_:
-            self._warn(
-                f"{bimodality_message(self.bimodal_objects_)}; answers that compare them with others would decide"
-            )
+        if self.two_places_:
+            self._warn(f"{two_maps(self.two_places_)}; answers that compare them with others would decide")
         if sampled.interrupted:
-            self._warn_of_outcome(
-                "the fit was interrupted; what was drawn so far is on the estimator", interrupted=True
-            )
+            self._tell("the fit was interrupted; what was drawn so far is on the estimator", interrupted=True)
 
     def _distances_of_pairs(self) -> list[FloatArray]:
         """Return the logarithms of some distances in each draw."""
-        drawn = np.random.default_rng(0).integers(len(self._seen), size=(_N_DIAGNOSED_PAIRS, 2))
+        drawn = np.random.default_rng(0).integers(len(self._seen), size=(_N_PAIRS, 2))
         pairs = self._seen[drawn[drawn[:, 0] != drawn[:, 1]]]
         if len(pairs) == 0:
             pairs = self._seen[None, :2]
@@ -433,15 +435,15 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""
-        holds = self._probabilities(self._comparisons(X).quadruplets)
+        holds = self._chances(self._comparisons(X).quadruplets)
         return np.column_stack([1 - holds, holds])
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         """Return the log-odds that comparisons hold."""
-        return np.asarray(logit(self._probabilities(quadruplets)))
+        return np.asarray(logit(self._chances(quadruplets)))
 
-    def _probabilities(self, quadruplets: NDArray[np.integer]) -> FloatArray:
-        chances = predictive_probability(self.draws_, quadruplets, self.n_jobs)
+    def _chances(self, quadruplets: NDArray[np.integer]) -> FloatArray:
+        chances = predictive_probability(self.draws_, quadruplets, self.n_threads)
         # Two objects that nothing is known of are equally far from a third; draws of them differ by chance.
         unheard = np.ones(self.n_objects_, dtype=bool)
         unheard[self._seen] = False
@@ -451,7 +453,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         chances[unheard[quadruplets].all(axis=1)] = 0.5
         return chances
 
-    def _add_objects(self, added: Comparisons) -> None:
+    def _extend(self, added: Comparisons) -> None:
         """Draw the places of new objects, given each draw of the old ones, and put them on the map."""
         before, rng = self.n_objects_, stream(self.random_state, "start")
         larger, unknowns = add_objects(self._larger, self._unknowns, np.arange(before), added.n_objects, rng)
@@ -464,10 +466,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self._larger = larger
         self.draws_ = Draws(draws_of(larger, self._unknowns).points, *self.draws_[1:])
         self.objects_, self.n_objects_ = added.objects, added.n_objects
-        self._append_to_map(before)
+        self._put_on_map(before)
         self._seen = np.concatenate([self._seen, np.arange(before, added.n_objects)])
 
-    def _append_to_map(self, before: int) -> None:
+    def _put_on_map(self, before: int) -> None:
         """Lay the draws onto the old part of the map, which stays, and take the mean of the new objects."""
         old = self.embedding_
         turned = align(self.draws_.points, old, seen=self._seen)[:, before:]

@@ -24,7 +24,7 @@ from nearer._common.formatting import decimals, format_interval
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.groups import trials_of
+from nearer.data.groups import trial_indices
 from nearer.data.labels import Labels, factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.folds import WholeKFold
@@ -157,7 +157,7 @@ def acts_of(judged: Comparisons, person: NDArray[np.intp]) -> tuple[NDArray[np.i
     owner, weights = person, judged.sample_weight
     if judged.trials is not None:
         # Some number their trials anew for each person.
-        pairs = person * (len(judged) + 1) + trials_of(judged)
+        pairs = person * (len(judged) + 1) + trial_indices(judged)
         _, first, act = np.unique(pairs, return_index=True, return_inverse=True)
         owner, weights = person[first], np.bincount(act, weights).astype(np.float64)
     return np.bincount(owner), np.bincount(owner, weights) ** 2 / np.bincount(owner, weights**2)

@@ -52,7 +52,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import format_level, intcomma, percent, pluralize
 from nearer._common.parameters import check_level
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import is_tied, near_and_far, questions_of, trials_of
+from nearer.data.groups import is_tied, near_far_codes, question_indices, trial_indices
 from nearer.data.labels import factorize
 from nearer.evaluation.held_out import read_judged
 
@@ -264,11 +264,11 @@ class _Counts(NamedTuple):
 
 def _count(comparisons: Comparisons) -> _Counts:
     """Return the kinds of questions that were answered more than once."""
-    questions = questions_of(comparisons)
+    questions = question_indices(comparisons)
     voices = _voices(comparisons)
     # The first answer of each voice to each question.
     kept = np.unique(questions.astype(np.int64) * (int(voices.max()) + 1) + voices, return_index=True)[1]
-    near, far = near_and_far(comparisons.oriented[kept], comparisons.n_objects)
+    near, far = near_far_codes(comparisons.oriented[kept], comparisons.n_objects)
     answers = np.bincount(questions[kept])
     first = np.bincount(questions[kept], near < far).astype(np.int64)
     weights = np.bincount(questions, _scaled(comparisons))
@@ -287,7 +287,7 @@ def _voices(comparisons: Comparisons) -> NDArray[np.intp]:
         people, voices = factorize(comparisons.annotators)
         if len(people) > 1:
             return voices
-    return trials_of(comparisons)
+    return trial_indices(comparisons)
 
 
 def _mean_minority(counts: _Counts, level: float) -> tuple[float, float, float, float]:

@@ -15,7 +15,7 @@ from nearer._common.formatting import decimals, format_interval, intcomma, perce
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import By, units_of
+from nearer.data.groups import Grouping, group_indices
 from nearer.evaluation.ceiling import SURELY_CHANCE, Best
 from nearer.evaluation.held_out import Judgeable, Task, judge_all, read_judged
 from nearer.evaluation.intervals import clustered_variance, error_interval
@@ -64,7 +64,7 @@ def learning_curve(
     *,
     n_sizes: int = N_SIZES,
     n_repeats: int = 5,
-    by: By = "trials",
+    by: Grouping = "trials",
     level: float = 0.95,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -108,7 +108,7 @@ def learning_curve(
     check_integer("n_repeats", n_repeats, 1)
     check_integer("n_sizes", n_sizes, 2)
     judged = read_judged(comparisons)
-    units = units_of(judged, by)
+    units = group_indices(judged, by)
     rng = stream(random_state, "split")
     orders = [_order(units, rng) for _ in range(n_repeats)]
     wanted = _checked_sizes(sizes, judged, min(order.n_most for order in orders), n_sizes)

@@ -14,7 +14,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import GUESSING_LEVEL, By, guessing_p_value, units_of
+from nearer.data.groups import GUESSING_LEVEL, Grouping, group_indices, guessing_p_value
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.curves import CHANCE
 from nearer.evaluation.folds import WholeKFold
@@ -85,7 +85,7 @@ def choose_dimension(
     candidates: Sequence[int] = (1, 2, 3, 4, 5, 6),
     *,
     n_splits: int = 5,
-    by: By = "trials",
+    by: Grouping = "trials",
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> DimensionChoice:
@@ -125,7 +125,7 @@ def choose_dimension(
     """
     judged = read_judged(comparisons)
     tried = _checked_candidates(candidates, judged.n_objects)
-    units = units_of(judged, by)
+    units = group_indices(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     models = [clone(estimator).set_params(n_components=p) for p in tried.tolist()]
     found = judge_all([Task(model, *fold) for model in models for fold in folds], judged, n_jobs, "dimensions")
@@ -149,7 +149,7 @@ def choose_dimension(
 
 
 def _reliabilities(
-    models: Sequence[OrdinalEmbedding], judged: Comparisons, by: By, n_jobs: int | None, random_state: RandomState
+    models: Sequence[OrdinalEmbedding], judged: Comparisons, by: Grouping, n_jobs: int | None, random_state: RandomState
 ) -> FloatArray | None:
     """Return how reproducible the distances of each model's maps are, or None where halves are too small to tell."""
     seed = int(stream(random_state, "split").integers(2**31))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from nearer._common.parameters import check_integer
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import as_comparisons
-from nearer.data.groups import By, deal_out, units_of
+from nearer.data.groups import Grouping, balance_folds, group_indices
 from nearer.data.labels import factorize, read_labels
 
-__all__ = ["By", "WholeKFold"]
+__all__ = ["Grouping", "WholeKFold"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class WholeKFold:
     """
 
     n_splits: int = 5
-    by: By = field(default="trials", kw_only=True)
+    by: Grouping = field(default="trials", kw_only=True)
     random_state: RandomState = field(default=None, kw_only=True)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -64,7 +64,7 @@ class WholeKFold:
         """
         units, sizes = self._units(X, groups)
         n_folds = self._n_folds(sizes)
-        folds = deal_out(sizes, n_folds, stream(self.random_state, "split"))[units]
+        folds = balance_folds(sizes, n_folds, stream(self.random_state, "split"))[units]
         return ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(n_folds))
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -77,7 +77,7 @@ class WholeKFold:
         if groups is not None:
             units = factorize(read_labels(groups, "groups", len(comparisons)))[1]
         else:
-            units = units_of(comparisons, self.by)
+            units = group_indices(comparisons, self.by)
         return units, np.bincount(units[comparisons.sample_weight > 0], minlength=int(units.max()) + 1)
 
     def _n_folds(self, sizes: NDArray[np.integer]) -> int:

@@ -17,7 +17,7 @@ from nearer._common.parameters import check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.groups import By, kept_whole, units_of, with_positive_weight
+from nearer.data.groups import Grouping, group_indices, resolve_grouping, with_positive_weight
 from nearer.evaluation.folds import WholeKFold
 from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.metrics import margins
@@ -111,7 +111,7 @@ class HeldOutError:
     map_low: float
     map_high: float
     n_splits: int
-    by: By
+    by: Grouping
     level: float = 0.95
 
     def __str__(self) -> str:
@@ -128,7 +128,7 @@ def held_out_error(
     comparisons: Any,
     *,
     n_splits: int = 5,
-    by: By = "trials",
+    by: Grouping = "trials",
     level: float = 0.95,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -172,14 +172,14 @@ def held_out_error(
     """
     check_level(level)
     judged = read_judged(comparisons)
-    units = units_of(judged, by)
+    units = group_indices(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     found = judge_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "held-out error")
     wrong = in_order(found, [test for _, test in folds])
     of_predictions, of_map = (
         error_interval(each, judged.sample_weight, units, level, n_folds=len(folds)) for each in wrong
     )
-    return HeldOutError(*of_predictions, *of_map, len(folds), kept_whole(judged, by), level)
+    return HeldOutError(*of_predictions, *of_map, len(folds), resolve_grouping(judged, by), level)
 
 
 def in_order(found: list[Judged], tests: list[NDArray[np.intp]]) -> Judged:

@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import checked_points, refuse_nonfinite
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import are_indices, show
+from nearer.data.labels import are_indices, format_label
 from nearer.geometry import procrustes_error as procrustes_error
 from nearer.optimize.problems.margins import (
     MarginMap,
     Ties,
-    checked_weights,
+    check_weights,
     clear_ties,
 )
 from nearer.optimize.problems.margins import error_from_margins as error_from_margins
@@ -151,7 +151,7 @@ def margin_statistics(
     MarginStatistics(mean=6.5, variance=2.25)
     """
     gamma, judged = _margins(comparisons, embedding, gram, y, sample_weight)
-    weights = checked_weights(gamma, judged.sample_weight)
+    weights = check_weights(gamma, judged.sample_weight)
     mean = float(np.average(gamma, weights=weights))
     return MarginStatistics(mean, float(np.average((gamma - mean) ** 2, weights=weights)))
 
@@ -176,8 +176,8 @@ def _margins(
     judged = as_comparisons(comparisons, y, sample_weight, n_objects=n_objects)
     if not isinstance(comparisons, Comparisons) and not are_indices(judged.objects):
         raise ValueError(
-            f"the rows hold labels such as {show(judged.objects[0])}, but coordinates have no names; pass indices, or "
-            "a Comparisons whose objects are in the order of the coordinates"
+            f"the rows hold labels such as {format_label(judged.objects[0])}, but coordinates have no names; pass "
+            "indices, or a Comparisons whose objects are in the order of the coordinates"
         )
     if gram is None:
         near_first, near_second, far_first, far_second = judged.oriented.T

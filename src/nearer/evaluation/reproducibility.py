@@ -73,7 +73,7 @@ from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import By, kept_whole, seen_objects, units_of
+from nearer.data.groups import Grouping, group_indices, resolve_grouping, seen_objects
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.held_out import read_judged
 
@@ -174,7 +174,7 @@ class SplitHalf:
     high: float
     n_splits: int
     n_objects: int
-    by: By
+    by: Grouping
     validity: float = 1.0
 
     def __str__(self) -> str:
@@ -209,7 +209,7 @@ def split_half(
     *,
     unrestricted: OrdinalEmbedding | None = None,
     n_splits: int = 5,
-    by: By = "trials",
+    by: Grouping = "trials",
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> SplitHalf:
@@ -266,7 +266,7 @@ def split_half(
     found = [_correlation(halves.first, halves.second) for halves in splits]
     mean, validity = float(np.mean(found)), _validity(splits, others[0]) if others else 1.0
     stepped = [stepped_up(r) * validity for r in found]
-    reliability, kept = stepped_up(mean) * validity, kept_whole(judged, by)
+    reliability, kept = stepped_up(mean) * validity, resolve_grouping(judged, by)
     return SplitHalf(mean, reliability, min(stepped), max(stepped), n_splits, least, kept, validity)
 
 
@@ -285,12 +285,12 @@ def maps_of_halves(
     judged: Comparisons,
     *,
     n_splits: int,
-    by: By,
+    by: Grouping,
     n_jobs: int | None,
     rng: np.random.Generator,
 ) -> list[list[Halves]]:
     """Return for each method, and each split, the maps of both halves and which objects both halves compare."""
-    kept, units = kept_whole(judged, by), units_of(judged, by)
+    kept, units = resolve_grouping(judged, by), group_indices(judged, by)
     sizes = np.bincount(units)
     _check_enough(judged, len(sizes), kept)
     first = [_first_half(sizes, rng)[units] for _ in range(n_splits)]
@@ -333,7 +333,7 @@ def ellipse_size(embedding: FloatArray, covariances: FloatArray, radius: float) 
     return float(np.median(half_axes)) / apart
 
 
-def _check_enough(comparisons: Comparisons, n_units: int, by: By) -> None:
+def _check_enough(comparisons: Comparisons, n_units: int, by: Grouping) -> None:
     seen = int(seen_objects(comparisons).sum())
     if n_units < 4:
         raise ValueError(f"two halves cannot be made of {n_units} of the {by}, which stay whole; ask more")

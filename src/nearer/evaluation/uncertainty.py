@@ -67,11 +67,11 @@ from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import (
-    By,
-    kept_whole,
-    questions_of,
-    resampled_unit,
-    restricted,
+    Grouping,
+    default_resampling_unit,
+    question_indices,
+    resolve_grouping,
+    restrict_to_seen,
     seen_objects,
     small_sample_factor,
     with_positive_weight,
@@ -80,7 +80,7 @@ from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import StreamedComparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.metrics import margins
-from nearer.geometry import align, ellipses_of, rotation, same_size
+from nearer.geometry import align, covariance_ellipses, match_size, rotation
 from nearer.optimize.problems.margins import pair_distances
 
 __all__ = ["Bootstrap", "bootstrap"]
@@ -126,7 +126,7 @@ class Bootstrap:
     objects: Labels
     inflation: float = 1.0
     distances: FloatArray = field(default_factory=lambda: np.empty(0))
-    by: By | None = None
+    by: Grouping | None = None
 
     @property
     def std(self) -> FloatArray:
@@ -162,7 +162,7 @@ class Bootstrap:
             Which two axes of the map.
         """
         radius = self.radius(level, min(2, self.embedding.shape[1]))
-        return ellipses_of(self.embedding, self.covariances, radius, axes)
+        return covariance_ellipses(self.embedding, self.covariances, radius, axes)
 
     def covers(self, truth: ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
         """Return for each object whether its true place, the truth laid onto the map, is in its ellipse (ellipsoid).
@@ -186,7 +186,7 @@ def bootstrap(
     comparisons: Comparisons | ArrayLike,
     *,
     n_resamples: int = 100,
-    by: By | None = None,
+    by: Grouping | None = None,
     n_simulations: int = N_SIMULATIONS,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -234,10 +234,10 @@ def bootstrap(
     if isinstance(comparisons, StreamedComparisons):
         raise ValueError("a bootstrap needs all comparisons in memory; pass Comparisons")
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)
-    kept = kept_whole(judgments, by) if by else resampled_unit(judgments)
+    kept = resolve_grouping(judgments, by) if by else default_resampling_unit(judgments)
     units = _units(judgments, kept)
     model = _fitted(estimator, judgments)
-    draws = model._map_draws(int(n_resamples), random_state)
+    draws = model.map_draws(int(n_resamples), random_state)
     if draws is not None:
         return Bootstrap(model.embedding_, *draws, model.objects_)
     if not model.embedding_.any():
@@ -248,7 +248,7 @@ def bootstrap(
     total = n_resamples * (1 if alone or not n_simulations else 2)
     total += n_simulations + N_STEPS * N_COPIES if n_simulations else 0
     with progress_bar("bootstrap", total, unit="fit") as bar:
-        work = Work(model._with_chosen_settings(), model.embedding_, judgments, n_jobs, bar)
+        work = Work(model.with_chosen_settings(), model.embedding_, judgments, n_jobs, bar)
         maps = work.resampled(units, n_resamples, rng)
         spread = mean_squares(maps - model.embedding_)
         distances = np.empty(0)
@@ -275,9 +275,9 @@ def _fitted(estimator: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmb
     return fitted
 
 
-def _units(comparisons: Comparisons, kept: By) -> NDArray[np.intp]:
+def _units(comparisons: Comparisons, kept: Grouping) -> NDArray[np.intp]:
     """Return the number of the unit that each row belongs to, (m,); trials and annotators in the order of labels."""
-    units = questions_of(comparisons) if kept == "questions" else factorize(getattr(comparisons, kept))[1]
+    units = question_indices(comparisons) if kept == "questions" else factorize(getattr(comparisons, kept))[1]
     if units.max() < 1:
         raise ValueError(f"there is only one of the {kept} to resample; at least two are needed")
     return units
@@ -350,7 +350,7 @@ class Imitation:
 
     def misses(self, fitted: list[FloatArray]) -> FloatArray:
         """Return where the map lies as seen from fitted ones, in its own frame: (k, n, p)."""
-        turned = [same_size(points, self.points) for points in fitted]
+        turned = [match_size(points, self.points) for points in fitted]
         return np.array([closeness * self.points - points for points, closeness in turned])
 
 
@@ -378,7 +378,7 @@ def imitate(comparisons: Comparisons, embedding: FloatArray, fit: Fit, rng: np.r
         fitted = fit(copies)
         wrong = [shares_wrong(copy, each, clearness) for copy, each in zip(copies, fitted, strict=True)]
         found = np.mean(wrong, axis=0)
-        middle = np.mean([same_size(each, centred)[0] for each in fitted], axis=0)
+        middle = np.mean([match_size(each, centred)[0] for each in fitted], axis=0)
         length = 1 / (1 + step / 3)
         chances = (chances + length * (target - found)).clip(0, 0.5)
         points = _as_large(points + length * (centred - middle), centred)
@@ -480,7 +480,7 @@ class Work:
 
     def distances(self, spread: FloatArray, n_simulations: int, rng: np.random.Generator) -> FloatArray:
         """Return squared distances of true from fitted places in copies of the data, by this spread, (k * n seen,)."""
-        kept, seen = restricted(with_positive_weight(self.comparisons))
+        kept, seen = restrict_to_seen(with_positive_weight(self.comparisons))
         reference = self.reference[seen]
         work = replace(self, comparisons=kept, estimator=clone(self.estimator).set_params(n_objects=None))
         imitation = imitate(kept, reference, work.fit, rng)
@@ -500,7 +500,7 @@ def _map(estimator: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
 def _aligned(points: FloatArray, onto: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
     """Return points with those ``seen`` laid onto others; the rest, of which nothing is known, lie as these others."""
     centre = onto[seen].mean(axis=0)
-    turned, closeness = same_size(points[seen], onto[seen] - centre)
+    turned, closeness = match_size(points[seen], onto[seen] - centre)
     result = onto.copy()
     result[seen] = closeness * turned + centre
     return result

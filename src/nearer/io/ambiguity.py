@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.labels import plain
+from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
 from nearer.io.choice_coding import UnclearCoding, integer, place_of_word
 from nearer.io.columns import ANSWERS, SYNONYMS, Found, Unclear, by_plain
@@ -135,7 +135,7 @@ def twins(names: Sequence[str]) -> str:
     ends: dict[str, list[str]] = {}
     for name in names:
         if "." in name.strip("."):
-            ends.setdefault(plain(name.rpartition(".")[2]), []).append(name)
+            ends.setdefault(normalize_name(name.rpartition(".")[2]), []).append(name)
     alike = next((ends[end] for end in SYNONYMS["answer"] if len(ends.get(end, ())) > 1), None)
     if alike is None:
         return ""
@@ -307,7 +307,7 @@ def _candidates(table: Table, kind: str | None) -> Iterator[Columns]:
             continue  # a file without a line of names: its first answer would be lost
         others = [name for name in cells if name not in group]
         answers += [name for name in others if _among(cells, name, objects) or _says_places(cells, name, objects)]
-        for answer in sorted(answers, key=lambda name: not _ANSWERS.search(plain(name))):
+        for answer in sorted(answers, key=lambda name: not _ANSWERS.search(normalize_name(name))):
             yield from (each for each in _with_answer(cells, objects, answer) if _is_of(each, kind))
         if not answers and not any(_may_answer(name) or _may_be_keys(cells, name, objects) for name in others):
             yield from (each for each in _without_answer(objects) if _is_of(each, kind))
@@ -321,7 +321,9 @@ def _cells(column: Column) -> NDArray[Any]:
 
 def _is_extra(name: str) -> bool:
     """Whether a column is named like something that goes with any kind of question."""
-    return any(plain(name) in SYNONYMS[role] for role in ("annotator", "trial", "seconds", "confidence", "weight"))
+    return any(
+        normalize_name(name) in SYNONYMS[role] for role in ("annotator", "trial", "seconds", "confidence", "weight")
+    )
 
 
 def _groups(cells: Cells) -> list[list[str]]:
@@ -376,13 +378,13 @@ def _says_places(cells: Cells, name: str, objects: list[str]) -> bool:
 
 
 def _may_answer(name: str) -> bool:
-    return bool(_ANSWERS.search(plain(name)))
+    return bool(_ANSWERS.search(normalize_name(name)))
 
 
 def _may_be_keys(cells: Cells, name: str, objects: list[str]) -> bool:
     """Whether a column of any name may hold an answer: as few values as there are objects, such as keys, or fewer."""
     values = set(cells[name].tolist()) - {""}
-    return 1 < len(values) <= len(objects) and not _PEOPLE.search(plain(name))
+    return 1 < len(values) <= len(objects) and not _PEOPLE.search(normalize_name(name))
 
 
 def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Columns]:
@@ -391,7 +393,7 @@ def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Colu
         return
     chosen = set(_places(cells, answer, objects).tolist()) - {-1}
     never = [name for place, name in enumerate(objects) if place not in chosen]
-    named = next((name for name in objects if plain(name) in SYNONYMS["anchor"]), None)
+    named = next((name for name in objects if normalize_name(name) in SYNONYMS["anchor"]), None)
     anchor = never[0] if len(never) == 1 else None
     if not chosen:  # places: as many as there are objects, or one less beside an anchor
         n_places = len(set(cells[answer].tolist()) - {""})
@@ -405,7 +407,7 @@ def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Colu
         else:
             yield {"anchor": anchor, "shown": "+".join(rest), "chosen": answer}
         return
-    spelled = plain(answer)
+    spelled = normalize_name(answer)
     roles = ["central"] if _CENTRAL.search(spelled) else ["odd"] if _ODD.search(spelled) else ["odd", "central"]
     for role in roles:
         yield {"items": "+".join(objects), role: answer}
@@ -437,5 +439,5 @@ def _people(table: Table, taken: Columns) -> Columns:
     used = {part for name in taken.values() for part in name.split("+")}
     if any(name in SYNONYMS["annotator"] for name in by_plain(table.names)):
         return {}
-    found = [name for name in table.names if name not in used and _PEOPLE.search(plain(name))]
+    found = [name for name in table.names if name not in used and _PEOPLE.search(normalize_name(name))]
     return {"annotator": found[0]} if len(found) == 1 else {}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nearer._common.findings import Finding, Source
 from nearer._common.formatting import intcomma, pluralize
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import trials_of
+from nearer.data.groups import trial_indices
 from nearer.data.labels import factorize
 from nearer.io.messages import left_out_where, place, sentence, trial_example
 
@@ -373,7 +373,7 @@ class Answers:
     @property
     def trial_of(self) -> NDArray[np.intp]:
         """The act of judgment that each comparison is part of, (m,): a trial, or an answer where none are known."""
-        return self.answer_of if self.comparisons.trials is None else trials_of(self.comparisons)
+        return self.answer_of if self.comparisons.trials is None else trial_indices(self.comparisons)
 
     def __len__(self) -> int:
         return len(self.lines)

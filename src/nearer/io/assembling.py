@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from nearer._common.findings import Finding
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import distinct, numbered, pair_codes
+from nearer.data.groups import number_by_appearance, pair_codes, sorted_unique
 from nearer.data.labels import refuse_all_zero
 from nearer.io.answers import Answers, Kind, ReadingReport, TrialExample, TrialNumbers, TrialRow
 from nearer.io.kinds import spread
@@ -268,7 +268,7 @@ def _split(judged: Judged, groups: IntArray, runs: IntArray, mixed: NDArray[np.b
     alone = apart & ~whole
     keys = np.where(apart, runs, groups) + np.where(apart, groups.max() + 1, 0)
     keys = np.where(alone, keys.max() + 1 + np.arange(len(groups)), keys)
-    return numbered(keys)
+    return number_by_appearance(keys)
 
 
 def _one_question(judged: Judged, groups: IntArray, units: IntArray) -> NDArray[np.bool_]:
@@ -319,7 +319,7 @@ def _all_equal(values: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArra
 def _n_objects(rows: NDArray[np.int64], of: IntArray, n_groups: int) -> IntArray:
     """Return how many objects the comparisons of each group name."""
     n = int(rows.max()) + 1
-    named = distinct((of[:, None] * n + rows).ravel())
+    named = sorted_unique((of[:, None] * n + rows).ravel())
     return np.bincount(named // n, minlength=n_groups)
 
 

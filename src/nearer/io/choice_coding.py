@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.labels import plain
+from nearer.data.labels import normalize_name
 from nearer.io.columns import LEFT_CHOSEN, ORDINALS, RIGHT_CHOSEN
 from nearer.io.messages import one_of, shortened
 from nearer.io.table import Codes, Column, Numbers, RowErrors
@@ -66,7 +66,7 @@ def is_undecided(value: Any) -> bool:
     (True, True, False)
     """
     text = str(value)
-    return text.strip(" ?") == "" or plain(text) in _UNDECIDED_WORDS
+    return text.strip(" ?") == "" or normalize_name(text) in _UNDECIDED_WORDS
 
 
 def read_places(
@@ -261,10 +261,10 @@ def _by_labels(
 
 def place_of_word(value: Any, names: list[str], n_options: int) -> int:
     """Return the place that a word means: the name of a column, or a side; -1 for all else."""
-    word = plain(str(value))
+    word = normalize_name(str(value))
     if not word or word.isdigit():
         return _UNKNOWN
-    spelled_names = [plain(name) for name in names]
+    spelled_names = [normalize_name(name) for name in names]
     if word in spelled_names:
         return spelled_names.index(word)
     for place, words in enumerate(_words(n_options)):
@@ -340,8 +340,8 @@ class Coding:
 
     def of_column(self, name: str) -> Coding:
         """Return what is known of a column with such a name."""
-        if self.first is None and not self.from_zero and plain(name) in (*LEFT_CHOSEN, *RIGHT_CHOSEN):
-            return replace(self, as_written=True, turned=plain(name) in RIGHT_CHOSEN)
+        if self.first is None and not self.from_zero and normalize_name(name) in (*LEFT_CHOSEN, *RIGHT_CHOSEN):
+            return replace(self, as_written=True, turned=normalize_name(name) in RIGHT_CHOSEN)
         return self
 
     def counts_from(self) -> int:

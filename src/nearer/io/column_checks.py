@@ -41,8 +41,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.findings import Finding
-from nearer.data.groups import distinct
-from nearer.data.labels import plain
+from nearer.data.groups import sorted_unique
+from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers, ReadingReport
 from nearer.io.columns import (
     ANSWERS,
@@ -109,9 +109,9 @@ def _may_matter(name: str, column: Column, found: Found, source: str) -> Iterato
     """Return what a column may mean that is not used and holds no object that others hold."""
     values = {str(value) for value in present(column)}
     named = "near" in found.roles or "near_1" in found.roles
-    if values and "items" in found.layout.roles and plain(name) in _ANCHORS:
+    if values and "items" in found.layout.roles and normalize_name(name) in _ANCHORS:
         yield note("unused-anchor", source, column=name)
-    elif named and "answer" not in found.roles and len(values) == 2 and plain(name) in _RIGHT:
+    elif named and "answer" not in found.roles and len(values) == 2 and normalize_name(name) in _RIGHT:
         yield note("unused-answer", source, column=name, values=sorted(values))
 
 
@@ -139,7 +139,7 @@ def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: 
 
 def has_other_names(columns: Roles) -> bool:
     """Whether columns were read that are not called as what they hold."""
-    return any([plain(name) for name in names] != [plain(role)] for role, names in columns.items())
+    return any([normalize_name(name) for name in names] != [normalize_name(role)] for role, names in columns.items())
 
 
 def columns_line(report: ReadingReport) -> str | None:
@@ -199,7 +199,7 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
     """
     names = {name for role in found.layout.roles if role not in ANSWERS for name in found.roles[role]}
     lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
-    roles = {plain(role) for role in found.layout.roles}
+    roles = {normalize_name(role) for role in found.layout.roles}
     reasons: dict[str, Prompt] = {}
     html = {name for name in names if _share(loaded.columns[name], _TAG) > _NEARLY_ALL}
     media = {name for name in html if _share(loaded.columns[name], _MEDIA) > _NEARLY_ALL}
@@ -210,7 +210,7 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
                 reasons[name] = Prompt("same-list")
         elif (
             (constant := _constant(column, name in html)) is not None
-            and (name in html or plain(name) not in roles)
+            and (name in html or normalize_name(name) not in roles)
             and not any(constant in _cells(loaded.columns[other]) for other in names - {name})
         ):
             reasons[name] = Prompt("same-text", constant)
@@ -342,7 +342,7 @@ def _pairs(own: ObjectColumn, rest: Iterable[ObjectColumn]) -> Iterator[tuple[st
     """Return each label of a column with each label that was beside it."""
     for other in rest:
         both = (own.codes >= 0) & (other.codes >= 0)
-        keys = distinct(own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both])
+        keys = sorted_unique(own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both])
         for mine, its in zip(*(each.tolist() for each in np.divmod(keys, len(other.cells))), strict=True):
             yield from ((own.cells[mine][0], label) for label in other.cells[its])
 

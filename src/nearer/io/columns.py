@@ -26,7 +26,7 @@ from itertools import takewhile
 from string import ascii_lowercase
 from typing import Any
 
-from nearer.data.labels import QUADRUPLET, TRIPLET, plain
+from nearer.data.labels import QUADRUPLET_NAMES, TRIPLET_NAMES, normalize_name
 from nearer.io.answers import KINDS, Kind
 from nearer.io.messages import listing, one_of, with_column, with_columns
 
@@ -118,7 +118,7 @@ class _Finder:
         roles = self.some(layout, kind)
         if not set(layout.roles) <= roles.keys():
             return None
-        answer, left = (plain(roles.get(role, ("",))[0]) for role in ("answer", "left"))
+        answer, left = (normalize_name(roles.get(role, ("",))[0]) for role in ("answer", "left"))
         if (answer, left) == ("y", "j") and "answer" not in self.given:
             return None  # i, j, k and y are near and far, and whether a row is right as it stands
         return Found(layout, roles | self.extras(layout, roles))
@@ -162,7 +162,7 @@ class _Finder:
             return (suggested,)
         if role == "items" and (columns := next(families(spelled, taken), None)):
             return columns
-        spellings = list(SYNONYMS.get(role, (plain(role),)))
+        spellings = list(SYNONYMS.get(role, (normalize_name(role),)))
         if role in ("odd", "central") and kind_is_given:
             spellings += SYNONYMS["answer"]
         if role == "ranking" and "shown" in roles:
@@ -203,7 +203,7 @@ class _Finder:
 def _explains(one: Found, other: Found) -> bool:
     """Whether a layout leaves no reason to read the columns as several items and an answer."""
     mine, its = one.columns_of([*one.layout.roles, *TWO, "answer"]), other.columns_of(other.layout.roles)
-    if its == mine and plain(one.roles.get("left", ("",))[0]) == "j":
+    if its == mine and normalize_name(one.roles.get("left", ("",))[0]) == "j":
         return False  # i, j and k may be any three items
     if its < mine:
         return True
@@ -349,7 +349,7 @@ _SYNONYMS: dict[str, str] = {
     "weight": "weight weights sampleweight",
     "place": "place",
 }
-SYNONYMS = TRIPLET | {role: tuple(names.split()) for role, names in _SYNONYMS.items()}
+SYNONYMS = TRIPLET_NAMES | {role: tuple(names.split()) for role, names in _SYNONYMS.items()}
 
 _STEM = (
     "object item stimulus stim image img picture pic word option choice alternative candidate photo card tile sound "
@@ -379,8 +379,8 @@ def by_plain(names: Sequence[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in names:
-        found.setdefault(plain(name), name)
-    ends = [(plain(name.rpartition(".")[2]), name) for name in names if "." in name.strip(".")]
+        found.setdefault(normalize_name(name), name)
+    ends = [(normalize_name(name.rpartition(".")[2]), name) for name in names if "." in name.strip(".")]
     for end, name in ends:
         if end not in found and [each for each, _ in ends].count(end) == 1:
             found[end] = name
@@ -465,7 +465,7 @@ _PAIRS = [
 ]
 TWO = ("left", "right")
 NEAR_FAR, PAIRS = ("near_1", "near_2", "far_1", "far_2"), ("left_1", "left_2", "right_1", "right_2")
-FAMILIES: dict[tuple[str, ...], list[Any]] = {TWO: _TWO, NEAR_FAR: list(QUADRUPLET), PAIRS: _PAIRS}
+FAMILIES: dict[tuple[str, ...], list[Any]] = {TWO: _TWO, NEAR_FAR: list(QUADRUPLET_NAMES), PAIRS: _PAIRS}
 _LONG, _MANY = 40, 5  # characters of a name, and names of a role, in a message
 LISTS = ("items", "shown", "chosen", "ranking")
 EXTRAS = ("annotator", "trial", "seconds", "confidence", "weight")
@@ -526,5 +526,7 @@ def described(roles: Roles) -> str:
     for role, names in roles.items():
         short = [name if len(name) <= _LONG else name[: _LONG - 3] + "..." for name in names]
         listed = " + ".join(short if len(short) <= _MANY else [*short[:2], "...", short[-1]])
-        said.append(role if [plain(name) for name in names] == [plain(role)] else f"{role} = {listed}")
+        said.append(
+            role if [normalize_name(name) for name in names] == [normalize_name(role)] else f"{role} = {listed}"
+        )
     return ", ".join(said)

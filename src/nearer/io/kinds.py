@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.data.rows import compares_same_pair, compares_with_itself
+from nearer.data.rows import has_equal_pairs, has_self_comparison
 from nearer.io.choice_coding import UNDECIDED
 from nearer.io.table import Codes, Column, Numbers, RowErrors
 
@@ -198,15 +198,15 @@ def mark_degenerate(columns: list[Codes], labels: list[object], errors: RowError
     rows = np.stack(columns, axis=1)
     whole = (rows >= 0).all(axis=1)
     if len(columns) == 4:
-        errors.add(whole & compares_with_itself(rows), "itself")
-        errors.add(whole & compares_same_pair(rows), "same-pair")
+        errors.add(whole & has_self_comparison(rows), "itself")
+        errors.add(whole & has_equal_pairs(rows), "same-pair")
         return
 
     def twice(row: int) -> Numbers:
         a, b, c = rows[row].tolist()
         return {"concerned": (labels[a if a in (b, c) else b],)}
 
-    errors.add(whole & (compares_with_itself(rows) | compares_same_pair(rows)), "twice", twice)
+    errors.add(whole & (has_self_comparison(rows) | has_equal_pairs(rows)), "twice", twice)
 
 
 LONGEST_LABEL = 2000

@@ -35,7 +35,7 @@ from nearer._common.files import printable, refuse_special
 from nearer._common.findings import Finding, Source
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import progress_bar
-from nearer.data.labels import plain
+from nearer.data.labels import normalize_name
 from nearer.io.columns import EXTRAS, SYNONYMS, Found, by_plain, find_columns
 from nearer.io.delimited import NoRows
 from nearer.io.formats import Opened, open_table
@@ -186,7 +186,7 @@ def _layout(names: Sequence[str], source: str, asked: Asked) -> Found:
 
 def _usual(names: list[tuple[str, ...]], asked: Asked) -> tuple[tuple[str, ...], Found | None]:
     """Return the names that most files have, and which are what; None where one file alone cannot tell."""
-    spelled = [frozenset(map(plain, each)) for each in names]
+    spelled = [frozenset(map(normalize_name, each)) for each in names]
     most, _ = Counter(spelled).most_common(1)[0]
     usual = names[spelled.index(most)]
     try:
@@ -198,9 +198,9 @@ def _usual(names: list[tuple[str, ...]], asked: Asked) -> tuple[tuple[str, ...],
 def _fitted(table: Table, usual: tuple[tuple[str, ...], Found | None], asked: Asked) -> tuple[dict[str, str], str]:
     """Return the usual names of the columns of a file, and why it does not go with the others."""
     names, found = usual
-    spelled = {plain(name): name for name in reversed(names)}
-    if sorted(map(plain, table.names)) == sorted(map(plain, names)) or found is None:
-        renamed = {name: spelled.get(plain(name), name) for name in table.names}
+    spelled = {normalize_name(name): name for name in reversed(names)}
+    if sorted(map(normalize_name, table.names)) == sorted(map(normalize_name, names)) or found is None:
+        renamed = {name: spelled.get(normalize_name(name), name) for name in table.names}
         return (renamed if len(set(renamed.values())) == len(table.names) else {}), ""
     kind = found.layout.kind
     try:
@@ -212,7 +212,7 @@ def _fitted(table: Table, usual: tuple[tuple[str, ...], Found | None], asked: As
     if own.layout != found.layout:
         other = f"of kind {own.layout.kind}" if own.layout.kind != kind else "in other columns"
         return {}, f"holds answers {other}, and the others are of kind {kind} ({', '.join(found.layout.roles)})"
-    renamed = {name: spelled.get(plain(name), name) for name in table.names}
+    renamed = {name: spelled.get(normalize_name(name), name) for name in table.names}
     for role in (*found.layout.roles, *(role for role in EXTRAS if role != "seconds")):  # whose unit is in the name
         here, there = own.roles.get(role, ()), found.roles.get(role, ())
         if len(here) == len(there):

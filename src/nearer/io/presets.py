@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.findings import Finding
-from nearer.data.labels import plain
+from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
 from nearer.io.choice_coding import Coding, spelled
 from nearer.io.columns import SYNONYMS, by_plain
@@ -165,8 +165,8 @@ def counted_from(reading: Reading, answer: str, trial_types: Iterable[Any], answ
 
     The program numbers buttons; a key 1 is what stands on the key. Of trials of other types, a 0 tells.
     """
-    types = [plain(str(each)) for each in trial_types]
-    buttons = "button" in plain(answer) or all("button" in each for each in types)
+    types = [normalize_name(str(each)) for each in trial_types]
+    buttons = "button" in normalize_name(answer) or all("button" in each for each in types)
     zero = "0" in map(spelled, answers) and not any("key" in each for each in types)
     return reading if buttons or zero else replace(reading, coding=replace(reading.coding, from_zero=False))
 
@@ -176,7 +176,7 @@ def experimenters(name: str, preset: str | None) -> bool:
     if preset == "salmon":
         stem = name.partition("_")[0]
         return stem not in ("head", "left", "right", "winner", "loser")
-    return plain(name) not in _LOGGED.get(preset or "", ())
+    return normalize_name(name) not in _LOGGED.get(preset or "", ())
 
 
 _LOGGED = {"jspsych": ("trialtype", "trialindex", "timeelapsed", "internalnodeid", "viewhistory")}

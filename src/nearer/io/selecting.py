@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from nearer._common.findings import Finding, Source
 from nearer._common.formatting import quote_all
-from nearer.data.labels import plain
+from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers, LeftOut
 from nearer.io.columns import ANSWERS, SYNONYMS, Found, by_plain
 from nearer.io.kinds import Objects, read_lists
@@ -238,7 +238,7 @@ def keeps_person(rules: Sequence[Rule], person: str) -> bool:
     """Return whether rules keep the file of a person, by those about who answered."""
     who = Column(np.zeros(1, np.int32), [person])
     names = {"annotator", *SYNONYMS["annotator"]}
-    return all(rule.holds(who)[0] for rule in rules if plain(rule.column) in names)
+    return all(rule.holds(who)[0] for rule in rules if normalize_name(rule.column) in names)
 
 
 def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
@@ -246,10 +246,10 @@ def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str
     if table.names.count(said) == 1:
         return said
     spelled = by_plain(table.names)
-    if plain(said) in spelled:
-        return spelled[plain(said)]
+    if normalize_name(said) in spelled:
+        return spelled[normalize_name(said)]
     for role, spellings in SYNONYMS.items():
-        if plain(said) not in (plain(role), *spellings):
+        if normalize_name(said) not in (normalize_name(role), *spellings):
             continue
         given = (columns or {}).get(role)
         if isinstance(given, str) and given in table.names:

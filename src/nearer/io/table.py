@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.findings import Finding, Source
-from nearer.data.labels import plain
+from nearer.data.labels import normalize_name
 from nearer.io.answers import BadAnswers
 from nearer.io.messages import note, place, shortened
 
@@ -444,7 +444,7 @@ def as_seconds(times: NDArray[np.float64], name: str, unit: Literal["s", "ms"] |
     times = np.where(times < 0, np.nan, times)
     if unit is None:
         known = np.sort(times[~np.isnan(times)])
-        says_so = plain(name).endswith(("ms", "msec", "msecs", "millis", "milliseconds"))
+        says_so = normalize_name(name).endswith(("ms", "msec", "msecs", "millis", "milliseconds"))
         long = len(known) > 0 and bool(known[(len(known) - 1) // 2] > _LONGEST_ANSWER)  # no mean of two, as above
         unit = "ms" if says_so or long else "s"
     return times / 1000 if unit == "ms" else times

@@ -17,7 +17,7 @@ from nearer._common.figures import ACCENT, FAINT, INK, SECOND
 from nearer._common.formatting import intcomma
 from nearer._common.parameters import check_integer, check_level
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.groups import units_of, with_positive_weight
+from nearer.data.groups import group_indices, with_positive_weight
 from nearer.evaluation.intervals import error_interval
 from nearer.plotting.framing import framed_axes
 from nearer.plotting.papers import Paper
@@ -100,7 +100,7 @@ def agreement(
     end = float(np.quantile(finite, _TAIL)) if len(finite) else 1.0
     edges = np.linspace(0, end if end > 0 else 1.0, n_bins + 1)
     place = np.clip(np.searchsorted(edges, size, side="right") - 1, 0, n_bins - 1)
-    weights, units = judged.sample_weight, units_of(judged)
+    weights, units = judged.sample_weight, group_indices(judged)
     columns = np.full((6, n_bins), np.nan)
     columns[1] = np.bincount(place, weights, n_bins)
     for k in np.flatnonzero(columns[1] > 0):
@@ -183,7 +183,7 @@ def _judged(model: Any, comparisons: Any) -> Comparisons:
     if not hasattr(model, "embedding_"):
         raise ValueError("there is no map to judge; fit the model first")
     rows = model.comparisons_ if comparisons is None else comparisons
-    return as_comparisons(rows).over(model.objects_)
+    return as_comparisons(rows).reindex(model.objects_)
 
 
 def _gaps(points: FloatArray, comparisons: Comparisons, by: Gap) -> FloatArray:

@@ -45,7 +45,7 @@ from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import near_and_far, numbered, trials_of, with_positive_weight
+from nearer.data.groups import near_far_codes, number_by_appearance, trial_indices, with_positive_weight
 from nearer.data.labels import factorize
 from nearer.model.answers import AnswerModel, answer_probability
 
@@ -125,7 +125,7 @@ def distinct_comparisons(comparisons: Comparisons, *, by_annotator: bool = True)
     """
     comparisons = with_positive_weight(comparisons)
     n = comparisons.n_objects
-    codes, which = np.unique(np.concatenate(near_and_far(comparisons.oriented, n)), return_inverse=True)
+    codes, which = np.unique(np.concatenate(near_far_codes(comparisons.oriented, n)), return_inverse=True)
     pairs = np.column_stack(np.divmod(codes, n)).astype(np.int32)
     near, far = which.reshape(2, -1).astype(np.int32)
     annotators, n_annotators = np.zeros(len(near), np.int32), 0
@@ -133,13 +133,13 @@ def distinct_comparisons(comparisons: Comparisons, *, by_annotator: bool = True)
         labels, numbers = factorize(comparisons.annotators)
         if len(labels) > 1:
             annotators, n_annotators = numbers.astype(np.int32), len(labels)
-    trials = trials_of(comparisons)
+    trials = trial_indices(comparisons)
     totals, times = _trial_weights(comparisons.sample_weight, trials)
     n_rows = np.bincount(trials)
     weights = comparisons.sample_weight * (times * n_rows / totals * n_rows**-TRIAL_EXPONENT)[trials]
     order = np.lexsort((weights, far, near, annotators))  # or another order of the rows would be another rounding
     near, far, weights, annotators = near[order], far[order], weights[order], annotators[order]
-    which = numbered(near, far, annotators)
+    which = number_by_appearance(near, far, annotators)
     first = np.flatnonzero(np.diff(which, prepend=-1))
     summed = np.bincount(which, weights).astype(np.float64)
     rows = np.column_stack([near[first], far[first]])
@@ -167,7 +167,7 @@ def exposure_counts(comparisons: Comparisons) -> FloatArray:
     if comparisons.was_chosen.all():
         return np.zeros(comparisons.n_objects)
     comparisons = comparisons[~comparisons.was_chosen]
-    trials, n = trials_of(comparisons), comparisons.n_objects
+    trials, n = trial_indices(comparisons), comparisons.n_objects
     _, weights = _trial_weights(comparisons.sample_weight, trials)
     trial, shown = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
     order = np.lexsort([weights[trial], shown])  # or another order of the rows would be another rounding

@@ -104,12 +104,12 @@ def predictive_probability(draws: Draws, rows: NDArray[np.integer], n_threads: i
 
     objects = np.ascontiguousarray(rows, dtype=np.int32)
     probabilities = np.empty(len(objects))
-    bounds = compiling.blocks(len(objects), 0)
+    bounds = compiling.block_bounds(len(objects), 0)
 
     def block(number: int) -> None:
         posterior.predict(*draws, objects, bounds[number], bounds[number + 1], probabilities)
 
-    compiling.run(block, len(bounds) - 1, n_threads)
+    compiling.run_blocks(block, len(bounds) - 1, n_threads)
     return probabilities
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import format_level, intcomma, percent, pluralize, quote_all
 from nearer.evaluation.curves import CHANCE
-from nearer.geometry import ellipses_of
+from nearer.geometry import covariance_ellipses
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.plotting.directions import Arrow
 from nearer.plotting.maps import EllipseStyle
@@ -42,7 +42,7 @@ def draw_placed(results: Mapping[str, Any], folder: Path) -> None:
     """Draw the map of results, objects that were placed later in another colour; nothing without matplotlib."""
     points, ellipses = np.array(results["embedding"]), None
     if results["covariances"] is not None and points.shape[1] > 1:
-        ellipses = ellipses_of(points, np.array(results["covariances"]), results["scales"][1])
+        ellipses = covariance_ellipses(points, np.array(results["covariances"]), results["scales"][1])
     n_new = len((results["placed"] or {}).get("objects", []))
     _save({"map.png": lambda: _map(points, results["objects"], ellipses, n_new)}, folder)
 
@@ -338,7 +338,7 @@ def attribute_of(results: Mapping[str, Any], name: str) -> list[Any]:
 def _regions(results: Mapping[str, Any], points: FloatArray, look: MapLook) -> FloatArray | None:
     if results["covariances"] is None or look.ellipses == "none":
         return None
-    return ellipses_of(points, np.array(results["covariances"]), results["scales"][1], look.axes)
+    return covariance_ellipses(points, np.array(results["covariances"]), results["scales"][1], look.axes)
 
 
 def _reaches(results: Mapping[str, Any], look: MapLook) -> FloatArray | None:

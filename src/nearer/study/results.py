@@ -93,7 +93,7 @@ def share_known(judged: Comparisons, fitted: Comparisons) -> float:
     >>> share_known(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]), Comparisons.from_triplets([[0, 1, 2]]))
     0.5
     """
-    known = {row.tobytes() for row in np.ascontiguousarray(fitted.over(judged.objects).oriented, dtype=np.int64)}
+    known = {row.tobytes() for row in np.ascontiguousarray(fitted.reindex(judged.objects).oriented, dtype=np.int64)}
     rows = np.ascontiguousarray(judged.oriented, dtype=np.int64)
     return float(np.mean([row.tobytes() in known for row in rows]))
 

@@ -72,7 +72,7 @@ def write_turned(
     """
     if (folder / RESULTS).exists() and folder.resolve() == source.resolve():
         raise ValueError(f"{folder} has the map that is to be turned; choose another folder with --out")
-    new = model.rotated(axes)
+    new = model.turned(axes)
     turned = {**results, **turned_results(results, axes), "notes": [*(results["notes"] or []), note]}
     with new_run(folder) as beside:
         save_model(new, beside)

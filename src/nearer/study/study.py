@@ -28,7 +28,7 @@ from nearer.data.groups import seen_objects
 from nearer.data.labels import factorize
 from nearer.embedding import SOE, STE
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.posterior_embedding import bimodality_message
+from nearer.embedding.posterior_embedding import two_maps
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
@@ -100,12 +100,12 @@ class Study:
     @property
     def chosen(self) -> OrdinalEmbedding:
         """The method that made the map: of several, the one that was chosen."""
-        return self.model._chosen
+        return self.model.chosen_
 
     @property
     def is_distribution(self) -> bool:
         """Whether the map summarizes a distribution of maps, whose draws are at hand."""
-        return self.chosen._map_draws(1, 0) is not None
+        return self.chosen.map_draws(1, 0) is not None
 
     @property
     def compared_with(self) -> str:
@@ -138,7 +138,7 @@ class Study:
 
 def scaled_margins(study: Study) -> FloatArray:
     """Return the margins of all answers on the map, in units of the mean squared distance between two objects, (m,)."""
-    gamma = margins(study.answers.comparisons.over(study.model.objects_), study.model.embedding_)
+    gamma = margins(study.answers.comparisons.reindex(study.model.objects_), study.model.embedding_)
     spread = 2 * study.model.embedding_.var(axis=0).sum()
     scaled: FloatArray = gamma / spread if spread > 0 else gamma
     return scaled
@@ -224,8 +224,8 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
     if n_components is None and getattr(study.chosen, "dimension_", 1) is None:
         study = replace(study, notes=(*study.notes, _no_dimension_note(study.n_components)))
-    if twice := getattr(study.chosen, "bimodal_objects_", []):
-        study = replace(study, notes=(*study.notes, f"{bimodality_message(twice)}, and their ellipses hold both"))
+    if twice := getattr(study.chosen, "two_places_", []):
+        study = replace(study, notes=(*study.notes, f"{two_maps(twice)}, and their ellipses hold both"))
     return study
 
 
@@ -311,7 +311,7 @@ class Analysis:
 def _error(study: Study, seed: int) -> HeldOutError:
     settings = study.settings
     return held_out_error(
-        _weighted_like_map(settings, settings.estimator(study.n_components)._for_cross_validation()),
+        _weighted_like_map(settings, settings.estimator(study.n_components).for_judging()),
         study.answers.comparisons,
         by=settings.by,
         level=settings.level,
@@ -353,7 +353,7 @@ def _disagreement_of_chains(study: Study) -> Finding | None:
 
 def _distances(study: Study, seed: int) -> SplitHalf:
     # With the settings chosen once, as for the ellipses: what their choice adds is in neither.
-    method = study.chosen._fast_surrogate() if study.is_distribution else study.chosen._with_chosen_settings()
+    method = study.chosen.quick_stand_in() if study.is_distribution else study.chosen.with_chosen_settings()
     more = study.more_dimensions
     enough = None if more is None else STE(more, random_state=seed)
     settings = study.settings
@@ -381,7 +381,7 @@ def _annotators_apply(study: Study) -> bool:
 
 
 def _curve(study: Study, seed: int) -> LearningCurve:
-    settings, method = study.settings, _weighted_like_map(study.settings, study.chosen._fast_surrogate())
+    settings, method = study.settings, _weighted_like_map(study.settings, study.chosen.quick_stand_in())
     return learning_curve(method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed)
 
 

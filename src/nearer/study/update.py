@@ -36,7 +36,7 @@ from nearer._common.formatting import percent, pluralize
 from nearer._common.json_files import plain_values
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import trials_of
+from nearer.data.groups import trial_indices
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
 from nearer.evaluation.held_out import judge, read_judged
@@ -127,7 +127,7 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
         for each in (old, added)
     ]
     comparisons = replace(Comparisons.concatenate(bare), trials=trials)
-    known, most = _known(added.over(comparisons.objects), old)
+    known, most = _known(added.reindex(comparisons.objects), old)
     if known > most:
         same = "answers of the same people" if comparisons.annotators is not None else "comparisons"
         notes.append(
@@ -167,14 +167,14 @@ def _known(added: Comparisons, old: Comparisons) -> tuple[float, float]:
     """
     if old.annotators is None or added.annotators is None:
         return share_known(added, old), _SAID_BY_OTHERS
-    asked = zip(_texts(old.annotators).tolist(), old.over(added.objects).oriented.tolist(), strict=True)
+    asked = zip(_texts(old.annotators).tolist(), old.reindex(added.objects).oriented.tolist(), strict=True)
     there = {(person, *row) for person, row in asked}
     rows = zip(_texts(added.annotators).tolist(), added.oriented.tolist(), strict=True)
     return float(np.mean([(person, *row) in there for person, row in rows])), _SAID_TWICE
 
 
 def _numbered(comparisons: Comparisons) -> NDArray[np.intp]:
-    return np.arange(len(comparisons)) if comparisons.trials is None else trials_of(comparisons)
+    return np.arange(len(comparisons)) if comparisons.trials is None else trial_indices(comparisons)
 
 
 def _texts(labels: NDArray[Any]) -> NDArray[np.str_]:
@@ -246,7 +246,7 @@ def turned_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalEm
     wide = np.zeros_like(points)  # axes that one of the two lacks are beside the others
     p = min(points.shape[1], onto.shape[1])
     wide[:, :p] = (onto - onto.mean(axis=0))[:, :p]
-    return model.rotated(rotation(points - points.mean(axis=0), wide)[0])
+    return model.turned(rotation(points - points.mean(axis=0), wide)[0])
 
 
 def moved(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:
@@ -278,7 +278,7 @@ def error_on_new(earlier: OrdinalEmbedding, new: Answers) -> float | None:
     rows = known[comparisons.rows].all(axis=1)
     if not rows.any():
         return None
-    judged = read_judged(comparisons[rows].over(earlier.objects_))
+    judged = read_judged(comparisons[rows].reindex(earlier.objects_))
     wrong, _ = judge(earlier, judged)
     return float(np.average(wrong, weights=judged.sample_weight))
 
@@ -338,7 +338,7 @@ def place_objects(
     comparisons = matched(answers.comparisons, model.objects_, answers.paths)
     points = model.place(comparisons)
     labels = [str(label) for label in model.objects_[before:].tolist()]
-    rows = comparisons.over(model.objects_).rows
+    rows = comparisons.reindex(model.objects_).rows
     n_answers = len(np.unique(answers.answer_of[(rows >= before).any(axis=1)]))
     trials = answers.trial_of
     heard = np.array([len(np.unique(trials[(rows == new).any(axis=1)])) for new in range(before, model.n_objects_)])
@@ -346,7 +346,7 @@ def place_objects(
     n_unsure = int(unsure.sum())
     if covariances is None:
         return Placed(labels, points, None, n_answers, n_unsure)
-    draws = model._map_draws(1, 0)
+    draws = model.map_draws(1, 0)
     if draws is not None:
         return Placed(labels, points, draws.covariances[before:], n_answers)
     rng = stream(random_state, "split")

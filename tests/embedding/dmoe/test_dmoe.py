@@ -9,7 +9,7 @@ from nearer import Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.evaluation import comparison_error
-from nearer.geometry import centred, embedding_from_gram
+from nearer.geometry import double_center, embedding_from_gram
 from nearer.optimize import ADMM, Paper
 from nearer.optimize.problems.margins import squared_distances
 
@@ -51,7 +51,7 @@ def test_the_default_of_a_penalty_is_the_papers_distance():
 @pytest.mark.parametrize("penalty", EXTENDED, ids=str)
 def test_specificities_are_squared_distances_that_predictions_use(penalty):
     model = DMOE(29, penalty=penalty).fit(TRAIN)
-    without = centred(model.gram_ - np.diag(model.specificities_))
+    without = double_center(model.gram_ - np.diag(model.specificities_))
     points = np.hstack([embedding_from_gram(without, 30), np.diag(np.sqrt(model.specificities_))])
     np.testing.assert_allclose(squared_distances(points @ points.T), squared_distances(model.gram_), atol=1e-10)
     assert comparison_error(TEST, points) == pytest.approx(1 - model.score(TEST))

@@ -13,11 +13,11 @@ from nearer import Comparisons
 from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MVTE, TSTE
-from nearer.embedding.mvte_search import MIN_GAIN
+from nearer.embedding.mvte.number import LEAST_GAIN
 from nearer.model import StudentT
 from nearer.optimize import Outcome, solve
 from nearer.optimize.problems.margins import pair_distances
-from nearer.optimize.problems.views import Acts, Mixture, PackedAnswers, ViewsProblem, best_mixture, judge
+from nearer.optimize.problems.views import Mixture, PackedAnswers, Trials, ViewsProblem, assign_views, best_mixture
 
 N = 25
 
@@ -91,11 +91,11 @@ def test_no_weights_or_lapse_rate_are_more_likely_than_the_best():
     answers = PackedAnswers(Comparisons.from_triplets(ROWS[:500]))
     views = np.random.default_rng(2).normal(size=(2, N, 2))
     best = best_mixture(views, Mixture.even(2), answers, StudentT(1.0))
-    highest = judge(views, best, answers, StudentT(1.0)).likelihoods.sum()
+    highest = assign_views(views, best, answers, StudentT(1.0)).log_likelihoods.sum()
     for weight in np.linspace(0.05, 0.95, 10):
         for lapse in (1e-6, 0.1, 0.3, 0.6, 0.9):
             other = Mixture(np.array([weight, 1 - weight]), lapse)
-            assert judge(views, other, answers, StudentT(1.0)).likelihoods.sum() <= highest + 1e-2
+            assert assign_views(views, other, answers, StudentT(1.0)).log_likelihoods.sum() <= highest + 1e-2
 
 
 def test_two_planted_views_are_recovered_and_predict_better_than_one_map(model):
@@ -136,7 +136,7 @@ def test_the_rows_of_a_trial_share_their_view():
         assert np.ptp(shares[trials == trial], axis=0).max() == 0
     alone = MVTE(n_views=2, alpha=3.0, n_init=4, random_state=0).fit(rows).responsibilities_.argmax(axis=1)
     assert adjusted_rand_score(which, shares.argmax(axis=1)) > max(0.85, adjusted_rand_score(which, alone) + 0.3)
-    assert Acts.of(answers).counts.sum() == 300
+    assert Trials.of(answers).counts.sum() == 300
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
@@ -151,7 +151,7 @@ def test_the_number_of_views_is_found(n_views):
     assert len(model.cv_results_["n_views"]) == n_views + 1
     gains, errors = model.cv_results_["gain"], model.cv_results_["gain_standard_error"]
     assert (gains[:-1] > errors[:-1]).all()
-    assert gains[-1] <= max(errors[-1], MIN_GAIN)
+    assert gains[-1] <= max(errors[-1], LEAST_GAIN)
 
 
 def test_guesses_are_counted_and_make_no_view_of_their_own():
@@ -209,7 +209,7 @@ def test_an_interrupt_among_the_starts_ends_the_search(monkeypatch):
         solution = solve(*arguments, **settings)
         return replace(solution, outcome=Outcome.INTERRUPTED) if len(calls) == 4 else solution
 
-    monkeypatch.setattr("nearer.embedding.mvte_search.solve", interrupted_at_the_fourth)
+    monkeypatch.setattr("nearer.embedding.mvte.search.solve", interrupted_at_the_fourth)
     model = MVTE(n_views=2, alpha=3.0, n_init=9, random_state=0)
     with pytest.warns(ConvergenceWarning, match="best views so far"), pytest.raises(KeyboardInterrupt):
         model.fit(ROWS[:500])

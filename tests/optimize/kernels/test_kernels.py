@@ -57,7 +57,7 @@ def distances(points, objects, answers=None):
     return ((points[i] - points[j]) ** 2).sum(axis=1), ((points[l] - points[k]) ** 2).sum(axis=1)
 
 
-def twin(loss, points, objects, answers=None, weights=None):
+def numpy_reference(loss, points, objects, answers=None, weights=None):
     """The loops in plain NumPy: the loss of the distances, and the chain rule."""
     points = np.asarray(points, np.float64)
     weights = np.ones(len(objects)) if weights is None else weights
@@ -96,7 +96,7 @@ def test_matches_numpy(loss, kind, columns):
     answers = answers if columns in ("answers", "both") else None
     weights = weights if columns in ("weights", "both") else None
     value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects, answers, weights))
-    expected, expected_gradient = twin(loss, points, objects, answers, weights)
+    expected, expected_gradient = numpy_reference(loss, points, objects, answers, weights)
     assert value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(gradient, expected_gradient, **TOLERANCE["float64"])
 
@@ -106,7 +106,7 @@ def test_float32_and_int32_match_numpy(loss, kind):
     points, objects, answers, weights = make(kind, dtype="float32", index="int32")
     for columns in ((None, None), (answers, weights)):
         value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects, *columns))
-        expected, expected_gradient = twin(loss, points, objects, *columns)
+        expected, expected_gradient = numpy_reference(loss, points, objects, *columns)
         assert gradient.dtype == np.float32
         assert value == pytest.approx(expected, rel=1e-5)
         np.testing.assert_allclose(gradient, expected_gradient, **TOLERANCE["float32"])
@@ -137,11 +137,11 @@ def test_gradient_matches_finite_differences(loss, kind):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", ONE_OF_EACH, ids=str)
 def test_rows_over_several_blocks_match_numpy(loss, weighted):
-    points, objects, answers, weights = many(m=4 * compiling.FEWEST_ROWS + 17)
+    points, objects, answers, weights = many(m=4 * compiling.MIN_BLOCK_ROWS + 17)
     weights = weights if weighted else None
-    assert len(compiling.blocks(len(objects), len(points))) > 3
+    assert len(compiling.block_bounds(len(objects), len(points))) > 3
     value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects, answers, weights))
-    expected, expected_gradient = twin(loss, points, objects, answers, weights)
+    expected, expected_gradient = numpy_reference(loss, points, objects, answers, weights)
     assert value == pytest.approx(expected, rel=1e-11)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-9, atol=1e-9)
 
@@ -155,7 +155,7 @@ def test_every_number_of_columns_is_pushed_whole(dimension, dtype):
     some = [[0, 1, 2, 3], [0, 1, 0, 2], [0, 1, 2, 0], [1, 0, 0, 2], [1, 0, 2, 0], [3, 4, 4, 2]]
     for objects in (np.array(some), np.array([[0, 1, 2], [4, 3, 0]])):
         gradient = kernels.evaluate(Logistic().compiled, points, Rows.of(objects))[1]
-        np.testing.assert_allclose(gradient, twin(Logistic(), points, objects)[1], **TOLERANCE[dtype])
+        np.testing.assert_allclose(gradient, numpy_reference(Logistic(), points, objects)[1], **TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("n_rows", [255, 256, 257, 700])
@@ -163,7 +163,7 @@ def test_every_number_of_columns_is_pushed_whole(dimension, dtype):
 def test_the_last_tile_may_be_short(loss, n_rows):
     points, objects, answers, weights = make(m=n_rows)
     value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects, answers, weights))
-    expected, expected_gradient = twin(loss, points, objects, answers, weights)
+    expected, expected_gradient = numpy_reference(loss, points, objects, answers, weights)
     assert value == pytest.approx(expected, rel=1e-11)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-10, atol=1e-10)
 
@@ -172,7 +172,7 @@ def test_the_last_tile_may_be_short(loss, n_rows):
 def test_one_row(loss):
     points, objects, *_ = make(m=1)
     value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects))
-    expected, expected_gradient = twin(loss, points, objects)
+    expected, expected_gradient = numpy_reference(loss, points, objects)
     assert value == pytest.approx(expected)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-14)
 
@@ -183,7 +183,7 @@ def test_logarithms_of_products_lose_no_row(loss, n_rows):
     """Factors are multiplied 256 at a time: whatever the number of rows, each must count once."""
     points, objects, *_ = make(m=1)
     value, _ = kernels.evaluate(loss.compiled, points, Rows.of(np.repeat(objects, n_rows, axis=0)))
-    assert value == pytest.approx(n_rows * twin(loss, points, objects)[0], rel=1e-12)
+    assert value == pytest.approx(n_rows * numpy_reference(loss, points, objects)[0], rel=1e-12)
 
 
 @pytest.mark.parametrize("loss", [Logistic(), StudentT(1.0), StudentT(3.0), CrowdKernel(1e-6)], ids=str)
@@ -204,7 +204,7 @@ def test_margins_of_a_million_do_not_overflow(loss, dtype):
     points *= 1000
     for columns in ((answers, None), (answers, weights)):
         value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects, *columns))
-        expected, expected_gradient = twin(loss, points, objects, *columns)
+        expected, expected_gradient = numpy_reference(loss, points, objects, *columns)
         scale = np.abs(expected_gradient).max()
         assert np.isfinite(gradient).all()
         assert value == pytest.approx(expected, rel=1e-11 if dtype == "float64" else 1e-5)
@@ -219,7 +219,7 @@ def test_extreme_sizes_give_no_nan(loss, size):
         value, gradient = kernels.evaluate(loss.compiled, size * points, Rows.of(objects, *columns))
         assert np.isfinite(value)
         assert np.isfinite(gradient).all()
-        assert value == pytest.approx(twin(loss, size * points, objects, *columns)[0], rel=1e-11)
+        assert value == pytest.approx(numpy_reference(loss, size * points, objects, *columns)[0], rel=1e-11)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -229,7 +229,7 @@ def test_coinciding_points_have_a_finite_gradient(loss, dtype):
     points = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 0.5]], dtype)
     objects = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2]], "int32" if dtype == "float32" else "int64")
     value, gradient = kernels.evaluate(loss.compiled, points, Rows.of(objects))
-    expected, expected_gradient = twin(loss, points, objects)
+    expected, expected_gradient = numpy_reference(loss, points, objects)
     assert value == pytest.approx(expected, rel=1e-6)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-5, atol=1e-6)
 
@@ -256,9 +256,9 @@ def test_points_that_are_asked_for_in_advance_give_the_same_sums(loss, n_columns
     points, compiled = rng.normal(size=(30, n_columns)), getattr(loss, "compiled", loss)
     value, gradient = kernels.evaluate(compiled, points, rows)
     near, far = kernels.squared_distances(points, rows)
-    assert kernel_points._ahead(points) is None
-    monkeypatch.setattr(kernel_points, "LARGE", points.nbytes)
-    assert kernel_points._ahead(points)
+    assert kernel_points._prefetches(points) is None
+    monkeypatch.setattr(kernel_points, "PREFETCH_BYTES", points.nbytes)
+    assert kernel_points._prefetches(points)
     again, slopes = kernels.evaluate(compiled, points, rows)
     assert again == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(slopes, gradient, atol=1e-12 * np.abs(gradient).max())
@@ -267,9 +267,9 @@ def test_points_that_are_asked_for_in_advance_give_the_same_sums(loss, n_columns
 
 
 def test_the_number_of_blocks_depends_on_the_problem_only(monkeypatch):
-    before = compiling.blocks(100_000, 40)
+    before = compiling.block_bounds(100_000, 40)
     monkeypatch.setattr(compiling, "default_threads", lambda: 64)
-    assert compiling.blocks(100_000, 40) == before
+    assert compiling.block_bounds(100_000, 40) == before
     assert before[0] == 0
     assert before[-1] == 100_000
 
@@ -278,7 +278,7 @@ def test_many_objects_share_few_blocks():
     """Each block has a gradient of its own, which must not cost more than its rows."""
     for n_rows in (1, 100, 8192, 100_000, 1_000_003):
         for n_objects in (3, 1000, 100_000, 10_000_000):
-            bounds = compiling.blocks(n_rows, n_objects)
+            bounds = compiling.block_bounds(n_rows, n_objects)
             assert bounds[0] == 0
             assert bounds[-1] == n_rows
             assert len(bounds) == 2 or np.diff(bounds).min() >= max(n_objects, 4096)
@@ -290,7 +290,9 @@ def test_pull_is_the_laplacian_of_the_comparisons(kind):
     for columns in ((None, None), (answers, None), (answers, weights)):
         margins = MarginMap.from_quadruplets(quadruplets_of(objects, columns[0]), 9)
         dense = margins.adjoint(np.ones(len(objects)) if columns[1] is None else columns[1])
-        np.testing.assert_allclose(kernels.pull(points, Rows.of(objects, *columns)), dense @ points, atol=1e-12)
+        np.testing.assert_allclose(
+            kernels.laplacian_product(points, Rows.of(objects, *columns)), dense @ points, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -315,10 +317,10 @@ def test_mentions(kind):
     _, objects, answers, weights = make(kind)
     width = objects.shape[1]
     np.testing.assert_array_equal(
-        kernels.mentions(Rows.of(objects, answers), 11), np.bincount(objects.ravel(), minlength=11)
+        kernels.object_weights(Rows.of(objects, answers), 11), np.bincount(objects.ravel(), minlength=11)
     )
     np.testing.assert_allclose(
-        kernels.mentions(Rows.of(objects, answers, weights), 11),
+        kernels.object_weights(Rows.of(objects, answers, weights), 11),
         np.bincount(objects.ravel(), np.repeat(weights, width), minlength=11),
     )
 
@@ -350,10 +352,12 @@ def test_few_rows_of_64_bit_indices_are_narrowed_so_that_one_type_is_compiled(mo
 def test_rows_in_another_layout_are_copied_into_the_right_one():
     points, objects, answers, weights = make()
     plain = kernels.evaluate(Hinge().compiled, points, Rows.of(objects[::2], answers[::2], weights[::2]))
-    expected = twin(Hinge(), points, objects[::2], answers[::2], weights[::2])
+    expected = numpy_reference(Hinge(), points, objects[::2], answers[::2], weights[::2])
     np.testing.assert_allclose(plain[1], expected[1], **TOLERANCE["float64"])
     columns_first = kernels.evaluate(Hinge().compiled, points, Rows.of(np.asfortranarray(objects), answers, weights))
-    np.testing.assert_allclose(columns_first[1], twin(Hinge(), points, objects, answers, weights)[1], atol=1e-11)
+    np.testing.assert_allclose(
+        columns_first[1], numpy_reference(Hinge(), points, objects, answers, weights)[1], atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("form", [np.asfortranarray, lambda points: np.hstack([points, points])[:, :2]])
@@ -383,7 +387,7 @@ def _value_in_child(connection):
 def test_a_forked_process_can_use_threads_again():
     points, objects, *_ = many()
     expected = kernels.evaluate(Hinge().compiled, points, Rows.of(objects), n_threads=2)[0]
-    assert 2 in compiling.pools
+    assert 2 in compiling.thread_pools
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
     child = context.Process(target=_value_in_child, args=(theirs,), daemon=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import posterior_twin as twin
+from helpers import posterior_reference as reference
 from helpers.drawn_rows import random_quadruplets
 
 from nearer.optimize.kernels import posterior, samplers
@@ -10,7 +10,7 @@ from nearer.sampling.model import Prior
 
 SHAPES = [(3, 1), (5, 1), (6, 2), (5, 3), (4, 4), (7, 5), (4, 7), (5, 8), (5, 15)]
 OTHER = Prior(
-    centres=(-0.3, -1.0, 1.2, 0.4, -2.0, -0.5, 0.1, -0.7, 0.2),
+    centers=(-0.3, -1.0, 1.2, 0.4, -2.0, -0.5, 0.1, -0.7, 0.2),
     scales=(0.7, 0.4, 1.5, 0.8, 1.1, 2.0, 0.3, 0.6, 0.4),
 )
 N_PEOPLE = 4
@@ -22,12 +22,14 @@ def make(kind, n, p, weighted=False, by_people=False, seed=0, m=37):
     weights = rng.uniform(0.1, 3, m) if weighted else ()
     people = np.sort(np.r_[np.arange(N_PEOPLE), rng.integers(N_PEOPLE, size=m - N_PEOPLE)]) if by_people else None
     exposure = rng.normal(size=n)
-    return twin.model_about(rows, n, p, weights=weights, people=people, exposure=exposure, prior=OTHER)
+    return reference.model_about(rows, n, p, weights=weights, people=people, exposure=exposure, prior=OTHER)
 
 
 def unknowns(model, seed=1):
     rng = np.random.default_rng(seed)
-    return twin.prior_draws(rng, 4, model.n_objects, model.n_components, model.prior, model.answers.n_people)
+    return reference.prior_draws(
+        rng, 4, model.n_objects, model.n_components, model.prior, model.comparisons.n_annotators
+    )
 
 
 def drawn_objects(kind, n, m, seed=0):
@@ -42,7 +44,7 @@ def test_density_is_that_of_the_docstring_up_to_a_constant(kind, n, p, weighted,
     model = make(kind, n, p, weighted, by_people)
     draws = unknowns(model)
     found = np.array([model.density(q)[0] for q in draws])
-    np.testing.assert_allclose(np.diff(found), np.diff(twin.log_density(draws, model)), rtol=1e-8, atol=1e-7)
+    np.testing.assert_allclose(np.diff(found), np.diff(reference.log_density(draws, model)), rtol=1e-8, atol=1e-7)
 
 
 @pytest.mark.parametrize("m", [1, 7, 8, 9, 511, 512, 513, 1030])
@@ -51,11 +53,11 @@ def test_comparisons_are_taken_in_portions_without_losing_one(m):
     people = np.arange(m) // 3
     rows = random_quadruplets(np.random.default_rng(0), 6, m, "quadruplets")
     plain, weighted = (
-        twin.model_about(rows, 6, 2, weights=weights, people=people, prior=OTHER) for weights in ((), np.ones(m))
+        reference.model_about(rows, 6, 2, weights=weights, people=people, prior=OTHER) for weights in ((), np.ones(m))
     )
     first, second = unknowns(plain)[:2]
     found = plain.density(second)[0] - plain.density(first)[0]
-    assert found == pytest.approx(twin.log_density(second, plain) - twin.log_density(first, plain), rel=1e-9)
+    assert found == pytest.approx(reference.log_density(second, plain) - reference.log_density(first, plain), rel=1e-9)
     (value, gradient), (other, other_gradient) = plain.density(first), weighted.density(first)
     assert value == pytest.approx(other, rel=1e-12)
     np.testing.assert_allclose(gradient, other_gradient, rtol=1e-12, atol=1e-12)
@@ -69,14 +71,14 @@ def test_gradient_matches_finite_differences_in_every_unknown(kind, n, p, weight
     for q in unknowns(model)[:2]:
         _, gradient = model.density(q)
         bumps = 1e-5 * np.eye(model.size)
-        slopes = (twin.log_density(q + bumps, model) - twin.log_density(q - bumps, model)) / 2e-5
+        slopes = (reference.log_density(q + bumps, model) - reference.log_density(q - bumps, model)) / 2e-5
         np.testing.assert_allclose(gradient, slopes, rtol=2e-5, atol=2e-5 * np.abs(gradient).max())
 
 
 def test_repeated_rows_are_weights():
     rows = random_quadruplets(np.random.default_rng(0), 6, 37, "quadruplets")
-    repeated = twin.model_about(np.tile(rows, (3, 1)), 6, 2, prior=OTHER)
-    weighted = twin.model_about(rows, 6, 2, weights=np.full(37, 3.0), prior=OTHER)
+    repeated = reference.model_about(np.tile(rows, (3, 1)), 6, 2, prior=OTHER)
+    weighted = reference.model_about(rows, 6, 2, weights=np.full(37, 3.0), prior=OTHER)
     q = unknowns(repeated)[0]
     assert repeated.density(q)[0] == pytest.approx(weighted.density(q)[0], rel=1e-12)
     np.testing.assert_allclose(repeated.density(q)[1], weighted.density(q)[1], rtol=1e-10, atol=1e-10)
@@ -85,7 +87,7 @@ def test_repeated_rows_are_weights():
 def test_one_person_in_the_middle_answers_as_all_do_where_they_are_not_told_apart():
     """The same likelihood, and of the person's two unknowns the prior alone."""
     rows = random_quadruplets(np.random.default_rng(0), 6, 37, "triplets")
-    together, alone = (twin.model_about(rows, 6, 2, people=people, prior=OTHER) for people in (None, np.zeros(37)))
+    together, alone = (reference.model_about(rows, 6, 2, people=people, prior=OTHER) for people in (None, np.zeros(37)))
     for q in unknowns(together):
         with_person = np.r_[q[:-9], 0.0, 0.0, q[-9:]]
         (value, gradient), (other, other_gradient) = together.density(q), alone.density(with_person)
@@ -159,7 +161,7 @@ def test_maps_are_those_of_the_docstring(n, p):
     for q in unknowns(model):
         points, axes, lengths, factors = np.empty((n, p)), np.empty(p), np.empty(n), np.empty(n)
         posterior.place_objects(q, model.exposure, N_PEOPLE, axes, lengths, factors, points)
-        np.testing.assert_allclose(points, twin.map_of(q, model.exposure, n, p, N_PEOPLE), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(points, reference.map_of(q, model.exposure, n, p, N_PEOPLE), rtol=1e-6, atol=1e-9)
         assert (axes**2).sum() == pytest.approx(1)
         np.testing.assert_allclose(factors[:, None] * axes * q[: n * p].reshape(n, p), points, rtol=1e-12)
 
@@ -192,7 +194,7 @@ def predicted(maps, objects):
 @pytest.mark.parametrize("p", [1, 2, 3, 8])
 def test_predictions_are_means_over_draws(kind, p):
     maps, objects = draws(p=p), drawn_objects(kind, 8, 200)
-    np.testing.assert_allclose(predicted(maps, objects), twin.chances(*maps, objects).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(predicted(maps, objects), reference.chances(*maps, objects).mean(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 8, 15])

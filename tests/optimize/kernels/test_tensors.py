@@ -64,7 +64,7 @@ def test_matches_the_compiled_loops(loss, columns, dtype, kind):
 def test_the_pull_is_that_of_the_compiled_loops(kind):
     points, rows = make(kind)
     np.testing.assert_allclose(
-        evaluate(Compiled("linear"), points, rows)[1], 2 * kernels.pull(points, rows), atol=1e-12
+        evaluate(Compiled("linear"), points, rows)[1], 2 * kernels.laplacian_product(points, rows), atol=1e-12
     )
 
 
@@ -93,7 +93,7 @@ def test_gradient_matches_finite_differences(loss, kind):
 def test_chunks_change_nothing(monkeypatch, kind):
     points, rows = make(kind, m=101)
     whole = evaluate(Logistic().compiled, points, rows)
-    monkeypatch.setattr(tensors, "CHUNK", 30)
+    monkeypatch.setattr(tensors, "CHUNK_COORDINATES", 30)
     parts = evaluate(Logistic().compiled, points, rows)
     assert parts[0] == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(parts[1], whole[1], atol=1e-12)
@@ -124,24 +124,26 @@ def test_far_apart_objects_cost_what_they_should():
 @pytest.mark.parametrize("chunk", [7, 1000])
 @pytest.mark.parametrize("columns", ["plain", "both"])
 @pytest.mark.parametrize("m", [3, 30, 300])
-def test_mentions_and_groups_are_those_of_the_compiled_loops(m, columns, chunk, kind, monkeypatch):
-    monkeypatch.setattr(tensors, "CHUNK", chunk)
+def test_weights_and_connected_components_are_those_of_the_compiled_loops(m, columns, chunk, kind, monkeypatch):
+    monkeypatch.setattr(tensors, "CHUNK_COORDINATES", chunk)
     for seed in range(5):
         _, rows = make(kind, m, n=100, columns=columns, seed=seed)
         if rows.weights.size:
             rows = Rows.of(rows.objects, rows.answers, np.where(np.arange(m) % 3, rows.weights, 0))
         parents = np.arange(110)
-        kernels.unite(rows, parents)
+        kernels.union(rows, parents)
         while not np.array_equal(parents, parents[parents]):
             parents = parents[parents]
         there = tensors.TensorRows.of(rows, "cpu", torch.float64)
-        np.testing.assert_allclose(tensors.mentions(there, 110).numpy(), kernels.mentions(rows, 110), atol=1e-12)
-        np.testing.assert_array_equal(tensors.groups(there, 110).numpy(), parents)
+        np.testing.assert_allclose(
+            tensors.object_weights(there, 110).numpy(), kernels.object_weights(rows, 110), atol=1e-12
+        )
+        np.testing.assert_array_equal(tensors.connected_components(there, 110).numpy(), parents)
 
 
 @pytest.mark.parametrize("order", ["rising", "falling", "random"])
-def test_a_chain_is_one_group(order):
+def test_a_chain_is_one_connected_component(order):
     rising = np.arange(501)
     chain = {"rising": rising, "falling": rising[::-1], "random": np.random.default_rng(0).permutation(501)}[order]
     rows = Rows.of(np.column_stack([chain[1:-1:2], chain[:-2:2], chain[2::2]]))
-    assert not tensors.groups(tensors.TensorRows.of(rows, "cpu", torch.float64), 501).any()
+    assert not tensors.connected_components(tensors.TensorRows.of(rows, "cpu", torch.float64), 501).any()

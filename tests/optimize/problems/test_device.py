@@ -10,7 +10,7 @@ from nearer import Comparisons
 from nearer._common import devices
 from nearer.model import DistanceHinge, Hinge, Logistic, StudentT
 from nearer.optimize.problems import sources
-from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.points import FactoredProblem, laplacian_spectrum
 from nearer.optimize.problems.sources import InMemory, OnDevice, objective_and_gradient
 
 torch = pytest.importorskip("torch")
@@ -56,7 +56,7 @@ def test_points_of_the_host_may_be_evaluated_as_well(loss):
 @pytest.mark.parametrize(("there", "working"), [(True, True), (True, False), (False, False)])
 def test_cuda_takes_the_triton_loop_where_that_works(there, working, monkeypatch):
     """With tensors of the CPU under its name: what is chosen depends on the name alone."""
-    loops = SimpleNamespace(works=lambda *asked, **more: working, evaluate=lambda *given: "by Triton")
+    loops = SimpleNamespace(is_usable=lambda *asked, **more: working, evaluate=lambda *given: "by Triton")
     monkeypatch.setattr(sources, "_triton_loops", lambda: loops if there else None)
     source = OnDevice(InMemory(judgments()), "cuda")
     vars(source)["rows"] = OnDevice(source.host, "cpu").rows
@@ -77,7 +77,7 @@ def test_counts_and_samples_are_those_of_the_host():
     host, there = on_both(Hinge(), "float32")
     for ours, theirs in zip(there.source.tally, host.source.tally, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    assert there.n_groups == host.n_groups
+    assert there.n_connected_components == host.n_connected_components
     assert len(there.source) == len(host.source)
     assert there.source.n_objects == 12
     np.testing.assert_array_equal(there.source.sample(20).objects, host.source.sample(20).objects)
@@ -88,7 +88,7 @@ def test_the_start_is_the_same(n):
     """Also for float32 points: the pull is in float64, and eigenvectors that rounding turns are no start to compare."""
     host = InMemory(judgments(n, 2000))
     there = FactoredProblem(OnDevice.copy_of(host, "cpu"), Hinge())
-    expected, found = (leading_pull(problem, 2) for problem in (FactoredProblem(host, Hinge()), there))
+    expected, found = (laplacian_spectrum(problem, 2) for problem in (FactoredProblem(host, Hinge()), there))
     np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues, rtol=1e-6)
     assert np.abs(np.sum(found.vectors * expected.vectors, axis=0)) == pytest.approx(1, abs=1e-5)
 

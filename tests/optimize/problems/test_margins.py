@@ -70,7 +70,7 @@ def test_merging_keeps_every_weighted_sum(rows):
     repeated = np.concatenate([rows, rows[::-1][:20], rows[:9][:, [1, 0, 3, 2]]])
     weights = rng.integers(0, 3, len(repeated)).astype(float)
     whole = MarginMap.from_quadruplets(repeated, N)
-    merged, totals = whole.merged(weights)
+    merged, totals = whole.merge_duplicates(weights)
     np.testing.assert_allclose(merged.adjoint(totals), whole.adjoint(weights), atol=1e-12)
     gram = symmetric(rng)
     assert totals @ merged(gram) ** 2 == pytest.approx(weights @ whole(gram) ** 2)

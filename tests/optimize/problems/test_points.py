@@ -11,8 +11,8 @@ from nearer.evaluation import comparison_error
 from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
-from nearer.optimize.problems.points import FactoredProblem, _orthonormal, leading_pairs
-from nearer.optimize.problems.sources import InMemory, rows_of
+from nearer.optimize.problems.points import FactoredProblem, _orthonormal, leading_eigenpairs
+from nearer.optimize.problems.sources import InMemory, as_rows
 
 N, M, P = 9, 50, 3
 LOSSES = [
@@ -113,7 +113,7 @@ def test_a_repeated_row_is_a_row_of_weight_two(loss, kind):
     assert problems[0].total_weight == problems[1].total_weight == counts.sum()
     assert value == pytest.approx(other, rel=1e-12)
     np.testing.assert_allclose(gradient, same, atol=1e-12)
-    np.testing.assert_allclose(problems[0].mentions, problems[1].mentions)
+    np.testing.assert_allclose(problems[0].object_weights, problems[1].object_weights)
 
 
 def test_the_scale_of_the_weights_means_nothing():
@@ -131,7 +131,7 @@ def test_pull_is_that_of_the_gram_problem_at_zero(kind):
     judgments, x = comparisons(kind), points()
     problem = FactoredProblem(InMemory(judgments), StudentT(3.0))
     dense = over_gram(judgments, StudentT(3.0)).pull_at_zero
-    np.testing.assert_allclose(problem.loss.slope_at_zero * problem.pull(x), dense @ x, atol=1e-13)
+    np.testing.assert_allclose(problem.loss.slope_at_zero * problem.laplacian_product(x), dense @ x, atol=1e-13)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -142,7 +142,7 @@ def test_objective_at_zero(loss):
 
 def test_mentions_tell_which_objects_nothing_moves():
     judgments = comparisons(extra=2)
-    mentions = FactoredProblem(InMemory(judgments), Hinge()).mentions
+    mentions = FactoredProblem(InMemory(judgments), Hinge()).object_weights
     np.testing.assert_allclose(
         mentions, np.bincount(judgments.rows.ravel(), np.repeat(judgments.weights, 3), minlength=N + 2)
     )
@@ -152,12 +152,12 @@ def test_mentions_tell_which_objects_nothing_moves():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_held_out_error_is_the_comparison_error(kind, dtype):
     train, test = comparisons(kind, seed=1), comparisons(kind, seed=2)
-    problem = FactoredProblem(InMemory(train), Hinge(), held_out=rows_of(test))
+    problem = FactoredProblem(InMemory(train), Hinge(), held_out=as_rows(test))
     x = points().astype(dtype)
     x[:4] = 0  # ties
     assert problem.held_out_error(x) == pytest.approx(comparison_error(test, x.astype(float)))
     plain = Comparisons.from_quadruplets(test.quadruplets, n_objects=N)
-    problem = FactoredProblem(InMemory(train), Hinge(), held_out=rows_of(plain))
+    problem = FactoredProblem(InMemory(train), Hinge(), held_out=as_rows(plain))
     assert problem.held_out_error(x) == pytest.approx(comparison_error(plain, x.astype(float)))
     assert problem.held_out_error(np.zeros((N, P), dtype)) == 0.5
 
@@ -210,7 +210,7 @@ KINDS = [in_memory, on_device]
 def test_pairs_are_those_of_the_dense_matrix(kind):
     matrix = spread(400, 3)
     block = np.random.default_rng(1).normal(size=(400, 5))
-    values, vectors = leading_pairs(kind(matrix).__matmul__, kind(block), 3)
+    values, vectors = leading_eigenpairs(kind(matrix).__matmul__, kind(block), 3)
     exact_values, exact = np.linalg.eigh(matrix)
     np.testing.assert_allclose(values, exact_values[:-4:-1], rtol=1e-5)
     np.testing.assert_allclose(np.abs(vectors.T @ exact[:, :-4:-1]), np.eye(3), atol=5e-3)
@@ -220,8 +220,8 @@ def test_pairs_are_those_of_the_dense_matrix(kind):
 def test_a_device_finds_what_memory_finds():
     torch = pytest.importorskip("torch")
     matrix, block = spread(350, 2), np.random.default_rng(1).normal(size=(350, 4))
-    expected = leading_pairs(matrix.__matmul__, block, 2)
-    found = leading_pairs(torch.tensor(matrix).__matmul__, torch.tensor(block), 2)
+    expected = leading_eigenpairs(matrix.__matmul__, block, 2)
+    found = leading_eigenpairs(torch.tensor(matrix).__matmul__, torch.tensor(block), 2)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-11)
 
@@ -231,7 +231,9 @@ def test_no_eigenvalue_is_found_twice_where_the_space_is_soon_full(kind):
     """A matrix of rank 3: after two blocks there is nothing new, and rounding errors are what is left."""
     factor = np.random.default_rng(0).normal(size=(500, 3))
     matrix = factor @ factor.T
-    values, vectors = leading_pairs(kind(matrix).__matmul__, kind(np.random.default_rng(1).normal(size=(500, 4))), 4)
+    values, vectors = leading_eigenpairs(
+        kind(matrix).__matmul__, kind(np.random.default_rng(1).normal(size=(500, 4))), 4
+    )
     np.testing.assert_allclose(values[:3], np.linalg.eigvalsh(matrix)[:-4:-1], rtol=1e-10)
     assert abs(values[3]) < 1e-9 * values[0]
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-9)
@@ -277,7 +279,7 @@ def test_the_units_over_points_are_those_over_gram_matrices(loss):
     rows = random_quadruplets(np.random.default_rng(0), 8, 40, "quadruplets")
     comparisons = Comparisons.from_quadruplets(rows, weights=np.full(40, 2.0), n_objects=8)
     points = FactoredProblem(InMemory(comparisons), loss)
-    largest = np.linalg.eigvalsh(points.pull(np.eye(8)))[-1]
+    largest = np.linalg.eigvalsh(points.laplacian_product(np.eye(8)))[-1]
     over_points = Penalty(trace=0.3, ridge=4.0).over_points(points, largest)
     gram = Problem(MarginMap.from_quadruplets(rows, 8), loss, np.full(40, 2.0))
     over_gram = Penalty(trace=0.3, ridge=4.0).over_gram_matrices(gram)
@@ -320,8 +322,8 @@ def test_what_is_open_is_filled_and_nothing_else():
     assert half_open.is_open
     assert Penalty.open().is_open
     assert not Penalty().is_open
-    assert half_open.filled(Penalty(0.3, 5.0, 0.4, 20.0)) == Penalty(0.3, 2.0, 0.4)
-    assert Penalty.open().filled(Penalty()) == Penalty()
+    assert half_open.filled_from(Penalty(0.3, 5.0, 0.4, 20.0)) == Penalty(0.3, 2.0, 0.4)
+    assert Penalty.open().filled_from(Penalty()) == Penalty()
 
 
 @pytest.mark.parametrize("name", ["trace", "ridge", "diagonal", "specificity"])

@@ -13,7 +13,7 @@ from nearer.optimize import Factored
 from nearer.optimize.kernels import compiling, evaluate
 from nearer.optimize.kernels import points as kernel_points
 from nearer.optimize.problems import sources
-from nearer.optimize.problems.sources import InMemory, Streamed, source_of
+from nearer.optimize.problems.sources import InMemory, Streamed, as_source
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -32,8 +32,8 @@ LOSSES = {"Hinge": Hinge(), "Logistic": Logistic(), "StudentT": StudentT()}
 def small_blocks(monkeypatch):
     """Several blocks, ranges and chunks of few rows."""
     monkeypatch.setattr(sources, "BLOCK_ROWS", BLOCK)
-    monkeypatch.setattr(compiling, "FEWEST_ROWS", 700)
-    assert len(compiling.blocks(M, N)) == 9
+    monkeypatch.setattr(compiling, "MIN_BLOCK_ROWS", 700)
+    assert len(compiling.block_bounds(M, N)) == 9
 
 
 @pytest.fixture(params=["npy", "npy folder", "parquet folder", "weighted parquet"])
@@ -59,7 +59,7 @@ def pair(request, tmp_path):
 def test_losses_and_gradients(pair, loss, large, monkeypatch):
     memory, files = pair
     if large:
-        monkeypatch.setattr(kernel_points, "LARGE", 0)
+        monkeypatch.setattr(kernel_points, "PREFETCH_BYTES", 0)
     compiled = LOSSES[loss].compiled
     value, gradient = memory.evaluate(compiled, POINTS, 1)
     for source, threads in ((memory, 2), (memory, 3), (files, 1), (files, 2), (files, 3), (files, 8)):
@@ -99,7 +99,7 @@ def test_other_blocks_give_the_same_to_rounding(tmp_path):
     value, gradient = InMemory(Comparisons.from_triplets(ROWS)).evaluate(Logistic().compiled, POINTS)
     for block_rows in (8, 77, 10**6):
         file = ComparisonsFile(tmp_path / "rows.npy", block_rows=block_rows)
-        other, slope = source_of(file).evaluate(Logistic().compiled, POINTS)
+        other, slope = as_source(file).evaluate(Logistic().compiled, POINTS)
         assert other == pytest.approx(value, rel=1e-12)
         np.testing.assert_array_equal(slope, gradient)
 
@@ -119,7 +119,7 @@ def test_an_error_in_one_thread_ends_the_others():
             if start > M // 2:
                 raise OSError("the disk is gone")
             read.append(start)
-            yield InMemory(Comparisons.from_triplets(ROWS)).rows.taken(slice(start, stop))
+            yield InMemory(Comparisons.from_triplets(ROWS)).rows.take(slice(start, stop))
 
     with pytest.raises(OSError, match="the disk is gone"):
         kernel_points.evaluate_stream(Hinge().compiled, POINTS, between, M, 10, 2)

@@ -18,8 +18,8 @@ from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVarian
 from nearer.optimize import ADMM, Factored, Outcome, Progress, Projected, solve
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
-from nearer.optimize.problems.points import FactoredProblem, leading_pull
-from nearer.optimize.problems.sources import InMemory, rows_of
+from nearer.optimize.problems.points import FactoredProblem, laplacian_spectrum
+from nearer.optimize.problems.sources import InMemory, as_rows
 from nearer.optimize.solvers import descent
 from nearer.optimize.solvers.descent import random_start, spectral_start
 
@@ -51,7 +51,7 @@ def test_few_objects_have_their_exact_eigenvectors(rank, kind):
     rows = random_quadruplets(np.random.default_rng(0), 12, 60, kind)
     judgments = Comparisons.from_quadruplets(rows, weights=np.linspace(0, 2, 60), n_objects=12)
     pull = dense_pull(judgments)
-    eigenvalues, vectors = leading_pull(problem_of(judgments), rank)
+    eigenvalues, vectors = laplacian_spectrum(problem_of(judgments), rank)
     np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(pull)[::-1][:rank], atol=1e-14)
     np.testing.assert_allclose(pull @ vectors, vectors * eigenvalues, atol=1e-13)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(rank), atol=1e-12)
@@ -59,7 +59,7 @@ def test_few_objects_have_their_exact_eigenvectors(rank, kind):
 
 def test_more_dimensions_than_objects():
     problem = problem_of(Comparisons.from_triplets([[0, 1, 2], [1, 2, 3]]))
-    eigenvalues, vectors = leading_pull(problem, 9)
+    eigenvalues, vectors = laplacian_spectrum(problem, 9)
     assert eigenvalues.shape == (4,)
     assert vectors.shape == (4, 4)
     start = spectral_start(replace(problem, rank=9))
@@ -71,7 +71,7 @@ def test_many_objects_have_nearly_the_leading_eigenvectors():
     judgments = gaussian(350, 40_000)
     pull = dense_pull(judgments)
     exact = np.linalg.eigvalsh(pull)[::-1][:2]
-    eigenvalues, vectors = leading_pull(problem_of(judgments), 2)
+    eigenvalues, vectors = laplacian_spectrum(problem_of(judgments), 2)
     assert (eigenvalues <= exact + 1e-12).all()  # those of a subspace
     np.testing.assert_allclose(eigenvalues, exact, rtol=0.1)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(2), atol=1e-10)
@@ -81,7 +81,7 @@ def test_many_objects_have_nearly_the_leading_eigenvectors():
 def test_many_objects_and_few_comparisons():
     """Where no eigenvalue stands out, the Krylov space still finds most of the largest one."""
     judgments = gaussian(350, 3000)
-    eigenvalues, _ = leading_pull(problem_of(judgments), 2)
+    eigenvalues, _ = laplacian_spectrum(problem_of(judgments), 2)
     assert eigenvalues[0] > 0.85 * np.linalg.eigvalsh(dense_pull(judgments))[-1]
 
 
@@ -91,7 +91,7 @@ def test_many_objects_and_few_comparisons():
 def test_where_dimensions_are_many_beside_objects_that_are_compared(n_seen, rank, n_objects):
     """A space with more columns would find its eigenvalues several times, and one block of it hardly any of them."""
     judgments = gaussian(n_seen, 20 * n_seen, n_objects=n_objects)
-    eigenvalues, vectors = leading_pull(problem_of(judgments), rank)
+    eigenvalues, vectors = laplacian_spectrum(problem_of(judgments), rank)
     exact = np.linalg.eigvalsh(dense_pull(judgments))[::-1][:rank]
     # Objects that nothing mentions have eigenvalue 0, which may come before those below it.
     np.testing.assert_allclose(np.maximum(eigenvalues, 0), np.maximum(exact, 0), atol=1e-12)
@@ -105,8 +105,8 @@ def test_as_many_dimensions_as_objects_allow():
 
 def test_a_known_spectrum_is_not_worked_out_again():
     problem = problem_of(gaussian(20, 300))
-    known = leading_pull(problem, 3)
-    again = leading_pull(FactoredProblem(problem.source, problem.loss, spectrum=known), 2)
+    known = laplacian_spectrum(problem, 3)
+    again = laplacian_spectrum(FactoredProblem(problem.source, problem.loss, spectrum=known), 2)
     assert again is known
 
 
@@ -410,7 +410,7 @@ def test_validation_stops_early_at_the_least_held_out_error(monkeypatch):
         return errors[-1]
 
     monkeypatch.setattr(FactoredProblem, "held_out_error", recorded)
-    problem = over_points(train, Logistic(), 1e-5, held_out=rows_of(judge))
+    problem = over_points(train, Logistic(), 1e-5, held_out=as_rows(judge))
     solution = run(replace(problem, rank=5), Factored(patience=7))
     assert solution.outcome is Outcome.HELD_OUT
     assert solution.outcome.ok
@@ -484,7 +484,7 @@ def test_the_path_leads_to_better_maps_where_minima_are_many(loss):
 
 def test_a_stage_above_the_penalty_asked_for_is_left_out():
     problem = over_points(easy(), Hinge(), 0.02)
-    vanishing = problem.loss.slope_at_zero * fitting.leading_pull(problem, 2).eigenvalues[0]
+    vanishing = problem.loss.slope_at_zero * fitting.laplacian_spectrum(problem, 2).eigenvalues[0]
     above = [share * vanishing for share in (0.3, 0.03, 0.003) if share * vanishing > 0.02]
     solver = Factored(path=(0.3, 0.03, 0.003))
     assert solver.init(problem, None, np.random.default_rng(0)).path == (*above, 0.02)

@@ -17,8 +17,8 @@ from nearer.optimize import SVRG, Factored, FactoredOnDevice, Outcome, Projected
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import InMemory, OnDevice
 from nearer.optimize.solvers import descent, device_lbfgs
-from nearer.optimize.solvers.descent import solve_from_all_starts
-from nearer.optimize.solvers.device_lbfgs import in_place, on_device, repeatable
+from nearer.optimize.solvers.descent import solve_with_restarts
+from nearer.optimize.solvers.device_lbfgs import for_device, record_if_possible, step_in_place
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # a second one takes five times as long over so little, in waiting
@@ -59,7 +59,7 @@ def iterates(problem, solver, start=None):
 
 def check_same_steps(monkeypatch, both, start=None, begin="spectral"):
     """Compare all maps on the way, in float64, where rounding does not hide a decision."""
-    monkeypatch.setattr(device_lbfgs, "TICKS", 1)
+    monkeypatch.setattr(device_lbfgs, "TICKS_PER_LOOK", 1)
     expected, n_iter = iterates(both[0], Factored(start=begin), start)
     found, n_ticks = iterates(both[1], FactoredOnDevice(device="cpu", dtype="float64", start=begin), start)
     assert len(found) == len(expected)
@@ -90,14 +90,14 @@ def test_the_steps_include_shorter_ones_and_changes_of_the_penalty(monkeypatch):
 
 @pytest.mark.parametrize(("loss", "seed"), [(StudentT(2.0), 2), (CrowdKernel(1.0), 3)], ids=str)
 def test_a_pair_that_a_new_penalty_makes_useless_gives_its_place_to_the_next(loss, seed, monkeypatch):
-    numbers, true = [], descent._further
+    numbers, true = [], descent._next_penalty
 
     def further(state):
         after = true(state)
         numbers.append((len(state.pairs), len(after.pairs)))
         return after
 
-    monkeypatch.setattr(descent, "_further", further)
+    monkeypatch.setattr(descent, "_next_penalty", further)
     check_same_steps(monkeypatch, problems(noisy(20, 300, seed), loss, "float64", trace=0.0003, rank=3))
     assert (5, 4) in numbers  # or this would test nothing
 
@@ -216,8 +216,8 @@ def test_nine_of_ten_ticks_do_not_wait_for_a_gpu():
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_all_starts_are_those_of_factored(rank):
     host, there = problems(easy(), Logistic(), rank=rank)
-    expected = solve_from_all_starts(host, Factored(), rng=np.random.default_rng(0))
-    found = solve_from_all_starts(there, FactoredOnDevice(device="cpu"), rng=np.random.default_rng(0))
+    expected = solve_with_restarts(host, Factored(), rng=np.random.default_rng(0))
+    found = solve_with_restarts(there, FactoredOnDevice(device="cpu"), rng=np.random.default_rng(0))
     assert found.restarts == expected.restarts
     assert found.objective == pytest.approx(expected.objective, rel=1e-4)
     assert found.state is None  # or several would fill the device
@@ -225,8 +225,8 @@ def test_all_starts_are_those_of_factored(rank):
 
 def test_random_starts_are_those_of_factored():
     host, there = problems(noisy(), Logistic())
-    expected = solve_from_all_starts(host, Factored(n_init=3), rng=np.random.default_rng(0))
-    found = solve_from_all_starts(there, FactoredOnDevice(device="cpu", n_init=3), rng=np.random.default_rng(0))
+    expected = solve_with_restarts(host, Factored(n_init=3), rng=np.random.default_rng(0))
+    found = solve_with_restarts(there, FactoredOnDevice(device="cpu", n_init=3), rng=np.random.default_rng(0))
     assert found.restarts == expected.restarts
     assert found.objective == pytest.approx(expected.objective, rel=1e-4)
 
@@ -248,16 +248,16 @@ def test_refuses_what_a_device_cannot_do():
 
 def test_settings_carry_over():
     solver = Factored(tol=1e-6, memory=3, n_init=2, max_iter=77)
-    assert on_device(solver, None) is solver
-    there = on_device(solver, "cpu")
+    assert for_device(solver, None) is solver
+    there = for_device(solver, "cpu")
     assert isinstance(there, FactoredOnDevice)
     assert (there.tol, there.memory, there.n_init, there.max_iter) == (1e-6, 3, 2, 77)
     assert (there.dtype, there.device) == ("float32", "cpu")
-    assert on_device(FactoredOnDevice(device="cuda", dtype="float64"), "cpu").dtype == "float64"
+    assert for_device(FactoredOnDevice(device="cuda", dtype="float64"), "cpu").dtype == "float64"
     for other in (SVRG(), Projected(2)):
         with pytest.raises(ValueError, match=f"{type(other).__name__} runs on the CPU"):
-            on_device(other, "cpu")
-        assert on_device(other, "auto") is other
+            for_device(other, "cpu")
+        assert for_device(other, "auto") is other
 
 
 class Pair(NamedTuple):
@@ -279,7 +279,7 @@ def problem(loss, device="cpu"):
 def test_a_step_in_place_is_that_step():
     pair = Pair(torch.tensor(1.0), torch.tensor(10.0))
     kept = pair.a, pair.b
-    in_place(exchanged, pair)
+    step_in_place(exchanged, pair)
     assert (pair.a, pair.b) == (torch.tensor(11.0), torch.tensor(1.0))
     assert kept[0] is pair.a
     assert kept[1] is pair.b
@@ -291,12 +291,12 @@ def test_a_descent_in_place_is_that_descent(loss, monkeypatch):
 
     def written_over(step, state):
         def tick(now):
-            in_place(step, now)
+            step_in_place(step, now)
             return now
 
         return tick, type(state)(*(tensor.clone() for tensor in state))
 
-    monkeypatch.setattr(device_lbfgs, "repeatable", written_over)
+    monkeypatch.setattr(device_lbfgs, "record_if_possible", written_over)
     found = solve(problem(loss), FactoredOnDevice(device="cpu", dtype="float64"))
     np.testing.assert_array_equal(found.value, expected.value)
     assert (found.n_iter, found.outcome) == (expected.n_iter, expected.outcome)
@@ -305,22 +305,22 @@ def test_a_descent_in_place_is_that_descent(loss, monkeypatch):
 
 def test_elsewhere_than_on_cuda_a_step_stays_as_it_is():
     pair = Pair(torch.tensor(1.0), torch.tensor(10.0))
-    assert repeatable(exchanged, pair) == (exchanged, pair)
+    assert record_if_possible(exchanged, pair) == (exchanged, pair)
 
 
 def test_what_cannot_be_recorded_is_done_step_by_step(monkeypatch):
     def fails(step, state):
         raise RuntimeError("operation not permitted when stream is capturing\nmore of it")
 
-    monkeypatch.setattr(device_lbfgs, "recorded", fails)
-    monkeypatch.setattr(device_lbfgs, "_failed", threading.Event())
+    monkeypatch.setattr(device_lbfgs, "record_step", fails)
+    monkeypatch.setattr(device_lbfgs, "_recording_failed", threading.Event())
     pair = Pair(SimpleNamespace(device=SimpleNamespace(type="cuda")), None)
     with pytest.warns(RuntimeWarning, match=r"could not be recorded.*stream is capturing\); its operations") as caught:
-        assert repeatable(exchanged, pair) == (exchanged, pair)
+        assert record_if_possible(exchanged, pair) == (exchanged, pair)
     assert "more of it" not in str(caught[0].message)
     with warnings.catch_warnings():  # it is told once, and not tried again
         warnings.simplefilter("error")
-        assert repeatable(exchanged, pair) == (exchanged, pair)
+        assert record_if_possible(exchanged, pair) == (exchanged, pair)
 
 
 def test_a_gpu_repeats_a_descent():

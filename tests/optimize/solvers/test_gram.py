@@ -5,7 +5,7 @@ import pytest
 from helpers.drawn_rows import kernel, random_quadruplets
 from scipy.optimize import minimize
 
-from nearer.geometry import centred, embedding_from_gram
+from nearer.geometry import double_center, embedding_from_gram
 from nearer.model import Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
 from nearer.optimize import ADMM, ClosedForm, Projected, solve
 from nearer.optimize.problems.gram import Problem
@@ -88,7 +88,7 @@ def test_shrinking_minimizes_the_nuclear_norm():
 def test_centring_is_that_of_the_points():
     points = np.random.default_rng(8).normal(3.0, 1.0, size=(9, 2))
     moved = points - points.mean(axis=0)
-    np.testing.assert_allclose(centred(points @ points.T), moved @ moved.T, atol=1e-12)
+    np.testing.assert_allclose(double_center(points @ points.T), moved @ moved.T, atol=1e-12)
 
 
 def test_is_ridge_regression_of_one_on_the_margins(kind):

@@ -57,7 +57,7 @@ def test_how_many_descents_there_are(solver, dimension, tried):
 
 def test_large_problems_get_one_descent(monkeypatch):
     noisy = answers(0)[1]
-    monkeypatch.setattr(descent, "MOST_WORK", len(noisy) - 1)
+    monkeypatch.setattr(descent, "MAX_RESTART_WORK", len(noisy) - 1)
     assert STE(1).fit(noisy).restarts_ == Restarts(1, 1)
 
 
@@ -143,7 +143,7 @@ def test_an_interrupt_between_two_descents_leaves_the_best_so_far(monkeypatch):
 
     monkeypatch.setattr(Factored, "init", init)
     problem = FactoredProblem(InMemory(answers(0)[1]), StudentT(1.0), 0.001, rank=1)
-    found = descent.solve_from_all_starts(problem, Factored(), rng=np.random.default_rng(0))
+    found = descent.solve_with_restarts(problem, Factored(), rng=np.random.default_rng(0))
     assert found.outcome is Outcome.INTERRUPTED
     assert found.restarts.tried == 2
 

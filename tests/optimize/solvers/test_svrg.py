@@ -12,9 +12,9 @@ from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
 from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, MeanVariance, StudentT, TwoSidedHinge
 from nearer.optimize import SVRG, Factored, Outcome, solve
 from nearer.optimize.kernels import evaluate
-from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.points import FactoredProblem, laplacian_spectrum
 from nearer.optimize.problems.sources import InMemory
-from nearer.optimize.solvers.svrg import batches, default_batch_size, estimate, sampled
+from nearer.optimize.solvers.svrg import batches, default_batch_size, estimate, sample_problem
 
 LOSSES = [Hinge(2), Logistic(), StudentT(2.0), CrowdKernel(1.0), DistanceHinge()]
 N = 40
@@ -34,7 +34,7 @@ def noisy(kind="triplets", m=3000, share=0.15, seed=0):
 
 def problem_of(comparisons, loss, share=0.003, **settings):
     problem = FactoredProblem(InMemory(comparisons), loss, **settings)
-    largest = float(leading_pull(problem, 2).eigenvalues[0])
+    largest = float(laplacian_spectrum(problem, 2).eigenvalues[0])
     return replace(problem, trace=share * loss.slope_at_zero * largest)
 
 
@@ -69,7 +69,7 @@ def test_the_estimate_has_no_variance_at_the_snapshot():
 
 
 def test_batches_hold_every_comparison_once_with_its_answer_and_weight(kind, monkeypatch):
-    monkeypatch.setattr("nearer.optimize.solvers.svrg.CHUNK", 300)
+    monkeypatch.setattr("nearer.optimize.solvers.svrg.CHUNK_ROWS", 300)
     comparisons = noisy(kind, 1001)
     parts = list(batches(InMemory(comparisons), 40, np.random.default_rng(0)))
     assert {len(part) for part in parts} <= set(range(35, 46))
@@ -84,7 +84,7 @@ def test_batches_hold_every_comparison_once_with_its_answer_and_weight(kind, mon
 
 
 def test_batches_of_sorted_rows_are_about_objects_of_all_kinds(monkeypatch):
-    monkeypatch.setattr("nearer.optimize.solvers.svrg.CHUNK", 500)
+    monkeypatch.setattr("nearer.optimize.solvers.svrg.CHUNK_ROWS", 500)
     rows = noisy(m=4000).rows
     sorted_rows = Comparisons.from_triplets(rows[np.argsort(rows[:, 0], kind="stable")], n_objects=N)
     for batch in batches(InMemory(sorted_rows), 100, np.random.default_rng(0)):  # five of them to a chunk
@@ -128,17 +128,17 @@ def test_a_sample_does_for_the_path_when_there_are_many_comparisons():
 def test_a_sample_keeps_the_scale_and_leaves_no_object_out():
     problem = problem_of(noisy(m=2000), Hinge(2))
     rng = np.random.default_rng(0)
-    part = sampled(problem, 300, rng)
+    part = sample_problem(problem, 300, rng)
     assert part is not None
     assert len(part.source) == 300
     assert part.trace == problem.trace
-    assert (part.mentions > 0).all()
+    assert (part.object_weights > 0).all()
     value, points = part.objective_and_gradient, np.random.default_rng(1).normal(size=(N, 2))
     rows = next(part.source.blocks())
     mean = evaluate(problem.loss.compiled, points, rows)[0] / rows.weights.sum()
     assert value(points)[0] == pytest.approx(mean + part.trace * (points**2).sum())
-    assert sampled(problem, 600, rng) is None  # saves little
-    assert sampled(problem, 5, rng) is None  # leaves objects out
+    assert sample_problem(problem, 600, rng) is None  # saves little
+    assert sample_problem(problem, 5, rng) is None  # leaves objects out
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)

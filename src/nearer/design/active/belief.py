@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.embedding.posterior_embedding import MAX_COMPONENTS
+from nearer.embedding.posterior_embedding import MOST_COMPONENTS
 from nearer.sampling.microcanonical import Microcanonical, Pace, sample_until_converged
 from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, draw_annotator_effects, draws_of, model_of
 from nearer.sampling.new_objects import add_objects
@@ -68,7 +68,7 @@ def learn(
     >>> learn(answers, 2, seed=1, before=first).draws.points.shape[1:]
     (8, 2)
     """
-    p = min(n_components or MAX_COMPONENTS, max(comparisons.n_objects - 1, 1))
+    p = min(n_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
     model, seen = model_of(comparisons, p)
     begin = _BEGIN if len(comparisons) <= _MANY else _BEGIN_MANY
     rng = np.random.default_rng(seed)

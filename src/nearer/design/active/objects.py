@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import trials_of
+from nearer.data.groups import trial_indices
 from nearer.design.active.forms import Form
 
 
@@ -101,7 +101,7 @@ class Objects:
         if (comparisons.sample_weight != 1).any():
             raise ValueError("comparisons with weights cannot be told; leave out those of weight 0, and the weights")
         rows = np.array([self.position(label) for label in comparisons.objects.tolist()])[_oriented(comparisons)]
-        trials = trials_of(comparisons)
+        trials = trial_indices(comparisons)
         order = np.argsort(trials, kind="stable")
         parts = np.split(order, np.flatnonzero(np.diff(trials[order])) + 1)
         parts.sort(key=lambda part: int(part[0]))

@@ -23,7 +23,7 @@ from nearer._common.parameters import check_integer, check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import trials_of, with_positive_weight
+from nearer.data.groups import trial_indices, with_positive_weight
 from nearer.design.active.expected_error import Errors, Fall, errors_of, fall
 from nearer.design.active.forms import form_of
 from nearer.design.active.future import Choose, Future
@@ -234,7 +234,7 @@ def outlook(
             "pass the comparisons that it was fitted to"
         )
     comparisons = with_positive_weight(comparisons)
-    n_now = int(trials_of(comparisons).max()) + 1
+    n_now = int(trial_indices(comparisons).max()) + 1
     n_more = max(n_now // 5, 1) if n_answers is None else check_integer("n_answers", n_answers, 1)
     with progress_bar("looking ahead", _TRUTHS) as bar:
         view = _view(

@@ -60,7 +60,7 @@ class Known:
         if not kept.all():
             answers = answers[kept]
             seen = seen_objects(answers.comparisons)
-            comparisons = answers.comparisons.over(answers.comparisons.objects[seen])
+            comparisons = answers.comparisons.reindex(answers.comparisons.objects[seen])
             answers = replace(answers, comparisons=comparisons)
         return cls(answers, purposes[kept], max(numbers, default=0))
 

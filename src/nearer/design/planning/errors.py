@@ -16,7 +16,7 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import trials_of
+from nearer.data.groups import trial_indices
 from nearer.design.planning.design import Against, Design
 from nearer.design.planning.noise import NoiseEstimate
 from nearer.design.planning.simulation import Asked, World, joined, make_world
@@ -237,7 +237,7 @@ def _check_questions(
         return
     if questions.n_objects != design.n_objects:
         raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={design.n_objects}")
-    there = int(trials_of(questions).max()) + 1
+    there = int(trial_indices(questions).max()) + 1
     there += pilot.n_answers if pilot is not None and pilot.continued_by(design) else 0
     if there < n_answers + _FEWEST_TESTED:
         raise ValueError(

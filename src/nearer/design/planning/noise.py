@@ -24,7 +24,7 @@ from nearer._common.formatting import format_level
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.groups import trials_of, with_positive_weight
+from nearer.data.groups import trial_indices, with_positive_weight
 from nearer.design.planning.design import Design
 from nearer.design.planning.simulation import World
 from nearer.embedding import PosteriorEmbedding
@@ -68,7 +68,7 @@ class NoiseEstimate:
     @property
     def n_answers(self) -> int:
         """How many answers there are; those of one trial are one."""
-        return int(trials_of(self.comparisons).max()) + 1
+        return int(trial_indices(self.comparisons).max()) + 1
 
     def __str__(self) -> str:
         low, high = (f"{100 * end:.1f}%" for end in (self.low, self.high))
@@ -119,7 +119,7 @@ def estimate_noise(
     """
     check_level(level)
     judged = with_positive_weight(as_comparisons(comparisons))
-    answer_of = trials_of(judged)
+    answer_of = trial_indices(judged)
     n_answers = int(answer_of.max()) + 1
     if n_answers < _FEWEST:
         raise ValueError(f"noise cannot be told from {n_answers} answers; {_FEWEST} or more are needed")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import near_and_far, trials_of
+from nearer.data.groups import near_far_codes, trial_indices
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design.planning.design import Design
 from nearer.model.answers import answer_probability
@@ -181,7 +181,7 @@ class World:
 
     def answered(self, answers: Comparisons, rng: np.random.Generator) -> Asked:
         """Return answers that are there, in random order, and which of their comparisons are true of this map."""
-        answer_of = trials_of(answers)
+        answer_of = trial_indices(answers)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight
         order = np.argsort(answer_of, kind="stable")
@@ -191,12 +191,12 @@ class World:
 
     def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> Asked:
         """Ask the questions of given comparisons, in random order; a trial is one answer."""
-        answer_of = trials_of(questions)
+        answer_of = trial_indices(questions)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         order = np.argsort(answer_of, kind="stable")
         answer_of, rows = answer_of[order], questions.quadruplets[order]
         # One pair first, whichever was written first: errors are drawn in that order.
-        first, second = near_and_far(rows, questions.n_objects)
+        first, second = near_far_codes(rows, questions.n_objects)
         rows = np.where((first > second)[:, None], rows[:, [2, 3, 0, 1]], rows)
         distances = self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
         felt = self.felt(distances, answer_of, rng)

@@ -20,10 +20,10 @@ from nearer.optimize.kernels.points import (
     add_gradient,
     evaluate,
     evaluate_stream,
-    mentions,
-    pull,
+    laplacian_product,
+    object_weights,
     squared_distances,
-    unite,
+    union,
 )
 
 __all__ = [
@@ -32,9 +32,9 @@ __all__ = [
     "default_threads",
     "evaluate",
     "evaluate_stream",
-    "mentions",
+    "laplacian_product",
     "normal_cg",
-    "pull",
+    "object_weights",
     "squared_distances",
-    "unite",
+    "union",
 ]

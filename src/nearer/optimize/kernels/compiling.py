@@ -36,10 +36,10 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 
 # Sums may be reordered (which lets them use vector instructions), but NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
-_MOST_BLOCKS = 8
-FEWEST_ROWS = 8192  # a smaller block costs more to hand to a thread than to do
-pools: dict[int, ThreadPoolExecutor] = {}
-os.register_at_fork(after_in_child=pools.clear)  # threads do not follow into a forked process
+MAX_BLOCKS = 8
+MIN_BLOCK_ROWS = 8192  # a smaller block costs more to hand to a thread than to do
+thread_pools: dict[int, ThreadPoolExecutor] = {}
+os.register_at_fork(after_in_child=thread_pools.clear)  # threads do not follow into a forked process
 _SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
@@ -48,7 +48,7 @@ def loop(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, fastmath=_FASTMATH)
 
 
-def in_order(function: Callable[..., Any]) -> Callable[..., Any]:
+def loop_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile without reordering sums.
 
     A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
@@ -63,7 +63,7 @@ def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any
     except RuntimeError:  # numba found no folder that it may write to
         compiled = numba.njit(**settings, **_SETTINGS)(function)
     else:
-        _forgive_damage(compiled._cache)  # numba has no public way to it
+        _tolerate_damage(compiled._cache)  # numba has no public way to it
     return compiled  # type: ignore[no-any-return]
 
 
@@ -93,7 +93,7 @@ class _CompilationBar(event.Listener):
 event.register("numba:compile", _CompilationBar())
 
 
-def _forgive_damage(cache: Any) -> None:
+def _tolerate_damage(cache: Any) -> None:
     """Compile anew where a file of the cache is damaged, and go on where one cannot be written; numba raises."""
     load, save = cache.load_overload, cache.save_overload
 
@@ -111,7 +111,7 @@ def _forgive_damage(cache: Any) -> None:
     cache.load_overload, cache.save_overload = load_overload, save_overload
 
 
-def part(function: Callable[..., Any]) -> Callable[..., Any]:
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put a piece into the loops that call it: as a call it would take half as long again.
 
     LLVM does it, with what was compiled once for all callers; numba's own ``inline`` compiles it anew in each of them.
@@ -120,7 +120,7 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-def part_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
+def inlined_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put a piece into loops whose sums stay in order: its own must, too."""
     compiled: Callable[..., Any] = numba.njit(forceinline=True, **_SETTINGS)(function)
     return compiled
@@ -134,31 +134,31 @@ def default_threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
-def blocks(n_rows: int, n_objects: int) -> list[int]:
+def block_bounds(n_rows: int, n_objects: int) -> list[int]:
     """Return the bounds of the blocks: 1, 2, 4 or 8 of them, each with at least four times as many rows as objects.
 
     With fewer rows, adding up the gradients of the blocks would take as long as making them; another number of blocks
     would leave some of two or four threads waiting for the last one.
     """
-    possible = n_rows // max(FEWEST_ROWS, 4 * n_objects)
-    count = next(number for number in (_MOST_BLOCKS, 4, 2, 1) if number <= max(possible, 1))
+    possible = n_rows // max(MIN_BLOCK_ROWS, 4 * n_objects)
+    count = next(number for number in (MAX_BLOCKS, 4, 2, 1) if number <= max(possible, 1))
     return [n_rows * number // count for number in range(count + 1)]
 
 
-def run(block: Callable[[int], Any], count: int, n_threads: int | None) -> list[Any]:
+def run_blocks(block: Callable[[int], Any], count: int, n_threads: int | None) -> list[Any]:
     """Return what ``block`` returns for 0 .. count - 1, done by so many threads."""
     threads = min(count, n_threads or default_threads())
     if threads == 1:
         return [block(number) for number in range(count)]
-    if threads not in pools:
-        pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="nearer")
-    return list(pools[threads].map(block, range(count)))
+    if threads not in thread_pools:
+        thread_pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="nearer")
+    return list(thread_pools[threads].map(block, range(count)))
 
 
-_LINE = 64  # bytes
+CACHE_LINE_BYTES = 64  # bytes
 
 
-def _pushing(width, shared):
+def _push_instruction(width, shared):
     """Return an instruction for ``width`` columns; if ``shared``, the pairs have one first object, and i is l."""
 
     @intrinsic
@@ -203,11 +203,11 @@ def _pushing(width, shared):
     return push_columns
 
 
-_push_four, _push_two, _push_one = (_pushing(width, shared=False) for width in (4, 2, 1))
-_push_four_shared, _push_two_shared, _push_one_shared = (_pushing(width, shared=True) for width in (4, 2, 1))
+_push_four, _push_two, _push_one = (_push_instruction(width, shared=False) for width in (4, 2, 1))
+_push_four_shared, _push_two_shared, _push_one_shared = (_push_instruction(width, shared=True) for width in (4, 2, 1))
 
 
-@part
+@inlined
 def push(points, gradient, i, j, l, k, near, far):  # noqa: E741
     """Add the gradient of near * d2(i, j) + far * d2(l, k)."""
     near = points.dtype.type(2 * near)
@@ -234,7 +234,7 @@ def push(points, gradient, i, j, l, k, near, far):  # noqa: E741
             _push_one(points, gradient, i, j, l, k, c, near, far)
 
 
-def _asking(to_write):
+def _prefetch_instruction(to_write):
     """Return an instruction that begins to fetch the line of the cache where a number of an array in C order lies."""
 
     @intrinsic
@@ -255,18 +255,18 @@ def _asking(to_write):
     return ask_for_line
 
 
-def _by_row(ask_for_line):
+def _prefetch_row(ask_for_line):
     """Return a piece that begins to fetch one row of an array, (n, p)."""
 
-    @part
+    @inlined
     def ask_for_row(array, row):
         column, last = np.uint64(0), np.uint64(array.shape[1] - 1)
         while column < last:
             ask_for_line(array, row, column)
-            column += np.uint64(_LINE // array.itemsize)
+            column += np.uint64(CACHE_LINE_BYTES // array.itemsize)
         ask_for_line(array, row, last)  # a row seldom begins where a line does, and so it ends in one more
 
     return ask_for_row
 
 
-ask_for_points, ask_for_gradient = (_by_row(_asking(to_write)) for to_write in (0, 1))
+prefetch_points, prefetch_gradient = (_prefetch_row(_prefetch_instruction(to_write)) for to_write in (0, 1))

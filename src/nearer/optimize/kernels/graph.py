@@ -1,6 +1,6 @@
 """The squared hinge on distances over all triplets of a graph, without writing them down.
 
-For an anchor i only objects within reach, the distance of its farthest neighbour plus the margin of 1, can cost
+For an anchor i only objects within reach, the distance of its farthest neighbor plus the margin of 1, can cost
 anything. Objects are sorted along the axis on which they are spread most, and the search from i ends where that
 coordinate alone is out of reach: what is left out is exactly 0.
 """
@@ -12,54 +12,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.optimize.kernels.compiling import loop, run
+from nearer.optimize.kernels.compiling import loop, run_blocks
 
-_MOST_BLOCKS = 8
-_FEWEST_ANCHORS = 64
+MAX_BLOCKS = 8
+MIN_BLOCK_ANCHORS = 64
 
 
 def graph_hinge(
-    points: NDArray[Any], starts: NDArray[np.int64], neighbours: NDArray[np.int64], n_threads: int | None = None
+    points: NDArray[Any], starts: NDArray[np.int64], neighbors: NDArray[np.int64], n_threads: int | None = None
 ) -> tuple[float, NDArray[Any]]:
-    """Return the sum of max(1 + d(i, j) - d(i, k), 0)^2 over neighbours j and all other k of each i, and its gradient.
-
-    Parameters
-    ----------
-    points : ndarray of float64 or float32, shape (n, p)
-    starts : ndarray of int64, shape (n + 1,)
-        The neighbours of i are ``neighbours[starts[i] : starts[i + 1]]``.
-    neighbours : ndarray of int64, shape (e,)
-    n_threads : int, optional
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray, shape (n, p)
-        Of the dtype of the points.
-    """
+    """Return the sum of max(1 + d(i, j) - d(i, k), 0)^2 over neighbors j and others k of each i, and its gradient."""
     n = len(points)
     axis = int(np.argmax(np.ptp(points, axis=0)))
     order = np.argsort(points[:, axis], kind="stable")
     places = np.empty(n, dtype=np.int64)
     places[order] = np.arange(n)
     along = points[order, axis].astype(np.float64)
-    count = max(1, min(_MOST_BLOCKS, n // _FEWEST_ANCHORS))
+    count = max(1, min(MAX_BLOCKS, n // MIN_BLOCK_ANCHORS))
     bounds = [n * number // count for number in range(count + 1)]
     gradients = np.zeros((count, *points.shape), points.dtype)
 
     def block(number: int) -> float:
         return float(
             _graph_hinge(
-                points, order, places, along, starts, neighbours, bounds[number], bounds[number + 1], gradients[number]
+                points, order, places, along, starts, neighbors, bounds[number], bounds[number + 1], gradients[number]
             )
         )
 
-    value = sum(run(block, count, n_threads))
+    value = sum(run_blocks(block, count, n_threads))
     return value, gradients.sum(axis=0)
 
 
 @loop
-def _graph_hinge(points, order, places, along, starts, neighbours, start, stop, gradient):
+def _graph_hinge(points, order, places, along, starts, neighbors, start, stop, gradient):
     n = points.shape[0]
     close = np.full(n, -1)  # the last anchor that an object is no far object of
     near = np.empty(n)
@@ -73,7 +58,7 @@ def _graph_hinge(points, order, places, along, starts, neighbours, start, stop, 
         close[i] = i
         reach = 0.0
         for t in range(degree):
-            j = neighbours[first + t]
+            j = neighbors[first + t]
             close[j] = i
             near[t] = _distance(points, i, j)
             reach = max(reach, near[t])
@@ -97,10 +82,10 @@ def _graph_hinge(points, order, places, along, starts, neighbours, start, stop, 
                         total += shortfall * shortfall
                         push += shortfall
                         pushes[t] += shortfall
-                _pull_apart(points, gradient, i, k, -2 * push / max(far, 1e-8))
+                _add_pair_gradient(points, gradient, i, k, -2 * push / max(far, 1e-8))
         for t in range(degree):
             if pushes[t] > 0:
-                _pull_apart(points, gradient, i, neighbours[first + t], 2 * pushes[t] / max(near[t], 1e-8))
+                _add_pair_gradient(points, gradient, i, neighbors[first + t], 2 * pushes[t] / max(near[t], 1e-8))
     return total
 
 
@@ -114,7 +99,7 @@ def _distance(points, i, j):
 
 
 @loop
-def _pull_apart(points, gradient, i, j, slope):
+def _add_pair_gradient(points, gradient, i, j, slope):
     for c in range(points.shape[1]):
         change = points.dtype.type(slope * (points[i, c] - points[j, c]))
         gradient[i, c] += change

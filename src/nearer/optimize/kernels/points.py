@@ -24,66 +24,51 @@ from numpy.typing import NDArray
 from nearer.data.rows import Rows
 from nearer.model import Compiled
 from nearer.optimize.kernels.compiling import (
-    ask_for_gradient,
-    ask_for_points,
-    blocks,
+    block_bounds,
     default_threads,
+    inlined,
     loop,
-    part,
+    prefetch_gradient,
+    prefetch_points,
     push,
-    run,
+    run_blocks,
 )
 
-_BLOCK = 1_000_000
-LARGE = 10_000_000  # bytes of points, which are beyond the cache together with their gradients
-_TILE = 256  # comparisons; their points, at most 1000 numbers each, stay in the second cache
+COUNT_BLOCK_ROWS = 1_000_000
+PREFETCH_BYTES = 10_000_000  # bytes of points, which are beyond the cache together with their gradients
+TILE_ROWS = 256  # comparisons; their points, at most 1000 numbers each, stay in the second cache
 
 
 def evaluate(
     compiled: Compiled, points: NDArray[Any], rows: Rows, n_threads: int | None = None
 ) -> tuple[float, NDArray[Any]]:
-    """Return the weighted sum of a loss over comparisons and its gradient with respect to the points.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        Which loop, and its numbers.
-    points : ndarray of float64 or float32, shape (n, p), in C order
-    rows : Rows
-    n_threads : int, optional
-        As many as the machine allows if left out.
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray, shape (n, p)
-    """
-    loop, ahead = _FAMILIES[compiled.family], _ahead(points)
-    bounds = blocks(len(rows), len(points))
-    gradients = separate_gradients(len(bounds) - 1, points)
+    """Return the weighted sum of a loss over comparisons and its gradient with respect to the points."""
+    loop, ahead = LOOPS[compiled.family], _prefetches(points)
+    bounds = block_bounds(len(rows), len(points))
+    gradients = zero_gradients(len(bounds) - 1, points)
 
     def block(number: int) -> float:
         start, stop = bounds[number], bounds[number + 1]
         return float(loop(points, *rows, start, stop, compiled.parameters, gradients[number], ahead))
 
-    values = run(block, len(gradients), n_threads)
+    values = run_blocks(block, len(gradients), n_threads)
     for other in gradients[1:]:
         gradients[0] += other
     return sum(values), gradients[0]
 
 
-def separate_gradients(count: int, points: NDArray[Any]) -> list[NDArray[Any]]:
+def zero_gradients(count: int, points: NDArray[Any]) -> list[NDArray[Any]]:
     """Return so many gradients of 0, (n, p), the first by itself: whoever keeps that one shall not keep all."""
     return [np.zeros(points.shape, points.dtype), *np.zeros((count - 1, *points.shape), points.dtype)]
 
 
 def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient: NDArray[Any]) -> float:
     """Return the weighted sum of a loss over comparisons and add its gradient to one, (n, p), in this thread."""
-    loop = _FAMILIES[compiled.family]
-    return float(loop(points, *rows, 0, len(rows), compiled.parameters, gradient, _ahead(points)))
+    loop = LOOPS[compiled.family]
+    return float(loop(points, *rows, 0, len(rows), compiled.parameters, gradient, _prefetches(points)))
 
 
-def pull(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
+def laplacian_product(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
     """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons.
 
     Its positive directions pull far pairs apart and near pairs together.
@@ -95,45 +80,45 @@ def squared_distances(
     points: NDArray[Any], rows: Rows, n_threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the squared distances of the near and of the far pairs, answers applied, (m,) each."""
-    near, far, ahead = np.empty(len(rows)), np.empty(len(rows)), _ahead(points)
-    bounds = blocks(len(rows), 0)
+    near, far, ahead = np.empty(len(rows)), np.empty(len(rows)), _prefetches(points)
+    bounds = block_bounds(len(rows), 0)
 
     def block(number: int) -> None:
-        _distances(points, rows.objects, rows.answers, bounds[number], bounds[number + 1], near, far, ahead)
+        _squared_distances(points, rows.objects, rows.answers, bounds[number], bounds[number + 1], near, far, ahead)
 
-    run(block, len(bounds) - 1, n_threads)
+    run_blocks(block, len(bounds) - 1, n_threads)
     return near, far
 
 
-def _ahead(points: NDArray[Any]) -> bool | None:
+def _prefetches(points: NDArray[Any]) -> bool | None:
     """Return True if points are to be asked for in advance, None if the cache has them.
 
     Loops are compiled without it for None: asking for what is there takes a tenth of their time.
     """
-    return True if points.nbytes >= LARGE else None
+    return True if points.nbytes >= PREFETCH_BYTES else None
 
 
-def mentions(rows: Rows, n_objects: int) -> NDArray[np.float64]:
+def object_weights(rows: Rows, n_objects: int) -> NDArray[np.float64]:
     """Return the total weight of the comparisons that mention each object, (n,)."""
     total = np.zeros(n_objects)
-    for start in range(0, len(rows), _BLOCK):  # bincount makes 64 bit copies of what it counts
-        here = slice(start, start + _BLOCK)
+    for start in range(0, len(rows), COUNT_BLOCK_ROWS):  # bincount makes 64 bit copies of what it counts
+        here = slice(start, start + COUNT_BLOCK_ROWS)
         weights = rows.weights[here] if rows.weights.size else None
         for column in rows.objects[here].T:
             total += np.bincount(column, weights, minlength=n_objects)
     return total
 
 
-def unite(rows: Rows, parents: NDArray[np.intp]) -> None:
+def union(rows: Rows, parents: NDArray[np.intp]) -> None:
     """Join the objects of each pair in the forest ``parents``, (n,): its trees are groups, a root is its own parent."""
-    _unite(rows.objects, rows.weights, parents)
+    _union(rows.objects, rows.weights, parents)
 
 
 # What the loops are made of. Unsigned indices: signed ones would be checked for negative values at every access.
 
 
-@part
-def pairs(objects, answers, q):
+@inlined
+def pair_objects(objects, answers, q):
     """Return the objects (i, j) of the near pair and (l, k) of the far pair."""
     i = np.uint64(objects[q, 0])
     j = np.uint64(objects[q, 1])
@@ -148,7 +133,7 @@ def pairs(objects, answers, q):
     return i, j, l, k
 
 
-@part
+@inlined
 def near_far(points, i, j, l, k):  # noqa: E741
     """Return d2(i, j) and d2(l, k)."""
     near = points.dtype.type(0)
@@ -164,8 +149,8 @@ def near_far(points, i, j, l, k):  # noqa: E741
 # A tile of comparisons: the objects (i, j, l, k) of each, (t, 4), and two short arrays of distances, then of slopes.
 
 
-@part
-def orient(objects, answers, start, stop, ends):
+@inlined
+def orient_tile(objects, answers, start, stop, ends):
     """Write the objects of the near and far pairs of the rows from ``start`` to ``stop``.
 
     What kind of rows they are is asked here, once for all that follows.
@@ -186,37 +171,37 @@ def orient(objects, answers, start, stop, ends):
                 ends[row, 1], ends[row, 3] = ends[row, 3], ends[row, 1]
 
 
-@part
-def fetch(points, ends, count, ahead):
+@inlined
+def prefetch_tile(points, ends, count, ahead):
     """Ask for the points of a tile, all at once."""
     if ahead is not None:
         for t in range(count):
-            ask_for_points(points, ends[t, 0])
-            ask_for_points(points, ends[t, 1])
+            prefetch_points(points, ends[t, 0])
+            prefetch_points(points, ends[t, 1])
             if ends[t, 2] != ends[t, 0]:
-                ask_for_points(points, ends[t, 2])
-            ask_for_points(points, ends[t, 3])
+                prefetch_points(points, ends[t, 2])
+            prefetch_points(points, ends[t, 3])
 
 
-@part
-def measure(points, ends, count, near, far, ahead):
+@inlined
+def measure_tile(points, ends, count, near, far, ahead):
     """Write d2(near) and d2(far) of the first ``count`` comparisons of a tile."""
-    fetch(points, ends, count, ahead)
+    prefetch_tile(points, ends, count, ahead)
     for t in range(count):
         near[t], far[t] = near_far(points, ends[t, 0], ends[t, 1], ends[t, 2], ends[t, 3])
 
 
-@part
-def push_all(points, ends, count, near, far, gradient, ahead):
+@inlined
+def push_tile(points, ends, count, near, far, gradient, ahead):
     """Add the gradient of near[t] * d2(near_t) + far[t] * d2(far_t), summed over the tile."""
     if ahead is not None:
         for t in range(count):
             if near[t] != 0 or far[t] != 0:
-                ask_for_gradient(gradient, ends[t, 0])
-                ask_for_gradient(gradient, ends[t, 1])
+                prefetch_gradient(gradient, ends[t, 0])
+                prefetch_gradient(gradient, ends[t, 1])
                 if ends[t, 2] != ends[t, 0]:
-                    ask_for_gradient(gradient, ends[t, 2])
-                ask_for_gradient(gradient, ends[t, 3])
+                    prefetch_gradient(gradient, ends[t, 2])
+                prefetch_gradient(gradient, ends[t, 3])
     for t in range(count):
         if near[t] != 0 or far[t] != 0:
             push(points, gradient, ends[t, 0], ends[t, 1], ends[t, 2], ends[t, 3], near[t], far[t])
@@ -228,15 +213,15 @@ def push_all(points, ends, count, near, far, gradient, ahead):
 @loop
 def _linear(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
     """d2(far) - d2(near): the margin itself. Its gradient is linear in the points, its value is not needed."""
-    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
-    for first in range(start, stop, _TILE):
-        count = min(_TILE, stop - first)
-        orient(objects, answers, first, first + count, ends)
+    ends, near, far = np.empty((TILE_ROWS, 4), np.uint64), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
+    for first in range(start, stop, TILE_ROWS):
+        count = min(TILE_ROWS, stop - first)
+        orient_tile(objects, answers, first, first + count, ends)
         for t in range(count):
             far[t] = weights[first + t] if weights.size else 1.0
             near[t] = -far[t]
-        fetch(points, ends, count, ahead)
-        push_all(points, ends, count, near, far, gradient, ahead)
+        prefetch_tile(points, ends, count, ahead)
+        push_tile(points, ends, count, near, far, gradient, ahead)
     return 0.0
 
 
@@ -244,12 +229,12 @@ def _linear(points, objects, answers, weights, start, stop, parameters, gradient
 def _hinge(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
     """max(1 - gamma, 0)^a + nu max(gamma - 1, 0)^a."""
     nu, power = parameters
-    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    ends, near, far = np.empty((TILE_ROWS, 4), np.uint64), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
     total = 0.0
-    for first in range(start, stop, _TILE):
-        count = min(_TILE, stop - first)
-        orient(objects, answers, first, first + count, ends)
-        measure(points, ends, count, near, far, ahead)
+    for first in range(start, stop, TILE_ROWS):
+        count = min(TILE_ROWS, stop - first)
+        orient_tile(objects, answers, first, first + count, ends)
+        measure_tile(points, ends, count, near, far, ahead)
         for t in range(count):
             shortfall = 1.0 - (far[t] - near[t])
             weight = weights[first + t] if weights.size else 1.0
@@ -267,7 +252,7 @@ def _hinge(points, objects, answers, weights, start, stop, parameters, gradient,
                 total += weight * value
             near[t] = weight * slope if weight != 0 else 0.0
             far[t] = -near[t]
-        push_all(points, ends, count, near, far, gradient, ahead)
+        push_tile(points, ends, count, near, far, gradient, ahead)
     return total
 
 
@@ -279,12 +264,12 @@ def _hinge(points, objects, answers, weights, start, stop, parameters, gradient,
 def _logistic(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
     """log(1 + exp(target - gamma))."""
     target = parameters[0]
-    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    ends, near, far = np.empty((TILE_ROWS, 4), np.uint64), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
     total = 0.0
-    for first in range(start, stop, _TILE):
-        count = min(_TILE, stop - first)
-        orient(objects, answers, first, first + count, ends)
-        measure(points, ends, count, near, far, ahead)
+    for first in range(start, stop, TILE_ROWS):
+        count = min(TILE_ROWS, stop - first)
+        orient_tile(objects, answers, first, first + count, ends)
+        measure_tile(points, ends, count, near, far, ahead)
         product = 1.0
         for t in range(count):
             gamma = far[t] - near[t] - target
@@ -300,7 +285,7 @@ def _logistic(points, objects, answers, weights, start, stop, parameters, gradie
             near[t] = slope
             far[t] = -slope
         total += np.log(product)
-        push_all(points, ends, count, near, far, gradient, ahead)
+        push_tile(points, ends, count, near, far, gradient, ahead)
     return total
 
 
@@ -312,12 +297,12 @@ def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradi
     whole = int(exponent)
     half = exponent - whole == 0.5
     by_products = 1 <= exponent <= 64 and (half or exponent == whole)
-    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    ends, near, far = np.empty((TILE_ROWS, 4), np.uint64), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
     total = 0.0
-    for first in range(start, stop, _TILE):
-        count = min(_TILE, stop - first)
-        orient(objects, answers, first, first + count, ends)
-        measure(points, ends, count, near, far, ahead)
+    for first in range(start, stop, TILE_ROWS):
+        count = min(TILE_ROWS, stop - first)
+        orient_tile(objects, answers, first, first + count, ends)
+        measure_tile(points, ends, count, near, far, ahead)
         product = 1.0
         for t in range(count):
             from_near = near[t] + offset
@@ -344,19 +329,19 @@ def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradi
             near[t] = slope / from_near
             far[t] = -slope / from_far
         total += np.log(product)
-        push_all(points, ends, count, near, far, gradient, ahead)
+        push_tile(points, ends, count, near, far, gradient, ahead)
     return total
 
 
 @loop
 def _distance_hinge(points, objects, answers, weights, start, stop, parameters, gradient, ahead):
     """max(1 + d(near) - d(far), 0)^2 with d the distance, not its square."""
-    ends, near, far = np.empty((_TILE, 4), np.uint64), np.empty(_TILE), np.empty(_TILE)
+    ends, near, far = np.empty((TILE_ROWS, 4), np.uint64), np.empty(TILE_ROWS), np.empty(TILE_ROWS)
     total = 0.0
-    for first in range(start, stop, _TILE):
-        count = min(_TILE, stop - first)
-        orient(objects, answers, first, first + count, ends)
-        measure(points, ends, count, near, far, ahead)
+    for first in range(start, stop, TILE_ROWS):
+        count = min(TILE_ROWS, stop - first)
+        orient_tile(objects, answers, first, first + count, ends)
+        measure_tile(points, ends, count, near, far, ahead)
         for t in range(count):
             d_near = np.sqrt(near[t])
             d_far = np.sqrt(far[t])
@@ -365,20 +350,20 @@ def _distance_hinge(points, objects, answers, weights, start, stop, parameters, 
             total += slope * shortfall
             near[t] = slope / max(d_near, 1e-8)
             far[t] = -slope / max(d_far, 1e-8)
-        push_all(points, ends, count, near, far, gradient, ahead)
+        push_tile(points, ends, count, near, far, gradient, ahead)
     return total
 
 
 @loop
-def _distances(points, objects, answers, start, stop, near, far, ahead):
-    ends = np.empty((_TILE, 4), np.uint64)
-    for first in range(start, stop, _TILE):
-        count = min(_TILE, stop - first)
-        orient(objects, answers, first, first + count, ends)
-        measure(points, ends, count, near[first:], far[first:], ahead)
+def _squared_distances(points, objects, answers, start, stop, near, far, ahead):
+    ends = np.empty((TILE_ROWS, 4), np.uint64)
+    for first in range(start, stop, TILE_ROWS):
+        count = min(TILE_ROWS, stop - first)
+        orient_tile(objects, answers, first, first + count, ends)
+        measure_tile(points, ends, count, near[first:], far[first:], ahead)
 
 
-@part
+@inlined
 def _join(parents, a, b):
     while parents[a] != a:
         parents[a] = parents[parents[a]]
@@ -394,7 +379,7 @@ def _join(parents, a, b):
 
 
 @loop
-def _unite(objects, weights, parents):
+def _union(objects, weights, parents):
     for q in range(objects.shape[0]):
         if weights.size and weights[q] == 0:
             continue
@@ -403,7 +388,7 @@ def _unite(objects, weights, parents):
         _join(parents, np.int64(objects[q, first]), np.int64(objects[q, objects.shape[1] - 1]))
 
 
-_FAMILIES: dict[str, Callable[..., float]] = {
+LOOPS: dict[str, Callable[..., float]] = {
     "linear": _linear,
     "hinge": _hinge,
     "logistic": _logistic,
@@ -420,35 +405,15 @@ def evaluate_stream(
     chunk_rows: int,
     n_threads: int | None = None,
 ) -> tuple[float, NDArray[Any]]:
-    """Return the weighted sum of a loss over comparisons and its gradient, as `nearer.optimize.kernels.evaluate` does.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        Which loop, and its numbers.
-    points : ndarray of float64 or float32, shape (n, p), in C order
-    between : callable
-        Called with rising row numbers, returns the rows between each and the next; in several threads at once.
-    n_rows : int
-        The number m of all comparisons.
-    chunk_rows : int
-        The most rows of a chunk.
-    n_threads : int, optional
-        As many as the machine allows if left out.
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray, shape (n, p)
-    """
-    bounds = blocks(n_rows, len(points))
+    """Return the weighted sum of a loss over comparisons that come in chunks, and its gradient."""
+    bounds = block_bounds(n_rows, len(points))
     count = len(bounds) - 1
     if count == 1 and n_rows <= chunk_rows:  # what follows takes microseconds, of which small problems have few
         (rows,) = between(bounds)
         return evaluate(compiled, points, rows, n_threads)
     threads = min(count, n_threads or default_threads())
     values = np.zeros(count)
-    gradients = separate_gradients(count, points)
+    gradients = zero_gradients(count, points)
     ended = Event()
 
     def work(thread: int) -> None:
@@ -464,7 +429,7 @@ def evaluate_stream(
                 values[number] += add_gradient(compiled, points, rows, gradients[number])
 
     try:
-        run(work, threads, threads)
+        run_blocks(work, threads, threads)
     finally:
         ended.set()  # Ctrl-C, or one thread's file that cannot be read: the others need not go on to their end
     for other in gradients[1:]:

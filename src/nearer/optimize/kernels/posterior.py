@@ -13,22 +13,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.optimize.kernels.compiling import in_order, loop, part_in_order
-from nearer.optimize.kernels.points import near_far, pairs
+from nearer.optimize.kernels.compiling import inlined_in_order, loop, loop_in_order
+from nearer.optimize.kernels.points import near_far, pair_objects
 
 N_NUMBERS = 9
-_TINY = 1e-12  # of squared length, so that an object at the origin has a direction
-_BLOCK = 512  # comparisons at a time: what is kept of them between passes stays in the nearest cache
-_FEW = 4  # dimensions
-_LEAST = -700.0  # of which the exponential is a normal number
+MIN_SQUARED_LENGTH = 1e-12  # of squared length, so that an object at the origin has a direction
+BLOCK_ROWS = 512  # comparisons at a time: what is kept of them between passes stays in the nearest cache
+MAX_UNPADDED_DIMENSIONS = 4  # dimensions
+MIN_EXPONENT = -700.0  # of which the exponential is a normal number
 _LOG2_E, _LN2, _LN2_HIGH, _LN2_LOW = (
     1.4426950408889634,
     0.6931471805599453,
     6.93147180369123816e-1,
     1.90821492927058770e-10,
 )
-_SQRT_HALF = 4604544271217802189  # the bits of sqrt(1/2)
-_near_far = part_in_order(near_far.py_func)  # type: ignore[attr-defined]
+SQRT_HALF_BITS = 4604544271217802189  # the bits of sqrt(1/2)
+_near_far = inlined_in_order(near_far.py_func)  # type: ignore[attr-defined]
 
 
 @loop
@@ -38,7 +38,7 @@ def exponentials(x, count, result, bits):
     Written out, and not np.exp, so that eight are done at a time: exp(r) 2^k, with |r| below log(2) / 2.
     """
     for a in range(count):
-        t = max(x[a], _LEAST)
+        t = max(x[a], MIN_EXPONENT)
         k = np.floor(t * _LOG2_E + 0.5)
         r = (t - k * _LN2_HIGH) - k * _LN2_LOW
         value = 1 / 39916800
@@ -65,7 +65,7 @@ def logarithms(x, count, result, bits):
     of_x = x.view(np.int64)
     mantissas = bits.view(np.float64)
     for a in range(count):
-        exponent = (of_x[a] - _SQRT_HALF) >> 52
+        exponent = (of_x[a] - SQRT_HALF_BITS) >> 52
         bits[a] = of_x[a] - (exponent << 52)
         result[a] = np.float64(exponent)
     for a in range(count):
@@ -83,7 +83,7 @@ def logarithms(x, count, result, bits):
         result[a] = result[a] * _LN2 + s * value
 
 
-@in_order
+@loop_in_order
 def place_objects(q, exposure, n_people, axes, lengths, factors, points):
     """Set ``points`` (n, p or more) to the map of q.
 
@@ -105,7 +105,7 @@ def place_objects(q, exposure, n_people, axes, lengths, factors, points):
     for d in range(p):
         axes[d] /= norm
     for i in range(n):
-        length = _TINY
+        length = MIN_SQUARED_LENGTH
         for d in range(p):
             y = axes[d] * q[i * p + d]
             points[i, d] = y
@@ -117,7 +117,7 @@ def place_objects(q, exposure, n_people, axes, lengths, factors, points):
 
 
 @loop
-def _look(points, compared, offset, widened, logs):
+def _pair_logs(points, compared, offset, widened, logs):
     """Set offset + d^2 and its logarithm of the pairs that are compared."""
     for a in range(compared.shape[0]):
         i, j = np.uintp(compared[a, 0]), np.uintp(compared[a, 1])
@@ -130,7 +130,7 @@ def _look(points, compared, offset, widened, logs):
 
 
 @loop
-def _push(points, bounds, others, which, pulls, pushed):
+def _points_gradient(points, bounds, others, which, pulls, pushed):
     """Set the gradient by the points: ``pulls`` are derivatives by the squared distances of the pairs.
 
     Object i is compared with ``others`` from bounds[i] to bounds[i + 1], in the pairs ``which``.
@@ -147,7 +147,7 @@ def _push(points, bounds, others, which, pulls, pushed):
 
 
 @loop
-def _gather(logs, rows, people, start, count, slopes, ratios, odds, small):
+def _gather_odds(logs, rows, people, start, count, slopes, ratios, odds, small):
     """Set the log-ratio of distances of so many rows, their log-odds, and minus the size of these."""
     for a in range(count):
         ratios[a] = logs[np.uintp(rows[start + a, 1])] - logs[np.uintp(rows[start + a, 0])]
@@ -157,7 +157,7 @@ def _gather(logs, rows, people, start, count, slopes, ratios, odds, small):
 
 
 @loop
-def _judge(odds, small, people, start, count, lapses, pulls, slips, chances):
+def _answer_derivatives(odds, small, people, start, count, lapses, pulls, slips, chances):
     """Set chances, and the derivatives of their logarithms by log-odds (``pulls``) and lapse rates (``slips``)."""
     for a in range(count):
         inverse = 1 / (1 + small[a])
@@ -171,7 +171,7 @@ def _judge(odds, small, people, start, count, lapses, pulls, slips, chances):
 
 
 @loop
-def _scatter(rows, people, start, count, ratios, pulls, slips, slopes, by_log, by_slope, by_lapse):
+def _scatter_derivatives(rows, people, start, count, ratios, pulls, slips, slopes, by_log, by_slope, by_lapse):
     """Add the derivatives by the logarithms of the pairs, and by the slope and the lapse rate of each person."""
     person = np.uintp(people[start])
     slope, of_slope, of_lapse = slopes[person], 0.0, 0.0
@@ -191,16 +191,21 @@ def _scatter(rows, people, start, count, ratios, pulls, slips, slopes, by_log, b
 
 
 @loop
-def _answers(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse):
+def _log_likelihood(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse):
     """Return the log-likelihood of comparisons of two pairs, and add its derivatives."""
     total = 0.0
-    odds, ratios, small, chances = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
-    pulls, slips, bits = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK, np.int64)
-    for start in range(0, rows.shape[0], _BLOCK):
-        count = min(_BLOCK, rows.shape[0] - start)
-        _gather(logs, rows, people, start, count, slopes, ratios, odds, small)
+    odds, ratios, small, chances = (
+        np.empty(BLOCK_ROWS),
+        np.empty(BLOCK_ROWS),
+        np.empty(BLOCK_ROWS),
+        np.empty(BLOCK_ROWS),
+    )
+    pulls, slips, bits = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, np.int64)
+    for start in range(0, rows.shape[0], BLOCK_ROWS):
+        count = min(BLOCK_ROWS, rows.shape[0] - start)
+        _gather_odds(logs, rows, people, start, count, slopes, ratios, odds, small)
         exponentials(small, count, small, bits)
-        _judge(odds, small, people, start, count, lapses, pulls, slips, chances)
+        _answer_derivatives(odds, small, people, start, count, lapses, pulls, slips, chances)
         logarithms(chances, count, chances, bits)
         if weights.size:
             for a in range(count):
@@ -209,12 +214,12 @@ def _answers(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_l
                 slips[a] *= weights[start + a]
         for a in range(count):
             total += chances[a]
-        _scatter(rows, people, start, count, ratios, pulls, slips, slopes, by_log, by_slope, by_lapse)
+        _scatter_derivatives(rows, people, start, count, ratios, pulls, slips, slopes, by_log, by_slope, by_lapse)
     return total
 
 
-@in_order
-def _pull_back(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total):
+@loop_in_order
+def _map_gradient(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total):
     """Set the gradient by all that `place_objects` makes the map of, from that by its points, ``pushed``.
 
     Returns ``total`` with the log-priors of coordinates, axes and scales, which take part in the gradient too.
@@ -265,8 +270,8 @@ def _pull_back(q, gradient, exposure, n_people, axes, lengths, factors, points, 
     return total
 
 
-@in_order
-def answering(q, first, n_people, slopes, lapses):
+@loop_in_order
+def annotator_parameters(q, first, n_people, slopes, lapses):
     """Set slope and lapse rate of each person, or of all as the only one; return the offset, and d slope / d kernel."""
     numbers = first + 2 * n_people
     kernel = np.exp(q[numbers + 3])
@@ -278,8 +283,10 @@ def answering(q, first, n_people, slopes, lapses):
     return 2 * kernel
 
 
-@in_order
-def _learn(q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total):
+@loop_in_order
+def _number_gradient(
+    q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total
+):
     """Set the gradient by people and by all numbers, those of the map with their priors; return ``total``."""
     numbers = first + 2 * n_people
     kernel = np.exp(q[numbers + 3])
@@ -311,7 +318,7 @@ def _learn(q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_
     return total
 
 
-@in_order
+@loop_in_order
 def density(q, gradient, compared, beside, rows, weights, people, exposure, n_people, p, centres, scales):
     """Return the log-density at q up to a constant, and set its gradient.
 
@@ -321,7 +328,7 @@ def density(q, gradient, compared, beside, rows, weights, people, exposure, n_pe
     """
     n = len(exposure)
     # Without a rest that is not a multiple of eight, loops over dimensions are done by vector instructions.
-    width = p if p <= _FEW else (p + 7) // 8 * 8
+    width = p if p <= MAX_UNPADDED_DIMENSIONS else (p + 7) // 8 * 8
     points = np.zeros((n, width))
     pushed = np.zeros((n, width))
     axes = np.empty(p)
@@ -330,34 +337,36 @@ def density(q, gradient, compared, beside, rows, weights, people, exposure, n_pe
     place_objects(q, exposure, n_people, axes, lengths, factors, points)
     first = n * p + p + n
     slopes, lapses = np.empty(max(n_people, 1)), np.empty(max(n_people, 1))
-    offset = answering(q, first, n_people, slopes, lapses)
+    offset = annotator_parameters(q, first, n_people, slopes, lapses)
     widened, logs = np.empty(len(compared)), np.empty(len(compared))
-    _look(points, compared, offset, widened, logs)
+    _pair_logs(points, compared, offset, widened, logs)
     by_log, by_slope, by_lapse = np.zeros(len(compared)), np.zeros(len(slopes)), np.zeros(len(slopes))
-    total = _answers(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse)
+    total = _log_likelihood(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse)
     by_offset = 0.0
     for a in range(len(by_log)):
         by_log[a] /= widened[a]
         by_offset += by_log[a]
     bounds, others, which = beside
-    _push(points, bounds, others, which, by_log, pushed)
-    total = _pull_back(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total)
-    return _learn(q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total)
+    _points_gradient(points, bounds, others, which, by_log, pushed)
+    total = _map_gradient(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total)
+    return _number_gradient(
+        q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total
+    )
 
 
-@in_order
+@loop_in_order
 def predict(points, slopes, offsets, lapses, objects, start, stop, chances):
     """Set ``chances`` of rows start to stop to the mean over draws (k maps, (k, n, p)) of the chance that they hold."""
     answers = np.empty(0, np.int8)
-    ratios, signs, bits = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK, np.int64)
-    for first in range(start, stop, _BLOCK):
-        count = min(_BLOCK, stop - first)
+    ratios, signs, bits = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, np.int64)
+    for first in range(start, stop, BLOCK_ROWS):
+        count = min(BLOCK_ROWS, stop - first)
         for a in range(count):
             chances[first + a] = 0.0
         for draw in range(points.shape[0]):
             share = 0.5 * (1 - lapses[draw]) / points.shape[0]
             for a in range(count):
-                i, j, l, k = pairs(objects, answers, first + a)  # noqa: E741
+                i, j, l, k = pair_objects(objects, answers, first + a)  # noqa: E741
                 near, far = _near_far(points[draw], i, j, l, k)
                 ratios[a] = (min(near, far) + offsets[draw]) / (max(near, far) + offsets[draw])
                 signs[a] = share if far > near else -share

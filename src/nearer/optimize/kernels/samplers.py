@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.optimize.kernels.compiling import in_order, part_in_order
+from nearer.optimize.kernels.compiling import inlined_in_order, loop_in_order
 from nearer.optimize.kernels.posterior import density
 
-_DIVERGED = 1000.0  # of log-density lost on the way
+MAX_ENERGY_ERROR = 1000.0  # of log-density lost on the way
 
 
-@part_in_order
+@inlined_in_order
 def _log_sum(a, b):
     """Return log(exp(a) + exp(b))."""
     most = max(a, b)
@@ -31,20 +31,20 @@ def _log_sum(a, b):
 # as long as all the rest.
 
 
-@part_in_order
+@inlined_in_order
 def _copy(source, target):
     for a in range(target.size):
         target[a] = source[a]
 
 
-@part_in_order
+@inlined_in_order
 def _add(source, target):
     for a in range(target.size):
         target[a] += source[a]
 
 
-@part_in_order
-def _turns(inverse_mass, left, right, total):
+@inlined_in_order
+def _is_u_turn(inverse_mass, left, right, total):
     """Say whether a trajectory with these momenta at its ends, and this sum of all momenta, begins to come back."""
     at_left = 0.0
     at_right = 0.0
@@ -55,8 +55,8 @@ def _turns(inverse_mass, left, right, total):
     return at_left <= 0 or at_right <= 0
 
 
-@in_order
-def _leap(q, momentum, gradient, step, inverse_mass, model):
+@loop_in_order
+def _leapfrog(q, momentum, gradient, step, inverse_mass, model):
     """Move by one leapfrog step, all three in place; return the log-density there and twice the kinetic energy."""
     for a in range(q.size):
         momentum[a] += 0.5 * step * gradient[a]
@@ -69,8 +69,8 @@ def _leap(q, momentum, gradient, step, inverse_mass, model):
     return value, energy
 
 
-@in_order
-def _closes_a_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner):
+@loop_in_order
+def _closes_u_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner):
     """Say whether a subtree that this leaf of the new half closes has begun to come back.
 
     ``total`` is the sum of momenta so far; ``kept`` and ``kept_total`` hold the momentum and the sum at the left end of
@@ -89,28 +89,16 @@ def _closes_a_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner)
     while bits & 1:  # as many subtrees are closed as there are 1s at the end of the number
         for a in range(momentum.size):
             inner[a] = total[a] - kept_total[level, a] + kept[level, a]
-        if _turns(inverse_mass, kept[level], momentum, inner):
+        if _is_u_turn(inverse_mass, kept[level], momentum, inner):
             return True
         level -= 1
         bits >>= 1
     return False
 
 
-@in_order
+@loop_in_order
 def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
-    """Draw the next q; where the inverse mass is 0 it stays.
-
-    Returns
-    -------
-    q, gradient : ndarray
-        New arrays.
-    value : float
-        The log-density.
-    acceptance : float
-        Mean acceptance probability on the way, to adapt the step by.
-    n_steps : int
-    diverged : bool
-    """
+    """Draw the next q; where the inverse mass is 0 it stays."""
     size = q.size
     momentum = np.empty(size)
     energy = 0.0
@@ -137,11 +125,11 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
         sub_total = np.zeros(size)
         sub_weight = -np.inf
         for leaf in range(1 << depth):
-            here, energy = _leap(at, r, g, step if side else -step, inverse_mass, model)
+            here, energy = _leapfrog(at, r, g, step if side else -step, inverse_mass, model)
             _add(r, sub_total)
             n_steps += 1
             gain = here - 0.5 * energy - start
-            if not gain > -_DIVERGED:
+            if not gain > -MAX_ENERGY_ERROR:
                 return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, True
             acceptance += np.exp(min(gain, 0.0))
             sub_weight = _log_sum(sub_weight, gain)
@@ -149,7 +137,7 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
                 _copy(at, sub_q)
                 _copy(g, sub_g)
                 sub_value = here
-            if _closes_a_turn(leaf, r, sub_total, inverse_mass, kept, kept_total, room):
+            if _closes_u_turn(leaf, r, sub_total, inverse_mass, kept, kept_total, room):
                 return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, False
         if np.log(rng.random()) < sub_weight - weight:
             _copy(sub_q, drawn_q)
@@ -157,15 +145,15 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
             drawn_value = sub_value
         weight = _log_sum(weight, sub_weight)
         _add(sub_total, total)
-        if _turns(inverse_mass, ends_r[0], ends_r[1], total):
+        if _is_u_turn(inverse_mass, ends_r[0], ends_r[1], total):
             break
     return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, False
 
 
-_NOISE_EVERY = 5  # steps: random numbers cost as much as the density of a few answers
+NOISE_INTERVAL_STEPS = 5  # steps: random numbers cost as much as the density of a few answers
 
 
-@in_order
+@loop_in_order
 def _normalize(velocity):
     total = 0.0
     for a in range(velocity.size):
@@ -175,8 +163,8 @@ def _normalize(velocity):
         velocity[a] /= norm
 
 
-@in_order
-def _turn(velocity, gradient, scales, step):
+@loop_in_order
+def _rotate_velocity(velocity, gradient, scales, step):
     """Turn the velocity towards the gradient, as half a step does; return the change of the kinetic energy.
 
     Its norm stays 1 but for rounding.
@@ -200,43 +188,20 @@ def _turn(velocity, gradient, scales, step):
     return (velocity.size - 1) * (angle + np.log(stretch))
 
 
-@in_order
+@loop_in_order
 def walk(q, velocity, gradient, value, step, length, scales, n_steps, rng, model):
-    """Take so many steps; q, the velocity and the gradient are changed in place.
-
-    Parameters
-    ----------
-    q, velocity, gradient : ndarray, shape (size,)
-        The velocity has norm 1.
-    value : float
-        The log-density at q.
-    step, length : float
-        Of a step, and of the path on which the direction is forgotten, in units of the scales.
-    scales : ndarray, shape (size,)
-        About as far as each unknown varies.
-    n_steps : int
-    rng : numpy Generator
-    model : tuple
-        The arguments of the density.
-
-    Returns
-    -------
-    value : float
-        The log-density at the end.
-    error : float
-        The mean squared error of the energy in a step.
-    """
+    """Take so many steps; q, the velocity and the gradient are changed in place."""
     error = 0.0
     for number in range(1, n_steps + 1):
         before = value
-        energy = _turn(velocity, gradient, scales, step)
+        energy = _rotate_velocity(velocity, gradient, scales, step)
         for a in range(q.size):
             q[a] += step * scales[a] * velocity[a]
         value = density(q, gradient, *model)
-        energy += _turn(velocity, gradient, scales, step)
+        energy += _rotate_velocity(velocity, gradient, scales, step)
         error += (energy - (value - before)) ** 2
-        if number % _NOISE_EVERY == 0 or number == n_steps:
-            since = (number - 1) % _NOISE_EVERY + 1
+        if number % NOISE_INTERVAL_STEPS == 0 or number == n_steps:
+            since = (number - 1) % NOISE_INTERVAL_STEPS + 1
             noise = np.sqrt((np.exp(2 * since * step / length) - 1) / q.size)
             for a in range(q.size):
                 velocity[a] += noise * rng.standard_normal()

@@ -13,22 +13,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from nearer._common.devices import sums_in
+from nearer._common.devices import accumulation_dtype
 from nearer.data.rows import Rows
 from nearer.model import Compiled, DistanceHinge
 
-CHUNK = 2**22  # coordinates of one side of the pairs, of which a dozen copies are in use at a time
+CHUNK_COORDINATES = 2**22  # coordinates of one side of the pairs, of which a dozen copies are in use at a time
 
 
 class TensorRows(NamedTuple):
-    """Comparisons on a device.
-
-    Attributes
-    ----------
-    columns : Tensor of int32, shape (3, m) or (4, m)
-        Anchor, near and far object, or near and far pair, answers applied; sorted by the first.
-    weights : Tensor, shape (m,), optional
-    """
+    """Comparisons on a device."""
 
     columns: Tensor
     weights: Tensor | None
@@ -63,25 +56,11 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
     """Return the weighted sum of a loss over comparisons and its gradient with respect to the points.
 
     Nothing is read back from the device.
-
-    Parameters
-    ----------
-    compiled : Compiled
-        Which loss, and its numbers.
-    points : Tensor, shape (n, p)
-    rows : TensorRows
-        On the same device.
-
-    Returns
-    -------
-    value : Tensor, shape ()
-        In float64 where the device has it.
-    gradient : Tensor, shape (n, p)
     """
-    loss, sums = _FAMILIES[compiled.family], sums_in(points.device.type)
+    loss, sums = LOSSES[compiled.family], accumulation_dtype(points.device.type)
     total = torch.zeros((), dtype=sums, device=points.device)
     gradient = torch.zeros_like(points)
-    size = max(CHUNK // points.shape[1], 1)
+    size = max(CHUNK_COORDINATES // points.shape[1], 1)
     for start in range(0, len(rows), size):
         columns = rows.columns[:, start : start + size]
         i, j, l, k = columns if len(columns) == 4 else (columns[0], columns[1], columns[0], columns[2])  # noqa: E741
@@ -97,7 +76,7 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
     return total, gradient
 
 
-def mentions(rows: TensorRows, n_objects: int) -> Tensor:
+def object_weights(rows: TensorRows, n_objects: int) -> Tensor:
     """Return the total weight of the comparisons that mention each object, (n,)."""
     total = torch.zeros(n_objects, dtype=torch.float64, device=rows.columns.device)
     for column in rows.columns:
@@ -105,7 +84,7 @@ def mentions(rows: TensorRows, n_objects: int) -> Tensor:
     return total
 
 
-def groups(rows: TensorRows, n_objects: int) -> Tensor:
+def connected_components(rows: TensorRows, n_objects: int) -> Tensor:
     """Return the smallest object of the group of each, (n,): groups are what comparisons of weight above 0 connect.
 
     Each object begins as its own parent. Round by round the larger parent of a pair is given the smaller one as its
@@ -116,8 +95,8 @@ def groups(rows: TensorRows, n_objects: int) -> Tensor:
     parents = torch.arange(n_objects, device=columns.device)
     while True:
         before = parents
-        for start in range(0, columns.shape[1], CHUNK):
-            here = columns[:, start : start + CHUNK]
+        for start in range(0, columns.shape[1], CHUNK_COORDINATES):
+            here = columns[:, start : start + CHUNK_COORDINATES]
             for a, b in ends:
                 one, other = parents.index_select(0, here[a]), parents.index_select(0, here[b])
                 larger, smaller = torch.maximum(one, other), torch.minimum(one, other)
@@ -162,7 +141,7 @@ def _root(square: Tensor) -> Tensor:
     return root + (square - fixed) / (2 * root.clamp(min=DistanceHinge.SMALLEST))
 
 
-_FAMILIES: dict[str, Callable[..., Tensor]] = {
+LOSSES: dict[str, Callable[..., Tensor]] = {
     "linear": _linear,
     "hinge": _hinge,
     "logistic": _logistic,

@@ -22,9 +22,11 @@ from nearer.model import Compiled
 from nearer.optimize.kernels import tensors
 from nearer.optimize.kernels.tensors import TensorRows
 
-_MOST_ROWS, _LEAST_ROWS = 128, 2
-_ELEMENTS = 1024  # of a block, rows times columns: 118 registers a thread on sm_90; at four times as many they spill
-_AGREEING = 1e-3
+MAX_BLOCK_ROWS, MIN_BLOCK_ROWS = 128, 2
+BLOCK_ELEMENTS = (
+    1024  # of a block, rows times columns: 118 registers a thread on sm_90; at four times as many they spill
+)
+AGREEMENT_RTOL = 1e-3
 
 
 def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tensor, Tensor]:
@@ -32,7 +34,7 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
     points = points.contiguous()
     n_columns = points.shape[1]
     columns = max(triton.next_power_of_2(n_columns), 2)
-    block = min(max(_ELEMENTS // columns, _LEAST_ROWS), _MOST_ROWS)
+    block = min(max(BLOCK_ELEMENTS // columns, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
     n_blocks = triton.cdiv(len(rows), block)
     gradient = torch.zeros_like(points)
     totals = torch.empty(n_blocks, dtype=torch.float64, device=points.device)
@@ -59,7 +61,7 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
 
 
 @cache
-def works(
+def is_usable(
     device: str,
     compiled: Compiled,
     *,
@@ -76,7 +78,7 @@ def works(
     try:
         ours, theirs = evaluate(compiled, points, rows), tensors.evaluate(compiled, points, rows)
         apart = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(ours, theirs, strict=True))
-        reason = "" if apart < _AGREEING else f"it is off by {apart:.1e}"
+        reason = "" if apart < AGREEMENT_RTOL else f"it is off by {apart:.1e}"
     except Exception as error:  # compilers and drivers fail in ways of their own, and there is another way
         reason = f"{type(error).__name__}: {error}"
     if reason:

@@ -40,7 +40,7 @@ class Gram(NamedTuple):
     matrix: FloatArray
     specificities: FloatArray | None = None
 
-    def among(self, seen: NDArray[np.intp], n_objects: int) -> Gram:
+    def expand(self, seen: NDArray[np.intp], n_objects: int) -> Gram:
         """Return the same over all objects, of which those not ``seen`` lie at the origin."""
         matrix = np.zeros((n_objects, n_objects))
         matrix[np.ix_(seen, seen)] = self.matrix
@@ -53,35 +53,14 @@ class Gram(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Margins, loss and penalty of one fit.
+    """Margins, loss and penalty of one fit."""
 
-    Parameters
-    ----------
-    margins : MarginMap
-        Of m comparisons, each oriented so that it reads as answered.
-    loss : Loss
-    weights : ndarray, shape (m,)
-        Positive.
-    trace, ridge : float
-        Weights of tr(G) and of ||G||_F^2 / 2.
-    specificity : float
-        Weight of ||s||^2 / 2; infinity for a problem without specificities.
-
-    Examples
-    --------
-    >>> from nearer.model import Hinge
-    >>> margins = MarginMap.from_quadruplets(np.array([[0, 1, 0, 2]]), n_objects=3)
-    >>> problem = Problem(margins, Hinge(), np.array([1.0]), trace=0.1)
-    >>> problem.objective(np.zeros((3, 3)))
-    1.0
-    """
-
-    margins: MarginMap
+    margins: MarginMap  # of m comparisons, each oriented so that it reads as answered
     loss: Loss
-    weights: FloatArray
-    trace: float = 0.0
-    ridge: float = 0.0
-    specificity: float = np.inf
+    weights: FloatArray  # (m,); positive
+    trace: float = 0.0  # weights of tr(G) and of ||G||_F^2 / 2
+    ridge: float = 0.0  # weights of tr(G) and of ||G||_F^2 / 2
+    specificity: float = np.inf  # weight of ||s||^2 / 2; infinity for a problem without specificities
 
     @property
     def n_objects(self) -> int:
@@ -159,14 +138,7 @@ class Problem:
 
 
 def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> FloatArray:
-    """Return G + diag(s).
-
-    Examples
-    --------
-    >>> with_specificities(np.zeros((2, 2)), np.array([1.0, 2.0]))
-    array([[1., 0.],
-           [0., 2.]])
-    """
+    """Return G + diag(s)."""
     return gram if specificities is None else gram + np.diag(specificities)
 
 

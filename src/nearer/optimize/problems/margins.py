@@ -30,20 +30,13 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import pair_codes
 
 Ties: TypeAlias = Literal["half", "satisfied"]
-TIE_TOLERANCE = 1e-12
+TIE_RTOL = 1e-12
 # Rows gathered at once from an embedding: 2^16 rows of 10 doubles are 5 MB, which stays in cache.
-_BLOCK = 2**16
+BLOCK_ROWS = 2**16
 
 
 def squared_distances(gram: FloatArray, diagonal: float = 1.0) -> FloatArray:
-    """Return the (n, n) matrix of squared distances of a Gram matrix, its diagonal weighted by ``diagonal``.
-
-    Examples
-    --------
-    >>> squared_distances(np.array([[0.0, 0.0], [0.0, 9.0]]))
-    array([[0., 9.],
-           [9., 0.]])
-    """
+    """Return the (n, n) matrix of squared distances of a Gram matrix, its diagonal weighted by ``diagonal``."""
     lengths = diagonal * np.diagonal(gram)
     distances: FloatArray = lengths[:, None] + lengths[None, :] - 2.0 * gram
     return distances
@@ -51,28 +44,12 @@ def squared_distances(gram: FloatArray, diagonal: float = 1.0) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class MarginMap:
-    """The map A of a set of comparisons over ``n_objects`` objects.
+    """The map A of a set of comparisons over ``n_objects`` objects."""
 
-    Parameters
-    ----------
-    near, far : ndarray of int, shape (m,)
-        Each pair (a, b) as its position a * n + b in a raveled (n, n) matrix.
-    n_objects : int
-    diagonal : float
-        Weight of the diagonal of G.
-
-    Examples
-    --------
-    >>> line = np.array([[0.0], [1.0], [3.0]])
-    >>> margins = MarginMap.from_quadruplets(np.array([[0, 1, 0, 2]]), n_objects=3)
-    >>> margins(line @ line.T)
-    array([8.])
-    """
-
-    near: NDArray[np.intp]
-    far: NDArray[np.intp]
+    near: NDArray[np.intp]  # (m,); each pair (a, b) as its position a * n + b in a raveled (n, n) matrix
+    far: NDArray[np.intp]  # (m,); each pair (a, b) as its position a * n + b in a raveled (n, n) matrix
     n_objects: int
-    diagonal: float = 1.0
+    diagonal: float = 1.0  # weight of the diagonal of G
 
     @classmethod
     def from_quadruplets(cls, quadruplets: NDArray[np.integer], n_objects: int) -> MarginMap:
@@ -80,7 +57,7 @@ class MarginMap:
         i, j, l, k = quadruplets.T.astype(np.intp)  # noqa: E741
         return cls(near=i * n_objects + j, far=l * n_objects + k, n_objects=n_objects)
 
-    def merged(self, weights: FloatArray) -> tuple[MarginMap, FloatArray]:
+    def merge_duplicates(self, weights: FloatArray) -> tuple[MarginMap, FloatArray]:
         """Return the map with each distinct comparison once, and the sum of its weights; rows of weight 0 are left out.
 
         Rows in one fixed order, whatever order they came in, make a repeated row and a row of weight 2 the same
@@ -163,11 +140,11 @@ def error_from_margins(margins: ArrayLike, sample_weight: ArrayLike | None = Non
     """
     if ties not in ("half", "satisfied"):
         raise ValueError(f"ties={ties!r} is not known; choose 'half' or 'satisfied'")
-    gamma = _checked_margins(margins)
+    gamma = _check_margins(margins)
     wrong = (gamma < 0).astype(np.float64)
     if ties == "half":
         wrong[gamma == 0] = 0.5
-    return float(np.average(wrong, weights=checked_weights(gamma, sample_weight)))
+    return float(np.average(wrong, weights=check_weights(gamma, sample_weight)))
 
 
 def soft_error(margins: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -189,10 +166,10 @@ def soft_error(margins: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
     >>> round(soft_error([1.0, 1.0]), 4)
     0.1587
     """
-    gamma = _checked_margins(margins)
+    gamma = _check_margins(margins)
     if np.isinf(gamma).any():
         raise ValueError(f"row {int(np.isinf(gamma).argmax())}: the margin is infinite; check the embedding")
-    weights = checked_weights(gamma, sample_weight)
+    weights = check_weights(gamma, sample_weight)
     size = np.sqrt(np.average(gamma**2, weights=weights))
     return float(np.average(ndtr(-gamma / size), weights=weights)) if size > 0 else 0.5
 
@@ -201,48 +178,28 @@ def pair_distances(points: NDArray[np.float64], first: NDArray[Any], second: NDA
     """Squared Euclidean distances between the pairs ``first[q], second[q]`` of rows of ``points``.
 
     Differences are squared, never expanded into inner products: far from the origin the expansion cancels.
-
-    Parameters
-    ----------
-    points : array of shape (n, p)
-    first, second : integer arrays of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> pair_distances(np.array([[0.0], [1.0], [3.0]]), np.array([0, 1]), np.array([2, 2]))
-    array([9., 4.])
     """
     if len(points) ** 2 <= len(first):
         # All n^2 distances are then no more work, and no more memory, than the m that are asked for.
         table = cdist(points, points, "sqeuclidean")
         return np.asarray(table[first, second], dtype=np.float64)
     distances = np.empty(len(first))
-    for start in range(0, len(first), _BLOCK):
-        rows = slice(start, start + _BLOCK)
+    for start in range(0, len(first), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
         difference = points[first[rows]] - points[second[rows]]
         np.einsum("qp,qp->q", difference, difference, out=distances[rows])
     return distances
 
 
 def clear_ties(near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return far - near with differences that are mere rounding set to exactly zero.
-
-    Examples
-    --------
-    >>> clear_ties(np.array([0.3, 1.0]), np.array([0.1 + 0.2, 4.0]))
-    array([0., 3.])
-    """
+    """Return far - near with differences that are mere rounding set to exactly zero."""
     difference = far - near
     # Absolute values: a Gram matrix fitted without the cone can give negative "squared distances".
-    difference[np.abs(difference) <= TIE_TOLERANCE * (np.abs(far) + np.abs(near))] = 0.0
+    difference[np.abs(difference) <= TIE_RTOL * (np.abs(far) + np.abs(near))] = 0.0
     return difference
 
 
-def _checked_margins(margins: ArrayLike) -> NDArray[np.float64]:
+def _check_margins(margins: ArrayLike) -> NDArray[np.float64]:
     gamma = np.asarray(margins, dtype=np.float64)
     if gamma.ndim != 1:
         raise ValueError(f"margins must have shape (m,); got shape {gamma.shape}")
@@ -255,7 +212,7 @@ def _checked_margins(margins: ArrayLike) -> NDArray[np.float64]:
     return gamma
 
 
-def checked_weights(gamma: NDArray[np.float64], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+def check_weights(gamma: NDArray[np.float64], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
     """Return weights of margins, one for each, finite and not all 0; None if there are none."""
     if sample_weight is None:
         return None

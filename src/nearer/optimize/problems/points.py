@@ -6,7 +6,7 @@ The shares c_q are the weights divided by their sum. On G = X X^T the penalties 
 value with its gradient costs O(m p + n p^2), in the compiled loops of `optimize.kernels`; nothing of size n^2 is made.
 The comparisons come from a source of `optimize.problems.sources`.
 
-All triplets of a graph are such a source, too, of which none is written down: an object's neighbours j are nearer to it
+All triplets of a graph are such a source, too, of which none is written down: an object's neighbors j are nearer to it
 than all other k, and a value with its gradient costs what the pairs within reach cost. A graph is easily folded, and no
 small step unfolds a map. So the descent has one dimension more than is wanted, and pays more and more for it.
 
@@ -39,9 +39,9 @@ from nearer.optimize.problems.sources import Source
 if TYPE_CHECKING:
     from nearer.optimize.problems.gram import Problem
 
-_MOST_FOR_EXACT = 300
-_KRYLOV_BLOCKS = 8
-_EXTRA_COLUMNS = 2
+MAX_EXACT_OBJECTS = 300
+N_KRYLOV_BLOCKS = 8
+N_EXTRA_COLUMNS = 2
 
 
 class Spectrum(NamedTuple):
@@ -53,47 +53,18 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProblem:
-    """Comparisons, loss and penalty of one fit over points.
-
-    Parameters
-    ----------
-    source : Source
-    loss : Loss
-        One with a compiled loop.
-    trace, ridge : float
-        Weights of ||X||_F^2 and of ||X^T X||_F^2 / 2.
-    held_out : Rows, optional
-        Comparisons that judge the map while it is fitted.
-    movable : ndarray of bool, shape (n,), optional
-        Which objects may move; all if left out.
-    spectrum : Spectrum, optional
-        The leading pull of the comparisons, if it is known already; see `nearer.optimize.solvers.descent`.
-    rank : int
-        Columns p of X.
-    n_threads : int, optional
-        Of the compiled loops; as many as the machine allows if left out.
-
-    Examples
-    --------
-    >>> from nearer.model import Hinge
-    >>> from nearer.data.comparisons import Comparisons
-    >>> from nearer.optimize.problems.sources import InMemory
-    >>> comparisons = Comparisons.from_triplets([[0, 1, 2]])
-    >>> problem = FactoredProblem(InMemory(comparisons), Hinge())
-    >>> value, gradient = problem.objective_and_gradient(np.array([[0.0], [0.5], [1.0]]))
-    >>> value, gradient.ravel().tolist()
-    (0.0625, [0.5, 0.5, -1.0])
-    """
+    """Comparisons, loss and penalty of one fit over points."""
 
     source: Source
-    loss: Loss
-    trace: float = 0.0
-    ridge: float = 0.0
-    held_out: Rows | None = None
-    movable: NDArray[np.bool_] | None = None
+    loss: Loss  # one with a compiled loop
+    trace: float = 0.0  # weights of ||X||_F^2 and of ||X^T X||_F^2 / 2
+    ridge: float = 0.0  # weights of ||X||_F^2 and of ||X^T X||_F^2 / 2
+    held_out: Rows | None = None  # comparisons that judge the map while it is fitted
+    movable: NDArray[np.bool_] | None = None  # (n,), optional; which objects may move; all if left out
+    # the leading pull of the comparisons, if it is known already; see `nearer.optimize.solvers.descent`
     spectrum: Spectrum | None = None
-    rank: int = 2
-    n_threads: int | None = None
+    rank: int = 2  # columns p of X
+    n_threads: int | None = None  # of the compiled loops; as many as the machine allows if left out
 
     @property
     def n_objects(self) -> int:
@@ -101,14 +72,14 @@ class FactoredProblem:
         return self.source.n_objects
 
     @property
-    def mentions(self) -> FloatArray:
+    def object_weights(self) -> FloatArray:
         """The total weight of the comparisons that mention each object, (n,); 0 for those that nothing moves."""
-        return self.source.tally.mentions
+        return self.source.tally.object_weights
 
     @property
-    def n_groups(self) -> int:
+    def n_connected_components(self) -> int:
         """The number of groups of objects that no comparison connects; objects in none of them do not count."""
-        return self.source.tally.n_groups
+        return self.source.tally.n_connected_components
 
     @property
     def total_weight(self) -> float:
@@ -142,7 +113,7 @@ class FactoredProblem:
         gradient /= points.dtype.type(self.total_weight)
         return value / self.total_weight, gradient
 
-    def pull(self, points: Tall) -> Tall:
+    def laplacian_product(self, points: TallMatrix) -> TallMatrix:
         """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons.
 
         Its positive directions pull far pairs apart and near pairs together.
@@ -160,51 +131,33 @@ class FactoredProblem:
         return error_from_margins(margins, self.held_out.weights if self.held_out.weights.size else None)
 
 
-def leading_pull(problem: FactoredProblem, rank: int) -> Spectrum:
+def laplacian_spectrum(problem: FactoredProblem, rank: int) -> Spectrum:
     """Return the ``rank`` leading eigenpairs of A^T c; fewer if there are fewer objects."""
     if problem.spectrum is not None and len(problem.spectrum.eigenvalues) >= min(rank, problem.n_objects):
         return problem.spectrum
-    width = rank + _EXTRA_COLUMNS
-    if problem.n_objects <= max(_MOST_FOR_EXACT, _KRYLOV_BLOCKS * width):  # a space would be as large as the matrix
-        pull = problem.pull(np.eye(problem.n_objects))
+    width = rank + N_EXTRA_COLUMNS
+    if problem.n_objects <= max(MAX_EXACT_OBJECTS, N_KRYLOV_BLOCKS * width):  # a space would be as large as the matrix
+        pull = problem.laplacian_product(np.eye(problem.n_objects))
         eigenvalues, vectors = eigh((pull + pull.T) / 2)
         return Spectrum(eigenvalues[: -rank - 1 : -1], np.ascontiguousarray(vectors[:, : -rank - 1 : -1]))
     rng = stream(0, "start")  # any block will do, and one and the same makes fits repeat without a seed
-    seen, n_blocks = problem.mentions > 0, _KRYLOV_BLOCKS
+    seen, n_blocks = problem.object_weights > 0, N_KRYLOV_BLOCKS
     if seen.sum() < n_blocks * width:  # one block has all directions that there are
         width, n_blocks = max(int(seen.sum()), rank), 1
     block = rng.normal(size=(problem.n_objects, width))
     block[~seen] = 0
-    return Spectrum(*leading_pairs(problem.pull, problem.source.beside(block), rank, n_blocks))
+    return Spectrum(*leading_eigenpairs(problem.laplacian_product, problem.source.to_device(block), rank, n_blocks))
 
 
-Tall: TypeAlias = Any  # ndarray or Tensor of float64
+TallMatrix: TypeAlias = Any  # ndarray or Tensor of float64
 
-_NEARLY_DEPENDENT = 1e-4  # its square, in the products, is far from the precision of the numbers
+MIN_RELATIVE_DIAGONAL = 1e-4  # its square, in the products, is far from the precision of the numbers
 
 
-def leading_pairs(
-    product: Callable[[Tall], Tall], block: Tall, rank: int, n_blocks: int = 8
+def leading_eigenpairs(
+    product: Callable[[TallMatrix], TallMatrix], block: TallMatrix, rank: int, n_blocks: int = 8
 ) -> tuple[FloatArray, FloatArray]:
-    """Return leading eigenvalues, falling, (rank,), and their vectors as columns, (n, rank).
-
-    Parameters
-    ----------
-    product : callable
-        Returns the product of the matrix with a tall one.
-    block : ndarray or Tensor, shape (n, w)
-        Where the space begins: columns that lie in no eigenspace, a few more of them than ``rank``.
-    rank : int
-    n_blocks : int
-        How many blocks the space has; no more columns in all of them than there are dimensions to fill.
-
-    Examples
-    --------
-    >>> matrix = np.diag([7.0, 5.0, *np.linspace(-1, 1, 98)])
-    >>> values, _ = leading_pairs(matrix.__matmul__, np.random.default_rng(0).normal(size=(100, 4)), 2)
-    >>> values.round(6).tolist()
-    [7.0, 5.0]
-    """
+    """Return leading eigenvalues, falling, (rank,), and their vectors as columns, (n, rank)."""
     n, width = block.shape
     shape = n_blocks * width, n
     # One array for all blocks, column after column: products with it read memory once, not once for each block.
@@ -220,39 +173,39 @@ def leading_pairs(
                 block = _orthonormal(block)
             space[:, begin:end] = block
             block = product(block)
-            within[:end, begin:end] = _small(space[:, :end].T @ block)
+            within[:end, begin:end] = _as_array(space[:, :end].T @ block)
             within[begin:end, :end] = within[:end, begin:end].T
             bar.update()
     eigenvalues, vectors = eigh(within)
     shares = np.ascontiguousarray(vectors[:, : -rank - 1 : -1])
     # Rounding, which is another on a device, must not decide which way a vector points.
     shares *= np.sign(np.take_along_axis(shares, np.abs(shares).argmax(axis=0)[None], axis=0))
-    return eigenvalues[: -rank - 1 : -1], _small(space @ _beside(space, shares))
+    return eigenvalues[: -rank - 1 : -1], _as_array(space @ _like(space, shares))
 
 
-def _orthonormal(block: Tall) -> Tall:
+def _orthonormal(block: TallMatrix) -> TallMatrix:
     """Return an orthonormal basis of the columns of a tall matrix, (n, k).
 
     By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
     dependent, which the products would hide.
     """
     try:
-        factor = cholesky(_small(block.T @ block))
+        factor = cholesky(_as_array(block.T @ block))
     except np.linalg.LinAlgError:
-        return _beside(block, np.linalg.qr(_small(block))[0])
+        return _like(block, np.linalg.qr(_as_array(block))[0])
     sizes = np.diagonal(factor)
-    if sizes.min() <= _NEARLY_DEPENDENT * sizes.max():
-        return _beside(block, np.linalg.qr(_small(block))[0])
-    return block @ _beside(block, solve_triangular(factor, np.eye(len(factor))))
+    if sizes.min() <= MIN_RELATIVE_DIAGONAL * sizes.max():
+        return _like(block, np.linalg.qr(_as_array(block))[0])
+    return block @ _like(block, solve_triangular(factor, np.eye(len(factor))))
 
 
-def _small(matrix: Tall) -> FloatArray:
+def _as_array(matrix: TallMatrix) -> FloatArray:
     """Return a matrix as an array."""
     found: FloatArray = matrix if isinstance(matrix, np.ndarray) else matrix.cpu().numpy()
     return found
 
 
-def _beside(tall: Tall, matrix: FloatArray) -> Tall:
+def _like(tall: TallMatrix, matrix: FloatArray) -> TallMatrix:
     """Return an array as a matrix of the kind of a tall one, where that lies."""
     return matrix if isinstance(tall, np.ndarray) else tall.new_tensor(matrix)
 
@@ -279,28 +232,11 @@ class GraphTriplets(Source):
 
 @dataclass(frozen=True, eq=False)
 class GraphProblem(FactoredProblem):
-    """The problem over points for all triplets of a graph, none of which is written down.
-
-    Parameters
-    ----------
-    source : GraphTriplets
-    loss : DistanceHinge
-    pressure : float
-        Weight of the squares of the coordinates from ``flat`` on.
-    flat : int
-        The number of dimensions that cost nothing more.
-
-    Examples
-    --------
-    >>> from nearer.model import DistanceHinge
-    >>> path = GraphTriplets(Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
-    >>> GraphProblem(path, DistanceHinge()).objective_and_gradient(np.array([[0.0], [1.0], [1.5]]))[0]
-    0.125
-    """
+    """The problem over points for all triplets of a graph, none of which is written down."""
 
     source: GraphTriplets
-    pressure: float = 0.0
-    flat: int = 0
+    pressure: float = 0.0  # weight of the squares of the coordinates from ``flat`` on
+    flat: int = 0  # the number of dimensions that cost nothing more
 
     @property
     def graph(self) -> Graph:
@@ -308,7 +244,7 @@ class GraphProblem(FactoredProblem):
         return self.source.graph
 
     @property
-    def mentions(self) -> FloatArray:
+    def object_weights(self) -> FloatArray:
         """The number of triplets that mention each object, (n,)."""
         graph = self.graph
         degrees = graph.degrees.astype(np.float64)
@@ -319,7 +255,7 @@ class GraphProblem(FactoredProblem):
         return total
 
     @property
-    def n_groups(self) -> int:
+    def n_connected_components(self) -> int:
         """One: an anchor is compared with all others."""
         return 1
 
@@ -329,9 +265,9 @@ class GraphProblem(FactoredProblem):
         return float(len(self.source))
 
     @property
-    def others(self) -> float:
+    def n_triplets_per_edge(self) -> float:
         """The number of triplets for each edge, on average."""
-        return self.total_weight / len(self.graph.neighbours)
+        return self.total_weight / len(self.graph.neighbors)
 
     def objective_and_gradient(self, points: PointArray, trace: float | None = None) -> tuple[float, PointArray]:
         """Return the value to be minimized and its gradient with respect to X, (n, p); at another trace if given."""
@@ -346,16 +282,16 @@ class GraphProblem(FactoredProblem):
         """Return the mean loss alone and its gradient."""
         from nearer.optimize.kernels.graph import graph_hinge
 
-        value, gradient = graph_hinge(points, self.graph.starts, self.graph.neighbours, self.n_threads)
+        value, gradient = graph_hinge(points, self.graph.starts, self.graph.neighbors, self.n_threads)
         gradient /= points.dtype.type(self.total_weight)
         return value / self.total_weight, gradient
 
-    def pull(self, points: PointArray) -> PointArray:
+    def laplacian_product(self, points: PointArray) -> PointArray:
         """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the triplets."""
-        return self.graph.pull(points) / self.total_weight
+        return self.graph.laplacian_product(points) / self.total_weight
 
 
-class Settled(NamedTuple):
+class PenaltyValues(NamedTuple):
     """A penalty of which nothing is open."""
 
     trace: float
@@ -388,7 +324,7 @@ class Penalty:
     --------
     >>> Penalty(trace=0.2).ridge
     1.0
-    >>> Penalty(trace=None, ridge=0.0).filled(Penalty(trace=0.3, ridge=5.0))
+    >>> Penalty(trace=None, ridge=0.0).filled_from(Penalty(trace=0.3, ridge=5.0))
     Penalty(trace=0.3, ridge=0.0, diagonal=1.0, specificity=inf)
     """
 
@@ -417,14 +353,14 @@ class Penalty:
         """Whether some value is left to be chosen."""
         return None in self._values()
 
-    def filled(self, other: Penalty) -> Penalty:
+    def filled_from(self, other: Penalty) -> Penalty:
         """Return this penalty with what is open taken from another."""
         pairs = zip(fields(self), self._values(), other._values(), strict=True)
         return Penalty(**{field.name: theirs if own is None else own for field, own, theirs in pairs})
 
     def over_gram_matrices(self, problem: Problem) -> Problem:
         """Return the problem with this penalty, in its own units."""
-        trace, ridge, diagonal, specificity = self.settled()
+        trace, ridge, diagonal, specificity = self.values()
         if problem.margins.diagonal != diagonal:
             problem = replace(problem, margins=replace(problem.margins, diagonal=diagonal))
         return replace(
@@ -436,7 +372,7 @@ class Penalty:
 
     def over_points(self, problem: FactoredProblem, largest_pull: float) -> FactoredProblem:
         """Return the problem over points with this penalty, given the largest eigenvalue of the pull A^T c."""
-        trace, ridge, diagonal, specificity = self.settled()
+        trace, ridge, diagonal, specificity = self.values()
         if diagonal != 1 or specificity < np.inf:
             raise ValueError(
                 f"diagonal={diagonal} and specificity={specificity} need a Gram matrix, which a solver over "
@@ -451,11 +387,11 @@ class Penalty:
     def _values(self) -> tuple[float | None, ...]:
         return self.trace, self.ridge, self.diagonal, self.specificity
 
-    def settled(self) -> Settled:
+    def values(self) -> PenaltyValues:
         """Return all values, or raise ValueError if some are open."""
         if self.trace is None or self.ridge is None or self.diagonal is None or self.specificity is None:
             raise ValueError(f"{self} has open values, which only DMOE chooses; give all of them")
-        return Settled(self.trace, self.ridge, self.diagonal, self.specificity)
+        return PenaltyValues(self.trace, self.ridge, self.diagonal, self.specificity)
 
 
 def _is_number(value: object) -> bool:

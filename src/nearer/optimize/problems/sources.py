@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray, PointArray
-from nearer._common.devices import refuse_too_large, sums_in, torch_or_advice
-from nearer.data.cluster import ComparisonsOnCluster, on_running_cluster
+from nearer._common.devices import accumulation_dtype, refuse_too_large, torch_or_advice
+from nearer.data.cluster import ComparisonsOnCluster, load_on_cluster
 from nearer.data.comparisons import Comparisons
-from nearer.data.rows import BLOCK_ROWS, Rows, sample_places
+from nearer.data.rows import BLOCK_ROWS, Rows, sample_ranges
 from nearer.data.streamed import ComparisonsFile, StreamedComparisons
 from nearer.model import Compiled
 
@@ -36,23 +36,13 @@ if TYPE_CHECKING:
     from nearer.optimize.kernels.tensors import TensorRows
     from nearer.optimize.problems.points import FactoredProblem
 
-_CHUNKS_PER_BLOCK = 8  # so that the streams of eight threads hold no more than one block would
+N_CHUNKS_PER_BLOCK = 8  # so that the streams of eight threads hold no more than one block would
 
 
 class Tally(NamedTuple):
-    """What one pass over all comparisons counts.
+    """What one pass over all comparisons counts."""
 
-    Attributes
-    ----------
-    mentions : ndarray, shape (n,)
-        The total weight of the comparisons that mention each object; 0 for those that nothing moves.
-    parents : ndarray of int, shape (n,)
-        A forest whose trees are the groups of objects that comparisons connect; a root is its own parent.
-    total_weight : float
-        The number of comparisons, if each has weight 1.
-    """
-
-    mentions: FloatArray
+    object_weights: FloatArray
     parents: NDArray[np.intp]
     total_weight: float
 
@@ -63,24 +53,24 @@ class Tally(NamedTuple):
 
         mentions, parents, total = np.zeros(n_objects), np.arange(n_objects), 0.0
         for rows in blocks:
-            mentions += kernels.mentions(rows, n_objects)
-            kernels.unite(rows, parents)
+            mentions += kernels.object_weights(rows, n_objects)
+            kernels.union(rows, parents)
             total += float(rows.weights.sum() if rows.weights.size else len(rows))
         return cls(mentions, parents, total)
 
-    def merged(self, other: Tally) -> Tally:
+    def merge(self, other: Tally) -> Tally:
         """Return the tally of the comparisons of both."""
         from nearer.optimize import kernels
 
         parents = self.parents.copy()
         # Each object and its parent, as a pair to unite.
-        kernels.unite(Rows.of(np.column_stack([np.arange(len(parents)), other.parents, other.parents])), parents)
-        return Tally(self.mentions + other.mentions, parents, self.total_weight + other.total_weight)
+        kernels.union(Rows.of(np.column_stack([np.arange(len(parents)), other.parents, other.parents])), parents)
+        return Tally(self.object_weights + other.object_weights, parents, self.total_weight + other.total_weight)
 
     @property
-    def n_groups(self) -> int:
+    def n_connected_components(self) -> int:
         """The number of groups of objects that no comparison connects; objects in none of them do not count."""
-        return int(np.sum((self.parents == np.arange(len(self.parents))) & (self.mentions > 0)))
+        return int(np.sum((self.parents == np.arange(len(self.parents))) & (self.object_weights > 0)))
 
 
 class Source(ABC):
@@ -113,13 +103,13 @@ class Source(ABC):
         """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
         return evaluate_blocks(compiled, points, self.blocks(), n_threads)
 
-    def beside(self, block: FloatArray) -> Any:
+    def to_device(self, block: FloatArray) -> Any:
         """Return a tall matrix, (n, k), where the comparisons are, for `evaluate` to take and return its like."""
         return block
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons, evenly spaced in the first block."""
-        return next(self.blocks()).thinned(n_rows)
+        return next(self.blocks()).thin(n_rows)
 
 
 def evaluate_blocks(
@@ -137,7 +127,7 @@ def evaluate_blocks(
     return total, gradient
 
 
-class Cuttable(Source):
+class RangeSource(Source):
     """Comparisons that can be read from anywhere, one after another: what memory and files have in common."""
 
     @property
@@ -155,14 +145,14 @@ class Cuttable(Source):
         """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
         from nearer.optimize import kernels
 
-        chunk_rows = max(self.block_rows // _CHUNKS_PER_BLOCK, 1)
+        chunk_rows = max(self.block_rows // N_CHUNKS_PER_BLOCK, 1)
         return kernels.evaluate_stream(compiled, points, self.between, len(self), chunk_rows, n_threads)
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons, evenly spaced; of very many those of a few places all over them."""
         parts = [
-            rows.taken(slice(None, None, run.step))
-            for run in sample_places(len(self), n_rows, self.block_rows)
+            rows.take(slice(None, None, run.step))
+            for run in sample_ranges(len(self), n_rows, self.block_rows)
             for rows in self.between([run.start, run.stop])
         ]
         if len(parts) == 1:
@@ -171,7 +161,7 @@ class Cuttable(Source):
 
 
 @dataclass(frozen=True, eq=False)
-class InMemory(Cuttable):
+class InMemory(RangeSource):
     """Comparisons that fit into memory, without a copy."""
 
     comparisons: Comparisons
@@ -192,7 +182,7 @@ class InMemory(Cuttable):
     @cached_property
     def rows(self) -> Rows:
         """All comparisons."""
-        return rows_of(self.comparisons)
+        return as_rows(self.comparisons)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return blocks as a file would give them; but all as one where the order is to be random."""
@@ -203,13 +193,12 @@ class InMemory(Cuttable):
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
         whole = len(self)  # needs no slice, and small problems are evaluated thousands of times
         return (
-            self.rows if stop - start == whole else self.rows.taken(slice(start, stop))
-            for start, stop in pairwise(cuts)
+            self.rows if stop - start == whole else self.rows.take(slice(start, stop)) for start, stop in pairwise(cuts)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Streamed(Cuttable):
+class Streamed(RangeSource):
     """Comparisons in files, read a block at a time."""
 
     comparisons: ComparisonsFile
@@ -236,18 +225,18 @@ class Streamed(Cuttable):
         return self.comparisons.between(cuts)
 
 
-def rows_of(comparisons: Comparisons) -> Rows:
+def as_rows(comparisons: Comparisons) -> Rows:
     """Return comparisons as the compiled loops take them, without a copy."""
     return Rows.of(comparisons.rows, comparisons.answers, comparisons.weights)
 
 
-def source_of(judgments: Comparisons | StreamedComparisons, *, on_cluster: bool = False) -> Source:
+def as_source(judgments: Comparisons | StreamedComparisons, *, on_cluster: bool = False) -> Source:
     """Return where the rows of judgments come from; those of files from the workers of a running client, if wanted."""
     if isinstance(judgments, Comparisons):
         return InMemory(judgments)
     held = judgments
     if on_cluster and isinstance(judgments, ComparisonsFile):
-        held = on_running_cluster(judgments) or judgments
+        held = load_on_cluster(judgments) or judgments
     if isinstance(held, ComparisonsOnCluster):
         return OnCluster(held)
     assert isinstance(held, ComparisonsFile)
@@ -256,16 +245,7 @@ def source_of(judgments: Comparisons | StreamedComparisons, *, on_cluster: bool 
 
 @dataclass(frozen=True, eq=False)
 class OnDevice(Source):
-    """Comparisons in memory, and a copy of them on a device.
-
-    Parameters
-    ----------
-    host : InMemory
-    device : str
-        One that is there; see `nearer._common.devices.available_device`.
-    dtype : str
-        Of the weights: that of the points.
-    """
+    """Comparisons in memory, and a copy of them on a device."""
 
     host: InMemory
     device: str
@@ -304,7 +284,9 @@ class OnDevice(Source):
 
         if self.device == "mps":  # which lacks the operations
             return self.host.tally
-        mentions, groups = (count(self.rows, self.n_objects) for count in (tensors.mentions, tensors.groups))
+        mentions, groups = (
+            count(self.rows, self.n_objects) for count in (tensors.object_weights, tensors.connected_components)
+        )
         weights = self.host.rows.weights
         total = float(weights.sum() if weights.size else len(self))
         return Tally(mentions.cpu().numpy(), groups.cpu().numpy(), total)
@@ -318,13 +300,13 @@ class OnDevice(Source):
 
     def check_memory(self, n_columns: int, n_vectors: int) -> None:
         """Raise MemoryError if a descent with so many arrays of n points of so many columns would not fit."""
-        from nearer.optimize.kernels.tensors import CHUNK, TensorRows
+        from nearer.optimize.kernels.tensors import CHUNK_COORDINATES, TensorRows
 
         rows = self.host.rows
         size = 8 if self.dtype == "float64" else 4
         n_bytes = TensorRows.n_bytes(len(rows), rows.objects.shape[1], bool(rows.weights.size))
         n_bytes += n_vectors * self.n_objects * n_columns * size
-        n_bytes += 12 * 8 * min(CHUNK, len(rows) * n_columns)  # the start is in float64
+        n_bytes += 12 * 8 * min(CHUNK_COORDINATES, len(rows) * n_columns)  # the start is in float64
         what = f"{len(self)} comparisons of {self.n_objects} objects in {n_columns} dimensions"
         refuse_too_large(self.device, n_bytes, what)
 
@@ -334,7 +316,7 @@ class OnDevice(Source):
 
         if self.device.startswith("cuda"):
             loops = _triton_loops()
-            if loops is not None and loops.works(
+            if loops is not None and loops.is_usable(
                 self.device,
                 compiled,
                 triplets=len(self.rows.columns) == 3,
@@ -353,19 +335,19 @@ class OnDevice(Source):
         value, gradient = self.evaluate_tensors(compiled, self._copied(points))
         return float(value), gradient.cpu().numpy().astype(points.dtype)
 
-    def beside(self, block: FloatArray) -> Any:
+    def to_device(self, block: FloatArray) -> Any:
         """Return a tall matrix on the device, if that has float64: nothing less will do for a start."""
-        return self._copied(block) if sums_in(self.device) == torch_or_advice(self.device).float64 else block
+        return self._copied(block) if accumulation_dtype(self.device) == torch_or_advice(self.device).float64 else block
 
     def _copied(self, points: PointArray) -> Tensor:
         torch = torch_or_advice(self.device)
-        copied: Tensor = torch.tensor(points, dtype=sums_in(self.device), device=self.device)
+        copied: Tensor = torch.tensor(points, dtype=accumulation_dtype(self.device), device=self.device)
         return copied
 
 
 def objective_and_gradient(problem: FactoredProblem, points: Tensor, trace: Tensor) -> tuple[Tensor, Tensor]:
     """Return the value to be minimized, (), and its gradient, (n, p), at a trace penalty, (), all on the device."""
-    source, sums = problem.source, sums_in(points.device.type)
+    source, sums = problem.source, accumulation_dtype(points.device.type)
     assert isinstance(source, OnDevice)
     value, gradient = source.evaluate_tensors(problem.loss.compiled, points)
     value = value / problem.total_weight + trace * points.square().sum(dtype=sums)
@@ -406,12 +388,12 @@ class OnCluster(Source):
 
     def check_blocks(self) -> None:
         """Refuse: the rows stay on their workers."""
-        self.comparisons.refuse_blocks()
+        self.comparisons.raise_for_blocks()
 
     @cached_property
     def tally(self) -> Tally:
         """What one pass over all comparisons counts."""
-        return self.comparisons.reduce(Tally.of, Tally.merged, self.n_objects)
+        return self.comparisons.reduce(Tally.of, Tally.merge, self.n_objects)
 
     def evaluate(
         self, compiled: Compiled, points: PointArray, n_threads: int | None = None
@@ -420,7 +402,7 @@ class OnCluster(Source):
 
         Workers use the threads that they were started with.
         """
-        return self.comparisons.reduce(_evaluate, _added, compiled, points)
+        return self.comparisons.reduce(_evaluate, _add, compiled, points)
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most so many comparisons: those that would be taken in memory."""
@@ -434,5 +416,5 @@ def _evaluate(blocks: Sequence[Rows], compiled: Compiled, points: PointArray) ->
     return sum(kernels.add_gradient(compiled, points, rows, gradient) for rows in blocks), gradient
 
 
-def _added(one: tuple[float, PointArray], other: tuple[float, PointArray]) -> tuple[float, PointArray]:
+def _add(one: tuple[float, PointArray], other: tuple[float, PointArray]) -> tuple[float, PointArray]:
     return one[0] + other[0], np.add(one[1], other[1], out=one[1])

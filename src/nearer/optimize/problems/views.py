@@ -26,59 +26,43 @@ from scipy.special import logsumexp
 
 from nearer._common.arrays import FloatArray, PointArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import trials_of
+from nearer.data.groups import trial_indices
 from nearer.model import LogRatio, StudentT
 from nearer.model.answers import log_answer_probability
-from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.points import FactoredProblem, laplacian_spectrum
 from nearer.optimize.problems.sources import InMemory
 
-_LEAST = 1e-6  # of weights and of the lapse rate: their logarithms must be finite
-_FIRST_LAPSE = 0.05
+MIN_PROBABILITY = 1e-6  # of weights and of the lapse rate: their logarithms must be finite
+INITIAL_LAPSE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Acts:
-    """What is judged from one view.
+class Trials:
+    """What is judged from one view."""
 
-    Attributes
-    ----------
-    members : ndarray of int, shape (m,), or None if every comparison is an act of its own
-        The act of each comparison.
-    powers : ndarray, shape (m,)
-        How often a comparison counts within its act.
-    counts : ndarray, shape (k,)
-        How often an act counts.
-
-    Examples
-    --------
-    >>> rows = [[0, 1, 2], [0, 2, 3], [3, 1, 2]]
-    >>> Acts.of(Comparisons.from_triplets(rows, trials=["a", "a", "b"])).members.tolist()
-    [0, 0, 1]
-    """
-
-    members: NDArray[np.intp] | None
-    powers: FloatArray
-    counts: FloatArray
+    trial_indices: NDArray[np.intp] | None  # (m,); the act of each comparison
+    row_weights: FloatArray  # (m,); how often a comparison counts within its act
+    counts: FloatArray  # (k,); how often an act counts
 
     @classmethod
-    def of(cls, comparisons: Comparisons) -> Acts:
+    def of(cls, comparisons: Comparisons) -> Trials:
         """Return the acts of comparisons: trials where they are known, comparisons otherwise."""
         weights = comparisons.sample_weight
         if comparisons.trials is None:
             return cls(None, np.ones(len(weights)), weights)
-        members = trials_of(comparisons)
+        members = trial_indices(comparisons)
         # A row of weight 2 is two rows of its trial, which has one view all the same.
         return cls(members, weights, (np.bincount(members, weights) > 0).astype(float))
 
-    def joined(self, chances: FloatArray) -> FloatArray:
+    def sum_rows(self, chances: FloatArray) -> FloatArray:
         """Return the log-chances of acts from those of comparisons, (V, m) to (V, k)."""
-        if self.members is None:
+        if self.trial_indices is None:
             return chances
-        return np.stack([np.bincount(self.members, self.powers * row, len(self.counts)) for row in chances])
+        return np.stack([np.bincount(self.trial_indices, self.row_weights * row, len(self.counts)) for row in chances])
 
-    def spread(self, shares: FloatArray) -> FloatArray:
+    def to_rows(self, shares: FloatArray) -> FloatArray:
         """Return what holds for acts, (V, k), for each of their comparisons, (V, m)."""
-        return shares if self.members is None else shares[:, self.members]
+        return shares if self.trial_indices is None else shares[:, self.trial_indices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +70,14 @@ class PackedAnswers(InMemory):
     """Comparisons in memory, with what every evaluation needs of them."""
 
     @cached_property
-    def acts(self) -> Acts:
+    def trials(self) -> Trials:
         """What is judged from one view."""
-        return Acts.of(self.comparisons)
+        return Trials.of(self.comparisons)
 
     @cached_property
     def largest_pull(self) -> float:
         """The largest eigenvalue of the pull of all comparisons, whatever the loss."""
-        return float(leading_pull(FactoredProblem(self, StudentT()), 1).eigenvalues[0])
+        return float(laplacian_spectrum(FactoredProblem(self, StudentT()), 1).eigenvalues[0])
 
 
 class Mixture(NamedTuple):
@@ -105,46 +89,29 @@ class Mixture(NamedTuple):
     @classmethod
     def even(cls, n_views: int) -> Mixture:
         """Return equal weights, and a few guesses."""
-        return cls(np.full(n_views, 1 / n_views), _FIRST_LAPSE)
+        return cls(np.full(n_views, 1 / n_views), INITIAL_LAPSE)
 
     def change(self, before: Mixture) -> float:
         """Return the largest difference of a number from what it was."""
         return float(max(np.abs(self.weights - before.weights).max(), abs(self.lapse - before.lapse)))
 
 
-class Judged(NamedTuple):
-    """How acts and comparisons look from several views.
+class ViewAssignment(NamedTuple):
+    """How acts and comparisons look from several views."""
 
-    Attributes
-    ----------
-    shares : ndarray, shape (V, k)
-        Of the views in each act.
-    likelihoods : ndarray, shape (k,)
-        The softened log-likelihood of each act.
-    meant : ndarray, shape (V, m)
-        The chance that an answer, if it was given from this view, is no guess.
-    """
-
-    shares: FloatArray
-    likelihoods: FloatArray
-    meant: FloatArray
+    responsibilities: FloatArray
+    log_likelihoods: FloatArray
+    attentive: FloatArray
 
 
-def judge(points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio, softness: float = 1.0) -> Judged:
-    """Return how far each act belongs to each of the views, points of shape (V, n, p), and how likely it is.
-
-    Examples
-    --------
-    >>> line = np.array([[0.0], [1.0], [3.0]])
-    >>> answers = PackedAnswers(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]]))
-    >>> views = np.stack([line, line[[0, 2, 1]]])
-    >>> judge(views, Mixture(np.array([0.5, 0.5]), 1e-6), answers, StudentT(1.0)).shares.round(2).tolist()
-    [[0.83, 0.17], [0.17, 0.83]]
-    """
-    return _judged(_log_chances(points, source, loss), mixture, source.acts, softness)
+def assign_views(
+    points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio, softness: float = 1.0
+) -> ViewAssignment:
+    """Return how far each act belongs to each of the views, points of shape (V, n, p), and how likely it is."""
+    return _assign(_log_probabilities(points, source, loss), mixture, source.trials, softness)
 
 
-def _log_chances(points: PointArray, source: PackedAnswers, loss: LogRatio) -> FloatArray:
+def _log_probabilities(points: PointArray, source: PackedAnswers, loss: LogRatio) -> FloatArray:
     """Return log S_v(q), (V, m)."""
     from nearer.optimize import kernels
 
@@ -152,11 +119,11 @@ def _log_chances(points: PointArray, source: PackedAnswers, loss: LogRatio) -> F
     return -np.logaddexp(0.0, -np.stack(odds))
 
 
-def _judged(similar: FloatArray, mixture: Mixture, acts: Acts, softness: float = 1.0) -> Judged:
+def _assign(similar: FloatArray, mixture: Mixture, acts: Trials, softness: float = 1.0) -> ViewAssignment:
     chances, attentive = log_answer_probability(similar, mixture.lapse)
-    joint = softness * (acts.joined(chances) + np.log(mixture.weights)[:, None])
+    joint = softness * (acts.sum_rows(chances) + np.log(mixture.weights)[:, None])
     total = logsumexp(joint, axis=0)
-    return Judged(np.exp(joint - total), total / softness, np.exp(attentive))
+    return ViewAssignment(np.exp(joint - total), total / softness, np.exp(attentive))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -167,24 +134,10 @@ class ViewsProblem(FactoredProblem):
 
     A view is penalized by its weight: two that are the same, or one that nothing is seen from, cost no less and no more
     than a single one. Otherwise a weaker penalty would speak for more views.
-
-    Parameters
-    ----------
-    mixture : Mixture
-    softness : float in (0, 1]
-        The power b of the softened likelihood; 1 for the likelihood itself.
-
-    Examples
-    --------
-    >>> answers = PackedAnswers(Comparisons.from_triplets([[0, 1, 2]]))
-    >>> problem = ViewsProblem(answers, StudentT(1.0), mixture=Mixture.even(2))
-    >>> value, gradient = problem.objective_and_gradient(np.zeros((6, 1)))
-    >>> round(value, 3), gradient.shape
-    (0.693, (6, 1))
     """
 
     mixture: Mixture
-    softness: float = 1.0
+    softness: float = 1.0  # in (0, 1]; the power b of the softened likelihood; 1 for the likelihood itself
 
     @property
     def n_objects(self) -> int:
@@ -208,7 +161,7 @@ class ViewsProblem(FactoredProblem):
         assert isinstance(self.source, PackedAnswers)
         assert isinstance(self.loss, LogRatio)
         views = points.reshape(len(self.mixture.weights), -1, points.shape[1])
-        judged = judge(views, self.mixture, self.source, self.loss, self.softness)
+        judged = assign_views(views, self.mixture, self.source, self.loss, self.softness)
         rows = self.source.rows
         each = rows.weights if rows.weights.size else 1.0
         answers = rows.answers if rows.answers.size else None
@@ -216,21 +169,23 @@ class ViewsProblem(FactoredProblem):
             kernels.evaluate(
                 self.loss.compiled, view, kernels.Rows.of(rows.objects, answers, each * shares), self.n_threads
             )[1]
-            for view, shares in zip(views, self.source.acts.spread(judged.shares) * judged.meant, strict=True)
+            for view, shares in zip(
+                views, self.source.trials.to_rows(judged.responsibilities) * judged.attentive, strict=True
+            )
         ]
-        value = -float(self.source.acts.counts @ judged.likelihoods) / self.total_weight
+        value = -float(self.source.trials.counts @ judged.log_likelihoods) / self.total_weight
         return value, np.concatenate(gradients) / self.total_weight
 
 
 def best_mixture(points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio) -> Mixture:
     """Return the weights and the lapse rate of highest likelihood, given the maps: a fixed point of mean shares."""
-    acts, each = source.acts, source.comparisons.sample_weight
-    similar = _log_chances(points, source, loss)
+    acts, each = source.trials, source.comparisons.sample_weight
+    similar = _log_probabilities(points, source, loss)
     for _ in range(200):
-        before, judged = mixture, _judged(similar, mixture, acts)
-        weights = np.maximum(judged.shares @ acts.counts / acts.counts.sum(), _LEAST)
-        guessed = np.einsum("vq,vq,q->", acts.spread(judged.shares), 1 - judged.meant, each) / each.sum()
-        mixture = Mixture(weights / weights.sum(), float(np.clip(guessed, _LEAST, 1 - _LEAST)))
+        before, judged = mixture, _assign(similar, mixture, acts)
+        weights = np.maximum(judged.responsibilities @ acts.counts / acts.counts.sum(), MIN_PROBABILITY)
+        guessed = np.einsum("vq,vq,q->", acts.to_rows(judged.responsibilities), 1 - judged.attentive, each) / each.sum()
+        mixture = Mixture(weights / weights.sum(), float(np.clip(guessed, MIN_PROBABILITY, 1 - MIN_PROBABILITY)))
         if mixture.change(before) < 1e-5:
             break
     return mixture

@@ -1,6 +1,6 @@
 """Algorithms for the problem of `nearer.optimize.problems.gram`: one a file, one driver loop, one kind of solution."""
 
-from nearer.geometry import centred, embedding_from_gram
+from nearer.geometry import double_center, embedding_from_gram
 from nearer.optimize.solvers.admm import ADMM, Paper
 from nearer.optimize.solvers.descent import Factored
 from nearer.optimize.solvers.device_lbfgs import FactoredOnDevice
@@ -23,7 +23,7 @@ __all__ = [
     "Shrinkage",
     "Solution",
     "Solver",
-    "centred",
+    "double_center",
     "embedding_from_gram",
     "nearest_psd",
     "solve",

@@ -38,7 +38,13 @@ from nearer._common.arrays import FloatArray
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.gram import Gram, Problem, require_prox, with_specificities
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
-from nearer.optimize.solvers.gram import Own, nearest_psd, penalty_prox, shrink_spectrum, solve_normal_equations
+from nearer.optimize.solvers.gram import (
+    SpecificityEquations,
+    nearest_psd,
+    penalty_prox,
+    shrink_spectrum,
+    solve_normal_equations,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +137,7 @@ class ADMM:
             theta=_theta(problem),
             iteration=0,
         )
-        return at_zero if start is None else _moved(problem, at_zero, start)
+        return at_zero if start is None else _warm_start(problem, at_zero, start)
 
     def step(self, problem: Problem, state: ADMMState) -> ADMMState:
         """Update both blocks and the multipliers; every few iterations check the gap and adapt rho."""
@@ -172,7 +178,7 @@ class ADMM:
         return Gram(state.gram, state.specificities)
 
 
-def _moved(problem: Problem, at_zero: ADMMState, start: ADMMState) -> ADMMState:
+def _warm_start(problem: Problem, at_zero: ADMMState, start: ADMMState) -> ADMMState:
     """Return the iterates of another fit as the state to begin with; the first check will tell how good they are."""
     specificities = at_zero.free_specificities
     if specificities is not None and start.free_specificities is not None:
@@ -206,7 +212,7 @@ def _solve_free_block(problem: Problem, state: ADMMState) -> tuple[FloatArray, F
     right = pull + state.theta * (state.cone_gram - state.cone_multiplier)
     own = None
     if state.free_specificities is not None:
-        own = Own(problem.specificity / state.rho, np.diagonal(pull).copy(), state.free_specificities)
+        own = SpecificityEquations(problem.specificity / state.rho, np.diagonal(pull).copy(), state.free_specificities)
     solved = solve_normal_equations(
         problem.margins,
         problem.shares,

@@ -1,6 +1,6 @@
 """Structure preserving embedding: linear constraints on squared distances, found one after the other.
 
-A *cut* is a weighted sum of squared distances that must be at least the margin: d2(i, k) - d2(i, j) for a neighbour j
+A *cut* is a weighted sum of squared distances that must be at least the margin: d2(i, k) - d2(i, j) for a neighbor j
 and another object k of i, or the length of another b-matching less that of the graph. There are far too many to write
 down. An *oracle* looks at a map and names those that it violates most. With A the similarities,
 
@@ -34,36 +34,22 @@ from scipy.spatial.distance import cdist
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import Graph
-from nearer.geometry import centred
+from nearer.geometry import double_center
 from nearer.optimize.problems.margins import pair_distances
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
-MOST_FOR_BOUND = 600  # objects: a set of eigenvalues at each step is not worth its time beyond
-_BLOCK = 4_000_000  # distances at a time
+MAX_OBJECTS_FOR_BOUND = 600  # objects: a set of eigenvalues at each step is not worth its time beyond
+BLOCK_DISTANCES = 4_000_000  # distances at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Cuts, one a row: entries of pairs of objects with weights.
+    """Cuts, one a row: entries of pairs of objects with weights."""
 
-    Attributes
-    ----------
-    cut, first, second : ndarray of int64, shape (e,)
-    weight : ndarray, shape (e,)
-        The cut is the sum of weight * d2(first, second) over its entries.
-    n_cuts : int
-
-    Examples
-    --------
-    >>> cuts = Cuts.of_triplets(np.array([[0, 1, 2]]))
-    >>> cuts.values(np.array([[0.0], [1.0], [3.0]]))
-    array([8.])
-    """
-
-    cut: NDArray[np.int64]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    weight: FloatArray
+    cut: NDArray[np.int64]  # (e,)
+    first: NDArray[np.int64]  # (e,)
+    second: NDArray[np.int64]  # (e,)
+    weight: FloatArray  # (e,); the cut is the sum of weight * d2(first, second) over its entries
     n_cuts: int
 
     @classmethod
@@ -136,16 +122,8 @@ class Oracle(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class NearestNeighbours:
-    """Each neighbour must be nearer than each other object: for each anchor its farthest neighbour, nearest other.
-
-    Examples
-    --------
-    >>> oracle = NearestNeighbours(Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
-    >>> cuts, shortfall = oracle.worst(np.array([[0.0], [2.0], [1.0]]), margin=0.5)
-    >>> cuts.n_cuts, shortfall
-    (2, 3.5)
-    """
+class NearestNeighbors:
+    """Each neighbor must be nearer than each other object: for each anchor its farthest neighbor, nearest other."""
 
     graph: Graph
 
@@ -165,7 +143,7 @@ class NearestNeighbours:
         anchors = np.flatnonzero(self.graph.counts)
         rows, shortfalls = [], []
         adjacency = self.graph.adjacency
-        for block in np.array_split(anchors, -(-len(anchors) * n // _BLOCK)):
+        for block in np.array_split(anchors, -(-len(anchors) * n // BLOCK_DISTANCES)):
             squares = cdist(points[block], points, "sqeuclidean")
             linked = adjacency[block].toarray() > 0
             near = np.where(linked, squares, -np.inf).argmax(axis=1)
@@ -228,7 +206,7 @@ class BMatching:
         if abs(unequal).sum() > 0:
             row, column = np.argwhere(unequal.toarray())[0]
             raise ValueError(
-                f"a b-matching is symmetric, but of objects {row} and {column} only one is a neighbour of the other; "
+                f"a b-matching is symmetric, but of objects {row} and {column} only one is a neighbor of the other; "
                 "take (adjacency + adjacency.T) > 0, or connectivity='knn'"
             )
 
@@ -267,16 +245,6 @@ class StructureProblem:
     """An oracle of constraints, the margin that they ask for, the price of what is missing, and the columns of X.
 
     As many columns as there are objects make the problem convex.
-
-    Examples
-    --------
-    >>> from nearer.data.conversions import Graph
-    >>> from nearer.optimize.solvers.cutting_planes import NearestNeighbours
-    >>> path = Graph.from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> problem = StructureProblem(NearestNeighbours(path), margin=0.01, slack=10.0)
-    >>> line = np.sqrt(1.5) * np.array([[-1.0], [0.0], [1.0]])
-    >>> round(problem.objective(line), 6)
-    0.0
     """
 
     oracle: Oracle
@@ -295,7 +263,11 @@ class StructureProblem:
     def similarity(self) -> Any:
         """A / (n |A|), sparse."""
         matrix = self.oracle.similarity
-        largest = np.linalg.norm(matrix.toarray(), 2) if self.n_objects <= MOST_FOR_BOUND else _largest(matrix)
+        largest = (
+            np.linalg.norm(matrix.toarray(), 2)
+            if self.n_objects <= MAX_OBJECTS_FOR_BOUND
+            else _largest_eigenvalue(matrix)
+        )
         return matrix / (largest * self.n_objects)
 
     def objective(self, points: FloatArray) -> float:
@@ -306,23 +278,23 @@ class StructureProblem:
     def bound(self, cuts: Cuts, multipliers: FloatArray) -> tuple[float, FloatArray | None]:
         """Return a value that no map exceeds, and the direction, (n,), that would gain most; NaN and None above 600."""
         n = self.n_objects
-        if n > MOST_FOR_BOUND:
+        if n > MAX_OBJECTS_FOR_BOUND:
             return float("nan"), None
-        matrix = centred(self.similarity.toarray() + cuts.laplacian(multipliers, n))
+        matrix = double_center(self.similarity.toarray() + cuts.laplacian(multipliers, n))
         # Ones would count as an eigenvector of 0: they are moved out of the way.
         eigenvalues, vectors = np.linalg.eigh(matrix - (1 + np.abs(matrix).sum()) / n)
         return float(n * eigenvalues[-1] - self.margin * multipliers.sum()), vectors[:, -1]
 
 
-def _largest(matrix: Any) -> float:
+def _largest_eigenvalue(matrix: Any) -> float:
     from scipy.sparse.linalg import eigsh
 
     return float(eigsh(matrix, k=1, v0=np.ones(matrix.shape[0]), return_eigenvectors=False)[0])
 
 
-_ROUNDS = 60  # of multipliers
-_GROWTH = 2.0
-_ESCAPE = 0.01  # of the size of the map
+MAX_ROUNDS = 60  # of multipliers
+STIFFNESS_GROWTH = 2.0
+ESCAPE_LENGTH = 0.01  # of the size of the map
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,12 +345,12 @@ class CuttingPlanes:
         n = problem.n_objects
         if start is not None:
             points = np.asarray(start, dtype=np.float64)
-        elif n <= MOST_FOR_BOUND:
-            eigenvalues, vectors = np.linalg.eigh(centred(n * problem.similarity.toarray()))
+        elif n <= MAX_OBJECTS_FOR_BOUND:
+            eigenvalues, vectors = np.linalg.eigh(double_center(n * problem.similarity.toarray()))
             points = (vectors * np.sqrt(np.maximum(eigenvalues + 0.5, 0.01)))[:, ::-1][:, : problem.rank]
         else:
             points = rng.normal(size=(n, problem.rank))
-        points = _on_sphere(points)
+        points = _normalize(points)
         cuts, shortfall = problem.oracle.worst(points, problem.margin)
         objective = problem.objective(points)
         progress = Progress(0, objective, float("nan"))
@@ -435,9 +407,9 @@ def _solve(problem: StructureProblem, state: CuttingState, tol: float) -> tuple[
 
     def lagrangian(flat: FloatArray) -> tuple[float, FloatArray]:
         free = flat.reshape(shape)
-        at = _on_sphere(free)
+        at = _normalize(free)
         missing, gaps = shortfalls(at)
-        raised = onto_slack(multipliers + stiffness * missing, problem.slack)
+        raised = project_multipliers(multipliers + stiffness * missing, problem.slack)
         pulled = problem.similarity @ at
         step = raised - multipliers
         value = -float(np.vdot(at, pulled)) + float(raised @ missing) - float(step @ step) / (2 * stiffness)
@@ -447,18 +419,18 @@ def _solve(problem: StructureProblem, state: CuttingState, tol: float) -> tuple[
         gradient -= at * (float(np.vdot(at, gradient)) / n)
         return value, gradient.ravel() * np.sqrt(n) / np.linalg.norm(free - free.mean(axis=0))
 
-    for _ in range(_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         settings: Any = {"maxiter": 300, "maxcor": 20, "ftol": 1e-15, "gtol": 0.01 * tol / n}
         found = minimize(lagrangian, points.ravel(), jac=True, method="L-BFGS-B", options=settings)
-        points = _on_sphere(found.x.reshape(shape))
+        points = _normalize(found.x.reshape(shape))
         missing, _ = shortfalls(points)
-        raised = onto_slack(multipliers + stiffness * missing, problem.slack)
+        raised = project_multipliers(multipliers + stiffness * missing, problem.slack)
         change = float(np.abs(raised - multipliers).max(initial=0.0)) / stiffness
         multipliers = raised
         if change < 0.25 * tol:
             break
         if change > 0.7 * last:
-            stiffness *= _GROWTH
+            stiffness *= STIFFNESS_GROWTH
         last = change
     return points, multipliers, stiffness, float(missing.max(initial=0.0))
 
@@ -470,18 +442,12 @@ def _with_direction(points: FloatArray, direction: FloatArray) -> FloatArray:
     """
     _, axes = np.linalg.eigh(points.T @ points)
     turned = points @ axes
-    turned[:, 0] = _ESCAPE * np.sqrt(len(points)) * direction
-    return _on_sphere(turned)
+    turned[:, 0] = ESCAPE_LENGTH * np.sqrt(len(points)) * direction
+    return _normalize(turned)
 
 
-def onto_slack(multipliers: FloatArray, slack: float) -> FloatArray:
-    """Return the nearest multipliers that are at least 0 and sum to at most ``slack``.
-
-    Examples
-    --------
-    >>> onto_slack(np.array([3.0, 1.0, -1.0]), 2.0).tolist()
-    [2.0, 0.0, 0.0]
-    """
+def project_multipliers(multipliers: FloatArray, slack: float) -> FloatArray:
+    """Return the nearest multipliers that are at least 0 and sum to at most ``slack``."""
     clipped = np.maximum(multipliers, 0)
     if clipped.sum() <= slack:
         return clipped
@@ -492,7 +458,7 @@ def onto_slack(multipliers: FloatArray, slack: float) -> FloatArray:
     return projected
 
 
-def _on_sphere(points: FloatArray) -> FloatArray:
+def _normalize(points: FloatArray) -> FloatArray:
     """Return points with their mean at 0 and a mean squared norm of 1."""
     moved = points - points.mean(axis=0)
     result: FloatArray = moved * (np.sqrt(len(points)) / np.linalg.norm(moved))

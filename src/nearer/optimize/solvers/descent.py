@@ -37,45 +37,45 @@ from scipy.linalg import get_blas_funcs
 from nearer._common.arrays import FloatArray, PointArray
 from nearer._common.parameters import check_counts
 from nearer._common.randomness import stream
-from nearer.optimize.problems.points import FactoredProblem, leading_pull
+from nearer.optimize.problems.points import FactoredProblem, laplacian_spectrum
 from nearer.optimize.solvers.driver import Callback, Outcome, Progress, Restarts, Solution, Space, ValueT, solve
 
 Start: TypeAlias = Literal["spectral", "random"] | PointArray
 
-_SAMPLE = 20_000
-_SMALLEST_SIZE = 0.01  # of a dimension, against the largest eigenvalue
+SAMPLE_ROWS = 20_000
+MIN_RELATIVE_EIGENVALUE = 0.01  # of a dimension, against the largest eigenvalue
 
 
 def spectral_start(problem: FactoredProblem) -> PointArray:
     """Return the points of the leading pull, (n, p), as large as suits the loss best."""
     rank = problem.rank
-    eigenvalues, vectors = leading_pull(problem, rank)
+    eigenvalues, vectors = laplacian_spectrum(problem, rank)
     points = np.zeros((problem.n_objects, rank))
     kept = min(rank, len(eigenvalues))
     # A dimension that starts at 0 has no gradient and would stay there: those of eigenvalues below 0 start small.
-    sizes = np.sqrt(np.maximum(eigenvalues, _SMALLEST_SIZE * max(eigenvalues[0], 0.0)))
+    sizes = np.sqrt(np.maximum(eigenvalues, MIN_RELATIVE_EIGENVALUE * max(eigenvalues[0], 0.0)))
     points[:, :kept] = (vectors * sizes)[:, :kept]
-    if problem.n_groups > 1:
+    if problem.n_connected_components > 1:
         # The eigenvectors of separate groups are separate, and those that lead would leave each group flat.
         points += stream(0, "start").normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
-    points[problem.mentions == 0] = 0
-    return at_best_size(problem, points)
+    points[problem.object_weights == 0] = 0
+    return rescale(problem, points)
 
 
-class Beginning(NamedTuple):
+class DescentStart(NamedTuple):
     """The points that a descent starts from, and the trace penalties from the first to the one asked for."""
 
     points: PointArray
     path: tuple[float, ...]
 
 
-def begin(
+def begin_descent(
     problem: FactoredProblem,
     start: Start,
     path: Sequence[float],
     dtype: str,
     rng: np.random.Generator,
-) -> Beginning:
+) -> DescentStart:
     """Return the start of a descent: its name made into points, and the path's shares into penalties.
 
     A map to go on from is not taken apart: no path leads there.
@@ -85,15 +85,15 @@ def begin(
     if not isinstance(start, str):
         points = np.array(start)
     else:
-        spectrum = leading_pull(problem, problem.rank)
+        spectrum = laplacian_spectrum(problem, problem.rank)
         vanishing = problem.loss.slope_at_zero * float(spectrum.eigenvalues[0])
         penalties = (*(share * vanishing for share in path if share * vanishing > problem.trace), *penalties)
         problem = replace(problem, spectrum=spectrum)
         points = spectral_start(problem) if start == "spectral" else random_start(problem, rng)
-    return Beginning(np.ascontiguousarray(points, dtype), penalties)
+    return DescentStart(np.ascontiguousarray(points, dtype), penalties)
 
 
-def check_begin(
+def check_descent(
     problem: FactoredProblem, start: Start, path: Sequence[float], dtype: str, n_threads: int | None
 ) -> None:
     """Refuse what no descent can begin with, and losses without a compiled loop."""
@@ -122,11 +122,11 @@ def _check_start(problem: FactoredProblem, start: Start) -> None:
 def random_start(problem: FactoredProblem, rng: np.random.Generator) -> PointArray:
     """Return Gaussian points, (n, p), as large as suits the loss best; objects in no comparison at the origin."""
     points = rng.normal(size=(problem.n_objects, problem.rank))
-    points[problem.mentions == 0] = 0
-    return at_best_size(problem, points)
+    points[problem.object_weights == 0] = 0
+    return rescale(problem, points)
 
 
-def at_best_size(problem: FactoredProblem, points: FloatArray) -> PointArray:
+def rescale(problem: FactoredProblem, points: FloatArray) -> PointArray:
     """Return points scaled such that the loss is least, but never to nothing.
 
     A poor start has its least loss at a point, where the gradient vanishes and descent would stay: the typical
@@ -134,7 +134,7 @@ def at_best_size(problem: FactoredProblem, points: FloatArray) -> PointArray:
     """
     from nearer.optimize import kernels
 
-    rows = problem.source.sample(_SAMPLE)
+    rows = problem.source.sample(SAMPLE_ROWS)
     near, far = kernels.squared_distances(points, rows, problem.n_threads)
     weights = rows.weights if rows.weights.any() else np.ones(len(rows))
     shares = weights / weights.sum()
@@ -149,11 +149,11 @@ def at_best_size(problem: FactoredProblem, points: FloatArray) -> PointArray:
     return scaled
 
 
-SUFFICIENT_DECREASE = 1e-4
-SMALLEST_STEP = 2.0**-30
-SMALLEST_CURVATURE = 1e-10  # of s.y against y.y
-WINDOW = 5  # iterations over which the decrease is judged: single ones may be short
-PATH_WINDOW, PATH_TOL = 3, 3e-3  # on the way along the path less will do
+MIN_DECREASE = 1e-4
+MIN_STEP = 2.0**-30
+MIN_CURVATURE = 1e-10  # of s.y against y.y
+WINDOW_ITERATIONS = 5  # iterations over which the decrease is judged: single ones may be short
+PATH_WINDOW_ITERATIONS, PATH_TOL = 3, 3e-3  # on the way along the path less will do
 
 
 class CurvaturePair(NamedTuple):
@@ -202,7 +202,7 @@ class DescentSettings:
 
     def check(self, problem: FactoredProblem) -> None:
         """Refuse settings that make no sense, and losses without a compiled loop."""
-        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
+        check_descent(problem, self.start, self.path, self.dtype, self.n_threads)
         n_init = 1 if self.n_init is None else self.n_init
         check_counts(n_init=n_init, memory=self.memory, max_iter=self.max_iter, patience=self.patience)
         if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
@@ -248,37 +248,37 @@ class Factored(DescentSettings):
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> FactoredState:
         """Evaluate the start, at the penalty where the path begins."""
-        points, path = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        points, path = begin_descent(problem, self.start if start is None else start, self.path, self.dtype, rng)
         value, gradient = problem.objective_and_gradient(points, path[0])
         progress = Progress(0, value, float("nan"))
         return self._judged(problem, FactoredState(points, gradient, progress, (), (value,), path))
 
     def step(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
         """One line search along the quasi-Newton direction."""
-        if len(state.path) > 1 and _settled(problem, state, PATH_WINDOW, PATH_TOL):
-            state = _further(state)
+        if len(state.path) > 1 and _has_settled(problem, state, PATH_WINDOW_ITERATIONS, PATH_TOL):
+            state = _next_penalty(state)
         value = state.progress.objective
-        direction = _direction(state)
+        direction = _quasi_newton_direction(state)
         slope = float(np.vdot(direction, state.gradient))
         length = 1.0
         while True:
             step = direction if length == 1 else direction.dtype.type(length) * direction
             iterate = state.iterate + step
             trial, gradient = problem.objective_and_gradient(iterate, state.path[0])
-            if trial <= value + SUFFICIENT_DECREASE * length * slope:
+            if trial <= value + MIN_DECREASE * length * slope:
                 break
             # The minimum of the parabola through what is known, within reason; half where the trial overflowed.
             parabola = -slope * length**2 / (2 * (trial - value - slope * length)) if np.isfinite(trial) else np.inf
             length = float(np.clip(parabola, 0.1 * length, 0.5 * length))
-            if length < SMALLEST_STEP:
+            if length < MIN_STEP:
                 # Before giving up, forget the curvature and try the plain gradient, then the next penalty.
                 if state.pairs:
                     return replace(state, pairs=())
-                return _further(state) if len(state.path) > 1 else replace(state, stalled=True)
+                return _next_penalty(state) if len(state.path) > 1 else replace(state, stalled=True)
         change = gradient - state.gradient
         product = np.vdot(step, change)
         pairs = state.pairs
-        if product > SMALLEST_CURVATURE * np.vdot(change, change):
+        if product > MIN_CURVATURE * np.vdot(change, change):
             pairs = (*pairs, CurvaturePair(step, change, product))[-self.memory :]
         moved = replace(
             state,
@@ -286,7 +286,7 @@ class Factored(DescentSettings):
             gradient=gradient,
             progress=Progress(state.progress.iteration + 1, trial, float("nan")),
             pairs=pairs,
-            recent=(*state.recent, trial)[-WINDOW - 1 :],
+            recent=(*state.recent, trial)[-WINDOW_ITERATIONS - 1 :],
         )
         return self._judged(problem, moved)
 
@@ -299,7 +299,7 @@ class Factored(DescentSettings):
         if problem.held_out is not None and state.since_best >= self.patience:
             return Outcome.HELD_OUT
         arrived = len(state.path) == 1
-        return Outcome.CONVERGED if arrived and _settled(problem, state, WINDOW, self.tol) else None
+        return Outcome.CONVERGED if arrived and _has_settled(problem, state, WINDOW_ITERATIONS, self.tol) else None
 
     def value(self, state: FactoredState) -> PointArray:
         """Return the iterate, or that of least held-out error."""
@@ -314,13 +314,13 @@ class Factored(DescentSettings):
         return replace(state, since_best=state.since_best + 1)
 
 
-def _settled(problem: FactoredProblem, state: FactoredState, window: int, tol: float) -> bool:
+def _has_settled(problem: FactoredProblem, state: FactoredState, window: int, tol: float) -> bool:
     """Whether the last ``window`` iterations lowered the objective by less than ``tol`` each, of its value at 0."""
     recent = state.recent[-window - 1 :]
     return len(recent) > window and recent[0] - recent[-1] <= window * tol * problem.objective_at_zero
 
 
-def _further(state: FactoredState) -> FactoredState:
+def _next_penalty(state: FactoredState) -> FactoredState:
     """Return the same iterate at the next penalty of the path."""
     drop = state.iterate.dtype.type(state.path[0] - state.path[1])
     value = state.progress.objective - float(drop * np.vdot(state.iterate, state.iterate))
@@ -328,7 +328,7 @@ def _further(state: FactoredState) -> FactoredState:
     for pair in state.pairs:
         change = pair.change - 2 * drop * pair.step
         product = np.vdot(pair.step, change)
-        if product > SMALLEST_CURVATURE * np.vdot(change, change):
+        if product > MIN_CURVATURE * np.vdot(change, change):
             pairs.append(CurvaturePair(pair.step, change, product))
     return replace(
         state,
@@ -340,7 +340,7 @@ def _further(state: FactoredState) -> FactoredState:
     )
 
 
-def _direction(state: FactoredState) -> PointArray:
+def _quasi_newton_direction(state: FactoredState) -> PointArray:
     """Return -H g by the two-loop recursion."""
     direction: PointArray = np.negative(state.gradient, order="C")
     if not state.pairs:
@@ -362,12 +362,12 @@ def _direction(state: FactoredState) -> PointArray:
     return direction
 
 
-FEW_DIMENSIONS = 2
-MOST_WORK = 500_000  # comparisons times dimensions, beyond which one descent takes a second
-_EXTRA_DIMENSIONS = (1, 2)
-_START_TOL = 1e-3  # of a map that is only a start
-_AGREEING = 50  # times what the stopping rule leaves open in an iteration
-_LEAST_AGREEING = 1e-6
+MAX_RESTART_DIMENSIONS = 2
+MAX_RESTART_WORK = 500_000  # comparisons times dimensions, beyond which one descent takes a second
+EXTRA_DIMENSIONS = (1, 2)
+START_TOL = 1e-3  # of a map that is only a start
+AGREEMENT_FACTOR = 50  # times what the stopping rule leaves open in an iteration
+MIN_AGREEMENT_TOL = 1e-6
 
 
 def best_of_restarts(
@@ -378,14 +378,6 @@ def best_of_restarts(
     """Return the best of several descents on one problem, which are worked out one by one.
 
     An interrupt ends them all with the best so far, whose outcome says so; before there is any, it goes on.
-
-    Parameters
-    ----------
-    descents : iterator of Solution
-    agreeing : float
-        How far from the best one that agrees with it may be.
-    badness : callable, optional
-        What is to be small; the objective if left out.
     """
     best: Solution[ValueT] | None = None  # of the others nothing is kept
     values: list[float] = []
@@ -408,12 +400,12 @@ def best_of_restarts(
     return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
 
 
-def agreeing_within(tol: float) -> float:
+def agreement_tolerance(tol: float) -> float:
     """Return how far apart objectives of descents that agree may be, as a share of the objective at a point."""
-    return max(_AGREEING * tol, _LEAST_AGREEING)
+    return max(AGREEMENT_FACTOR * tol, MIN_AGREEMENT_TOL)
 
 
-def several_by_default(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> bool:
+def has_default_restarts(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> bool:
     """Whether to use several starts by default: few dimensions and a small problem."""
     return (
         isinstance(solver, DescentSettings)
@@ -421,52 +413,35 @@ def several_by_default(problem: FactoredProblem, solver: Any, start: PointArray 
         and start is None
         and isinstance(solver.start, str)
         and solver.start == "spectral"
-        and problem.rank <= FEW_DIMENSIONS
-        and len(problem.source) * problem.rank <= MOST_WORK
+        and problem.rank <= MAX_RESTART_DIMENSIONS
+        and len(problem.source) * problem.rank <= MAX_RESTART_WORK
     )
 
 
-def dimensions_above(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> int:
+def max_dimensions(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> int:
     """Return the most dimensions that a descent of this solver takes place in."""
-    return problem.rank + (max(_EXTRA_DIMENSIONS) if several_by_default(problem, solver, start) else 0)
+    return problem.rank + (max(EXTRA_DIMENSIONS) if has_default_restarts(problem, solver, start) else 0)
 
 
-def solve_from_all_starts(
+def solve_with_restarts(
     problem: FactoredProblem,
     solver: Any,
     start: PointArray | None = None,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
 ) -> Solution[PointArray]:
-    """Return the best of a solver's descents; its `Restarts` tell how many there were.
-
-    Parameters
-    ----------
-    problem : FactoredProblem
-    solver : Factored, FactoredOnDevice or SVRG
-    start : ndarray, shape (n, p), optional
-        Points that the first descent goes on from.
-    rng : numpy Generator, optional
-        For random starts.
-    callback : callable, optional
-        Called with each `Progress` of each descent.
-
-    Returns
-    -------
-    Solution
-        Of least held-out error, or lowest.
-    """
-    if several_by_default(problem, solver, start):
-        descents = _from_comparisons(problem, solver, rng, callback)
+    """Return the best of a solver's descents; its `Restarts` tell how many there were."""
+    if has_default_restarts(problem, solver, start):
+        descents = _descend_from_data(problem, solver, rng, callback)
     else:
-        descents = _one_by_one(problem, solver, start, rng, callback)
-    agreeing = agreeing_within(solver.tol)
+        descents = _descend_in_turn(problem, solver, start, rng, callback)
+    agreeing = agreement_tolerance(solver.tol)
     if problem.held_out is not None:
         return best_of_restarts(descents, agreeing, lambda solution: problem.held_out_error(solution.value))
     return best_of_restarts(descents, agreeing * problem.objective_at_zero)
 
 
-def _one_by_one(
+def _descend_in_turn(
     problem: FactoredProblem,
     solver: Any,
     start: PointArray | None,
@@ -474,12 +449,12 @@ def _one_by_one(
     callback: Callback | None,
 ) -> Iterator[Solution[PointArray]]:
     first, *others = solver.descents()
-    yield _descended(problem, first, start, rng, callback)
+    yield _descend(problem, first, start, rng, callback)
     for descent in others:
-        yield _descended(problem, descent, None, rng, callback)
+        yield _descend(problem, descent, None, rng, callback)
 
 
-def _descended(
+def _descend(
     problem: FactoredProblem,
     solver: Any,
     start: PointArray | None,
@@ -491,22 +466,22 @@ def _descended(
     return replace(solution, state=None)
 
 
-def _from_comparisons(
+def _descend_from_data(
     problem: FactoredProblem, solver: Any, rng: np.random.Generator | None, callback: Callback | None
 ) -> Iterator[Solution[PointArray]]:
     """Yield where the spectral start leads, with and without a path, and what comes from maps of more dimensions."""
-    yield _descended(problem, solver, None, rng, callback)
-    yield _descended(problem, replace(solver, path=()), None, rng, callback)
-    for extra in _EXTRA_DIMENSIONS:
-        wide, rough = replace(problem, rank=problem.rank + extra), replace(solver, tol=max(solver.tol, _START_TOL))
-        above = _descended(wide, rough, None, rng, callback)
+    yield _descend(problem, solver, None, rng, callback)
+    yield _descend(problem, replace(solver, path=()), None, rng, callback)
+    for extra in EXTRA_DIMENSIONS:
+        wide, rough = replace(problem, rank=problem.rank + extra), replace(solver, tol=max(solver.tol, START_TOL))
+        above = _descend(wide, rough, None, rng, callback)
         if above.interrupted:
             raise KeyboardInterrupt
-        for flat in _flattened(np.asarray(above.value, np.float64), problem.mentions > 0, problem.rank):
-            yield _descended(problem, solver, at_best_size(problem, flat), rng, callback)
+        for flat in _flatten(np.asarray(above.value, np.float64), problem.object_weights > 0, problem.rank):
+            yield _descend(problem, solver, rescale(problem, flat), rng, callback)
 
 
-def _flattened(points: FloatArray, seen: Any, rank: int) -> Iterator[FloatArray]:
+def _flatten(points: FloatArray, seen: Any, rank: int) -> Iterator[FloatArray]:
     """Yield the leading part of a map; that of a plane on a line also along the diagonals."""
     moved = points - points[seen].mean(axis=0)
     moved[~seen] = 0

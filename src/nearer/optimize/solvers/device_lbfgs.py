@@ -25,18 +25,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from nearer._common.arrays import FloatArray, PointArray
-from nearer._common.devices import available_device, sums_in, torch_or_advice
+from nearer._common.devices import accumulation_dtype, available_device, torch_or_advice
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import OnDevice, Source, objective_and_gradient
 from nearer.optimize.solvers.descent import (
+    MIN_CURVATURE,
+    MIN_DECREASE,
+    MIN_STEP,
     PATH_TOL,
-    PATH_WINDOW,
-    SMALLEST_CURVATURE,
-    SMALLEST_STEP,
-    SUFFICIENT_DECREASE,
-    WINDOW,
+    PATH_WINDOW_ITERATIONS,
+    WINDOW_ITERATIONS,
     DescentSettings,
-    begin,
+    begin_descent,
 )
 from nearer.optimize.solvers.driver import AnySolver, Outcome, Progress
 
@@ -45,25 +45,18 @@ if TYPE_CHECKING:
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])  # a NamedTuple of tensors
 
-_one_at_a_time = threading.Lock()
-_failed = threading.Event()
+_recording_lock = threading.Lock()
+_recording_failed = threading.Event()
 
 
-def repeatable(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[[StateT], StateT], StateT]:
-    """Return a step and the state to begin with: on CUDA recorded and in place, elsewhere as they are.
-
-    Parameters
-    ----------
-    step : callable
-        Returns the state after one step; it reads no tensor on the host.
-    state : NamedTuple of tensors
-    """
-    if state[0].device.type != "cuda" or _failed.is_set():
+def record_if_possible(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[[StateT], StateT], StateT]:
+    """Return a step and the state to begin with: on CUDA recorded and in place, elsewhere as they are."""
+    if state[0].device.type != "cuda" or _recording_failed.is_set():
         return step, state
     try:
-        return recorded(step, state)
+        return record_step(step, state)
     except RuntimeError as error:  # of the driver, and of operations that cannot be recorded
-        _failed.set()  # PyTorch may not recover from it so far that another attempt could succeed
+        _recording_failed.set()  # PyTorch may not recover from it so far that another attempt could succeed
         reason = str(error).strip().partition("\n")[0]
         warnings.warn(
             f"a step of the descent could not be recorded on {str(state[0].device)!r} ({reason[:300]}); its operations "
@@ -75,12 +68,12 @@ def repeatable(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callabl
         return step, state
 
 
-def recorded(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[[StateT], StateT], StateT]:
+def record_step(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[[StateT], StateT], StateT]:
     """Record a step as a CUDA graph; the state that it begins with is a copy, and stays the place of all later ones."""
     cuda, device = torch_or_advice("cuda").cuda, state[0].device
     kept = type(state)(*(tensor.clone() for tensor in state))
     aside, graph = cuda.Stream(device), cuda.CUDAGraph()
-    with _one_at_a_time:
+    with _recording_lock:
         aside.wait_stream(cuda.current_stream(device))
         with cuda.stream(aside):
             step(kept)  # libraries set themselves up at their first call, which cannot be recorded
@@ -88,7 +81,7 @@ def recorded(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[
             # Not by torch.cuda.graph, which before PyTorch 2.9 collects garbage first, for a tenth of a second.
             graph.capture_begin(capture_error_mode="thread_local")
             try:
-                in_place(step, kept)
+                step_in_place(step, kept)
             except BaseException:
                 with suppress(RuntimeError):  # it says only that something failed before
                     graph.capture_end()
@@ -103,38 +96,23 @@ def recorded(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[
     return replay, kept
 
 
-def in_place(step: Callable[[StateT], StateT], state: StateT) -> None:
+def step_in_place(step: Callable[[StateT], StateT], state: StateT) -> None:
     """Do a step and write what comes of it over the state."""
     results = [after.clone() if any(after is each for each in state) else after for after in step(state)]
     for tensor, after in zip(state, results, strict=True):
         tensor.copy_(after)
 
 
-TICKS = 10  # from one look to the next: nine in vain cost less than ten looks
+TICKS_PER_LOOK = 10  # from one look to the next: nine in vain cost less than ten looks
 _RUNNING, _CONVERGED, _STALLED = range(3)
 _OUTCOMES = {_CONVERGED: Outcome.CONVERGED, _STALLED: Outcome.STALLED}
 # Arrays of the size of the points: iterate, gradients, direction, what is in between, and each pair before and after;
 # where a tick is recorded, what it begins with is there once more.
-_ARRAYS, _ARRAYS_PER_PAIR = 20, 10
+N_ARRAYS, N_ARRAYS_PER_PAIR = 20, 10
 
 
-class Descent(NamedTuple):
-    """Everything that changes, on the device.
-
-    Attributes
-    ----------
-    iterate, gradient, direction : Tensor, shape (n, p)
-    steps, changes : Tensor, shape (memory, n, p)
-        The pairs of curvature, oldest first; zeros where there is none.
-    objective, slope, length : Tensor, shape ()
-        At the iterate; along the direction; of the step that is tried next.
-    recent : Tensor, shape (WINDOW + 1,)
-        The last objectives at this penalty, oldest first; infinite where there are none yet.
-    stage : Tensor of int, shape (1,)
-        The place on the path of penalties.
-    status : Tensor of int, shape ()
-        Whether it goes on, and how it ended.
-    """
+class DescentTensors(NamedTuple):
+    """Everything that changes, on the device."""
 
     iterate: Tensor
     gradient: Tensor
@@ -153,9 +131,9 @@ class Descent(NamedTuple):
 class DeviceState:
     """What the driver sees: a descent on the device, and the host's last look at it."""
 
-    descent: Descent  # on CUDA the same tensors in all states: what they hold is that of the last
+    descent: DescentTensors  # on CUDA the same tensors in all states: what they hold is that of the last
     path: Tensor  # the trace penalties from the first to the one asked for
-    tick: Callable[[Descent], Descent]
+    tick: Callable[[DescentTensors], DescentTensors]
     ticks: int
     progress: Progress
     outcome: Outcome | None = None
@@ -191,7 +169,7 @@ class FactoredOnDevice(DescentSettings):
         if available_device(self.device) != self.device:
             raise ValueError(f"FactoredOnDevice takes the name of one device, got {self.device!r}")
         there = OnDevice.copy_of(source, self.device, self.dtype)
-        there.check_memory(n_columns, _ARRAYS + _ARRAYS_PER_PAIR * self.memory)
+        there.check_memory(n_columns, N_ARRAYS + N_ARRAYS_PER_PAIR * self.memory)
         return there
 
     def check(self, problem: FactoredProblem) -> None:
@@ -207,14 +185,14 @@ class FactoredOnDevice(DescentSettings):
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> DeviceState:
         """Evaluate the start, at the penalty where the path begins."""
         torch = torch_or_advice(self.device)
-        points, penalties = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        points, penalties = begin_descent(problem, self.start if start is None else start, self.path, self.dtype, rng)
         iterate = torch.tensor(points, device=self.device)
-        path = torch.tensor(penalties, dtype=sums_in(self.device), device=self.device)
+        path = torch.tensor(penalties, dtype=accumulation_dtype(self.device), device=self.device)
         value, gradient = objective_and_gradient(problem, iterate, path[0])
         pairs = iterate.new_zeros((self.memory, *iterate.shape))
-        recent = torch.full((WINDOW + 1,), torch.inf, dtype=path.dtype, device=self.device)
+        recent = torch.full((WINDOW_ITERATIONS + 1,), torch.inf, dtype=path.dtype, device=self.device)
         recent[-1] = value
-        first = Descent(
+        first = DescentTensors(
             iterate,
             gradient,
             gradient,
@@ -227,15 +205,15 @@ class FactoredOnDevice(DescentSettings):
             stage=torch.zeros(1, dtype=torch.long, device=self.device),
             status=torch.where(gradient.any(), _RUNNING, _CONVERGED),
         )
-        tick, descent = repeatable(
-            partial(_tick, problem, path=path, tol=self.tol), _aimed(first, first.status == _RUNNING)
+        tick, descent = record_if_possible(
+            partial(_tick, problem, path=path, tol=self.tol), _with_direction(first, first.status == _RUNNING)
         )
-        return _looked_at(DeviceState(descent, path, tick, 0, Progress(-1, 0.0, 0.0)))
+        return _read_back(DeviceState(descent, path, tick, 0, Progress(-1, 0.0, 0.0)))
 
     def step(self, problem: FactoredProblem, state: DeviceState) -> DeviceState:
         """One tick, and every ten of them a look."""
         state = replace(state, descent=state.tick(state.descent), ticks=state.ticks + 1)
-        return _looked_at(state) if state.ticks % TICKS == 0 or state.ticks == self.max_iter else state
+        return _read_back(state) if state.ticks % TICKS_PER_LOOK == 0 or state.ticks == self.max_iter else state
 
     def done(self, problem: FactoredProblem, state: DeviceState) -> Outcome | None:
         """Return what the last look has seen."""
@@ -246,25 +224,8 @@ class FactoredOnDevice(DescentSettings):
         return np.asarray(state.descent.iterate.cpu().numpy(), np.float64)
 
 
-def on_device(solver: Any, device: str | None, *, in_memory: bool = True) -> AnySolver:
-    """Return the solver that does on a device what this one does without; itself if there is none to use.
-
-    Parameters
-    ----------
-    solver : Solver
-    device : str, optional
-        As estimators take it; see `nearer._common.devices.available_device`. "auto" is none where a device cannot do
-        what is asked; one that was named is refused there.
-    in_memory : bool
-        Whether the comparisons are.
-
-    Examples
-    --------
-    >>> from nearer.optimize.solvers import SVRG
-    >>> on_device(SVRG(), "cuda")
-    Traceback (most recent call last):
-    ValueError: device='cuda' is for L-BFGS over points, solver='factored'; SVRG runs on the CPU: leave device out
-    """
+def for_device(solver: Any, device: str | None, *, in_memory: bool = True) -> AnySolver:
+    """Return the solver that does on a device what this one does without; itself if there is none to use."""
     same: AnySolver = solver
     able = isinstance(solver, DescentSettings) and not solver.validation and in_memory
     if device is None or (device == "auto" and not able):
@@ -283,7 +244,7 @@ def on_device(solver: Any, device: str | None, *, in_memory: bool = True) -> Any
     return FactoredOnDevice(**settings | {"dtype": "float32", "device": found})
 
 
-def _looked_at(state: DeviceState) -> DeviceState:
+def _read_back(state: DeviceState) -> DeviceState:
     """Return the state with what the host sees now: the one place where it waits for the device."""
     descent = state.descent
     objective, status = torch_or_advice("cpu").stack([descent.objective, descent.status.to(descent.objective)]).tolist()
@@ -291,7 +252,7 @@ def _looked_at(state: DeviceState) -> DeviceState:
     return replace(state, progress=progress, outcome=_OUTCOMES.get(int(status)))
 
 
-def _tick(problem: FactoredProblem, now: Descent, path: Tensor, tol: float) -> Descent:
+def _tick(problem: FactoredProblem, now: DescentTensors, path: Tensor, tol: float) -> DescentTensors:
     """Return the descent after one evaluation: `Factored.step` and `Factored.done`, all branches side by side."""
     torch = torch_or_advice("cpu")
     where, zero = torch.where, problem.objective_at_zero
@@ -299,18 +260,18 @@ def _tick(problem: FactoredProblem, now: Descent, path: Tensor, tol: float) -> D
     step = now.length * now.direction
     iterate = now.iterate + step
     trial, gradient = objective_and_gradient(problem, iterate, path[now.stage][0])
-    accepted = running & (trial <= now.objective + SUFFICIENT_DECREASE * now.length * now.slope)
+    accepted = running & (trial <= now.objective + MIN_DECREASE * now.length * now.slope)
 
     # A shorter step: the minimum of the parabola through what is known, within reason; half where the trial overflowed.
     bend = 2 * (trial - now.objective - now.slope * now.length)
     parabola = where(torch.isfinite(trial), -now.slope * now.length**2 / bend, torch.inf)
     shorter = torch.maximum(torch.minimum(parabola, 0.5 * now.length), 0.1 * now.length)
-    failed = running & ~accepted & (shorter < SMALLEST_STEP)
+    failed = running & ~accepted & (shorter < MIN_STEP)
 
     # An accepted one: with its pair, if that is curved upwards.
     change = gradient - now.gradient
     product, square = _dot(step, change), _dot(change, change)
-    curved = accepted & (product > SMALLEST_CURVATURE * square)
+    curved = accepted & (product > MIN_CURVATURE * square)
     # Before giving up, forget the curvature and try the plain gradient, then the next penalty.
     usable = _usable(now.steps, now.changes)[0]
     any_pair = usable.any()
@@ -325,9 +286,9 @@ def _tick(problem: FactoredProblem, now: Descent, path: Tensor, tol: float) -> D
     recent = where(accepted, torch.cat([now.recent[1:], trial[None]]), now.recent)
 
     arrived = (now.stage == last)[0]
-    over = accepted & (~gradient.any() | (arrived & _settled(recent, WINDOW, tol * zero)))
+    over = accepted & (~gradient.any() | (arrived & _has_settled(recent, WINDOW_ITERATIONS, tol * zero)))
     stalled = failed & ~any_pair & arrived
-    settled = accepted & _settled(recent, PATH_WINDOW, PATH_TOL * zero)
+    settled = accepted & _has_settled(recent, PATH_WINDOW_ITERATIONS, PATH_TOL * zero)
     further = ~over & ~arrived & (settled | (failed & ~any_pair))
 
     # The next penalty, at the same iterate: it falls by `drop`, which is 0 if there is no change.
@@ -339,18 +300,18 @@ def _tick(problem: FactoredProblem, now: Descent, path: Tensor, tol: float) -> D
 
     status = where(over, _CONVERGED, where(stalled, _STALLED, now.status))
     length = where(running & ~accepted, shorter, now.length)
-    after = Descent(
+    after = DescentTensors(
         iterate, gradient, now.direction, steps, changes, objective, now.slope, length, recent, stage, status
     )
-    return _aimed(after, (accepted | forget | further) & (status == _RUNNING))
+    return _with_direction(after, (accepted | forget | further) & (status == _RUNNING))
 
 
-def _settled(recent: Tensor, window: int, tol: float) -> Tensor:
+def _has_settled(recent: Tensor, window: int, tol: float) -> Tensor:
     """Whether the last ``window`` steps lowered the objective by less than ``tol`` each."""
     return recent[-window - 1] - recent[-1] <= window * tol
 
 
-def _aimed(descent: Descent, again: Tensor) -> Descent:
+def _with_direction(descent: DescentTensors, again: Tensor) -> DescentTensors:
     """Return the descent with a new direction, -H g by the two-loop recursion, where it is to be found again."""
     torch = torch_or_advice("cpu")
     where, gradient = torch.where, descent.gradient
@@ -381,12 +342,12 @@ def _aimed(descent: Descent, again: Tensor) -> Descent:
 def _usable(steps: Tensor, changes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return which pairs are there and curved upwards, with s.y and y.y, (memory,) each."""
     products, squares = _dots(steps, changes), _dots(changes, changes)
-    return products > SMALLEST_CURVATURE * squares, products, squares
+    return products > MIN_CURVATURE * squares, products, squares
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
-    return (a * b).sum(dtype=sums_in(a.device.type))
+    return (a * b).sum(dtype=accumulation_dtype(a.device.type))
 
 
 def _dots(a: Tensor, b: Tensor) -> Tensor:
-    return (a * b).sum(dim=(1, 2), dtype=sums_in(a.device.type))
+    return (a * b).sum(dim=(1, 2), dtype=accumulation_dtype(a.device.type))

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from nearer._common.progress import progress_bar
 
 # A step over Gram matrices is one eigendecomposition among small vector operations; one over points has these alone.
-_ONE_THREAD_BELOW = {"gram": 2000, "points": 100_000}
+MIN_OBJECTS_FOR_THREADS = {"gram": 2000, "points": 100_000}
 
 
 class Outcome(Enum):
@@ -64,7 +64,7 @@ class Restarts(NamedTuple):
         return cls(len(objectives), int(np.sum(np.asarray(objectives) <= min(objectives) + tolerance)))
 
 
-ONE_START = Restarts(1, 1)
+NO_RESTARTS = Restarts(1, 1)
 
 
 ProblemT = TypeVar("ProblemT", bound="Sized", contravariant=True)
@@ -95,7 +95,7 @@ class Solution(Generic[ValueT]):
     n_iter: int
     history: list[Progress]
     state: Any = None
-    restarts: Restarts = ONE_START
+    restarts: Restarts = NO_RESTARTS
 
     @property
     def objective(self) -> float:
@@ -225,13 +225,8 @@ def limited_blas(space: Space, n_objects: int) -> Any:
     """Return a context in which BLAS uses one thread if the problem is small.
 
     A second one then costs more in waiting than it saves in work, and much more where another program wants the core.
-
-    Examples
-    --------
-    >>> with limited_blas("gram", n_objects=50):
-    ...     pass
     """
-    limit = 1 if n_objects < _ONE_THREAD_BELOW[space] else None
+    limit = 1 if n_objects < MIN_OBJECTS_FOR_THREADS[space] else None
     return _controller().limit(limits=limit, user_api="blas")
 
 

@@ -45,7 +45,7 @@ from nearer.optimize.problems.margins import MarginMap
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
 
-class Own(NamedTuple):
+class SpecificityEquations(NamedTuple):
     """The equations of the specificities: the shift of their diagonal, the right side and the start, (n,) each."""
 
     shift: float
@@ -53,7 +53,7 @@ class Own(NamedTuple):
     start: FloatArray
 
 
-class Solved(NamedTuple):
+class LinearSolution(NamedTuple):
     """G, (n, n), s, (n,), and whether the residual got small enough."""
 
     gram: FloatArray
@@ -70,29 +70,21 @@ def solve_normal_equations(
     *,
     rtol: float,
     cut: float = 0.0,
-    own: Own | None = None,
+    own: SpecificityEquations | None = None,
     max_iter: int | None = None,
-) -> Solved:
-    """Solve until the residual is below ``rtol`` times the right side, or below ``cut`` times that of the start.
-
-    Examples
-    --------
-    >>> margins = MarginMap.from_quadruplets(np.array([[0, 1, 0, 2]]), n_objects=3)
-    >>> gram, _, ok = solve_normal_equations(margins, np.ones(1), 2.0, np.eye(3), np.zeros((3, 3)), rtol=1e-10)
-    >>> bool(np.allclose(margins.adjoint(margins(gram)) + 2 * gram, np.eye(3))), ok
-    (True, True)
-    """
+) -> LinearSolution:
+    """Solve until the residual is below ``rtol`` times the right side, or below ``cut`` times that of the start."""
     from nearer.optimize.kernels import normal_cg
 
     n = margins.n_objects
     gram = np.array(start, np.float64, order="C")
-    own = own or Own(np.inf, np.zeros(n), np.zeros(n))
+    own = own or SpecificityEquations(np.inf, np.zeros(n), np.zeros(n))
     specificities = np.array(own.start, np.float64)
     right = np.ascontiguousarray(right, np.float64)
     limit = max(10 * n, 500) if max_iter is None else max_iter
     equations = (margins.ends, weights, margins.diagonal, shift, own.shift, right, own.right)
     ok = normal_cg(*equations, gram, specificities, cut, rtol, limit)
-    return Solved(gram, specificities, bool(ok))
+    return LinearSolution(gram, specificities, bool(ok))
 
 
 def nearest_psd(matrix: FloatArray, max_rank: int | None = None) -> FloatArray:
@@ -193,8 +185,8 @@ class ClosedForm:
         return Gram(state.gram)
 
 
-SUFFICIENT_DECREASE = 1e-2
-SMALLEST_CUT = 2.0**-40
+MIN_DECREASE = 1e-2
+MIN_STEP_RATIO = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,10 +260,10 @@ class Projected:
             change = gram - state.gram
             size = float(np.vdot(change, change))
             trial, gradient = problem.objective_and_gradient(gram)
-            if trial <= objective - SUFFICIENT_DECREASE / (2 * step_size) * size:
+            if trial <= objective - MIN_DECREASE / (2 * step_size) * size:
                 break
             step_size /= 2
-            if step_size < SMALLEST_CUT * state.step_size:
+            if step_size < MIN_STEP_RATIO * state.step_size:
                 return replace(state, stalled=True)
         small = objective - trial <= self.tol * state.reference
         # The spectral step is the inverse curvature along the last change; where that is not positive, try longer.

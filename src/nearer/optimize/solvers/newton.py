@@ -34,24 +34,14 @@ from nearer.data.comparisons import Comparisons
 from nearer.model.answers import Link, LogProbability, answer_probability, log_answer_probability
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
-_FLAT = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
+MIN_CURVATURE = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
 
-_MOST_STEP = 1e6  # in units of the noise
-_LEAST_LOG = -100.0  # of a probability that is divided by
+MAX_STEP = 1e6  # in units of the noise
+MIN_LOG_PROBABILITY = -100.0  # of a probability that is divided by
 
 
 class OrderedQuestions(NamedTuple):
-    """Distinct questions along an order, with the weights of their answers.
-
-    Attributes
-    ----------
-    pairs : ndarray of int, shape (q, 4)
-        Positions (lower end, upper end) of the lower pair, then of the upper pair.
-    farther : ndarray, shape (q,)
-        Weight of the answers that the upper pair is the farther apart.
-    totals : ndarray, shape (q,)
-        Weight of all answers.
-    """
+    """Distinct questions along an order, with the weights of their answers."""
 
     pairs: NDArray[np.intp]
     farther: FloatArray
@@ -62,12 +52,6 @@ class OrderedQuestions(NamedTuple):
         """Return the questions of comparisons whose objects have these positions in the order, (n,).
 
         Which way round a question was written plays no part.
-
-        Examples
-        --------
-        >>> twice = Comparisons.from_triplets([[1, 0, 2], [1, 2, 0]])
-        >>> OrderedQuestions.of(twice, np.arange(3))
-        OrderedQuestions(pairs=array([[0, 1, 1, 2]]), farther=array([1.]), totals=array([2.]))
         """
         kept = comparisons.sample_weight > 0
         near, far = np.sort(position[comparisons.oriented[kept].reshape(-1, 2, 2)], axis=2).transpose(1, 0, 2)
@@ -100,38 +84,16 @@ class OrderedQuestions(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScalingProblem:
-    """Minus the log-likelihood of answers, over parameters theta: eta = offset + design steps.
+    """Minus the log-likelihood of answers, over parameters theta: eta = offset + design steps."""
 
-    Parameters
-    ----------
-    design : ndarray, shape (q, k)
-    farther, totals : ndarray, shape (q,)
-        Weights of the answers, as in `OrderedQuestions`.
-    link : Link
-    offset : ndarray, shape (q,), optional
-        What is known already.
-    ridge : float >= 0
-        Weight of the squared differences of the steps from the centre, halved.
-    centre : float
-    lapse : float or None
-        The lapse rate. None: it is the last parameter, after the steps.
-
-    Examples
-    --------
-    >>> from nearer.model.answers import Probit
-    >>> problem = ScalingProblem(np.eye(1), np.array([3.0]), np.array([4.0]), Probit())
-    >>> round(problem.value(np.zeros(1)), 4)
-    2.7726
-    """
-
-    design: FloatArray
-    farther: FloatArray
-    totals: FloatArray
+    design: FloatArray  # (q, k)
+    farther: FloatArray  # (q,); weights of the answers, as in `OrderedQuestions`
+    totals: FloatArray  # (q,); weights of the answers, as in `OrderedQuestions`
     link: Link
-    offset: FloatArray | float = 0.0
-    ridge: float = 0.0
+    offset: FloatArray | float = 0.0  # (q,), optional; what is known already
+    ridge: float = 0.0  # >= 0; weight of the squared differences of the steps from the centre, halved
     centre: float = 0.0
-    lapse: float | None = 0.0
+    lapse: float | None = 0.0  # or None; the lapse rate. None: it is the last parameter, after the steps
 
     @classmethod
     def over_steps(
@@ -180,7 +142,7 @@ class ScalingProblem:
 
         With lapses the likelihood is bounded, so that nothing else would hold a step in a flat direction back.
         """
-        if not 0 <= self.lapse_of(theta) < 1 or np.abs(theta).max() > _MOST_STEP:
+        if not 0 <= self.lapse_of(theta) < 1 or np.abs(theta).max() > MAX_STEP:
             return np.inf
         log_far, log_near = self._log_chances(theta)
         likelihood = self.farther @ log_far + (self.totals - self.farther) @ log_near
@@ -195,7 +157,7 @@ class ScalingProblem:
 
     def lapse_slope(self, theta: FloatArray) -> float:
         """Return the derivative of minus the log-likelihood by the lapse rate."""
-        log_far, log_near = (np.maximum(logs, _LEAST_LOG) for logs in self._log_chances(theta))
+        log_far, log_near = (np.maximum(logs, MIN_LOG_PROBABILITY) for logs in self._log_chances(theta))
         towards_far = 0.5 - self.link.probability(self.eta(theta))
         by_answer = (self.totals - self.farther) * np.exp(-log_near) - self.farther * np.exp(-log_far)
         return float(by_answer @ towards_far)
@@ -238,7 +200,10 @@ class ScalingProblem:
         direction agree with every answer, and with one strictly? Lapses may account for any answer, so that with a
         lapse rate above 0 next to no curvature is enough.
         """
-        if np.linalg.eigvalsh(self.hessian(theta)[: self.n_steps, : self.n_steps])[0] > _FLAT * self.totals.max():
+        if (
+            np.linalg.eigvalsh(self.hessian(theta)[: self.n_steps, : self.n_steps])[0]
+            > MIN_CURVATURE * self.totals.max()
+        ):
             return False
         if self.lapse_of(theta) > 0:
             return True
@@ -279,7 +244,7 @@ class ScalingProblem:
 
     def _precision(self, theta: FloatArray) -> FloatArray:
         """Return one over the standard deviation of the share of answers to each question, (q,)."""
-        log_far, log_near = (np.maximum(logs, _LEAST_LOG) for logs in self._log_chances(theta))
+        log_far, log_near = (np.maximum(logs, MIN_LOG_PROBABILITY) for logs in self._log_chances(theta))
         return np.sqrt(self.totals) * np.exp(-(log_far + log_near) / 2)
 
     def _away(self, theta: FloatArray) -> FloatArray:
@@ -291,8 +256,8 @@ class ScalingProblem:
         return matrix
 
 
-_DECREASE = 1e-4  # of what the slope promises, that a step must achieve
-_HALVINGS = 50
+MIN_DECREASE = 1e-4  # of what the slope promises, that a step must achieve
+MAX_HALVINGS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,9 +308,9 @@ class Newton:
             direction = -np.linalg.pinv(hessian, hermitian=True) @ gradient
         decrement = float(-gradient @ direction)
         length = 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(MAX_HALVINGS):
             after = problem.value(theta + length * direction)
-            if after <= value - _DECREASE * length * decrement:
+            if after <= value - MIN_DECREASE * length * decrement:
                 progress = Progress(state.progress.iteration + 1, after, float("nan"))
                 return NewtonState(theta + length * direction, progress, decrement)
             length /= 2

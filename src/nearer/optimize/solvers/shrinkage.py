@@ -35,31 +35,11 @@ from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
 @dataclass(frozen=True, eq=False)
 class SchattenProblem:
-    """A problem over points and the quasi-norm that is added to its loss.
+    """A problem over points and the quasi-norm that is added to its loss."""
 
-    Parameters
-    ----------
-    factored : FactoredProblem
-        Comparisons and loss; its own penalties are not used.
-    weight : float >= 0
-        Of the quasi-norm, beside the mean loss.
-    power : float in (0, 1]
-        1 is the nuclear norm of X.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> from nearer.model import Hinge
-    >>> from nearer.optimize.problems.sources import InMemory
-    >>> comparisons = Comparisons.from_triplets([[0, 1, 2]])
-    >>> problem = SchattenProblem(FactoredProblem(InMemory(comparisons), Hinge()), weight=0.1, power=0.5)
-    >>> problem.objective(np.array([[0.0], [0.0], [4.0]]))
-    0.2
-    """
-
-    factored: FactoredProblem
-    weight: float
-    power: float = 0.5
+    factored: FactoredProblem  # comparisons and loss; its own penalties are not used
+    weight: float  # >= 0; of the quasi-norm, beside the mean loss
+    power: float = 0.5  # in (0, 1]; 1 is the nuclear norm of X
 
     @property
     def n_objects(self) -> int:
@@ -84,10 +64,10 @@ class SchattenProblem:
         return self.factored.loss_and_gradient(points)[0] + self.penalty(sizes)
 
 
-SUFFICIENT_DECREASE = 1e-2
-SMALLEST_CUT = 2.0**-40
-SMALLEST_SIZE = 1e-10  # of a dimension, against the largest: rounding
-SMALL_CHANGES = 3
+MIN_DECREASE = 1e-2
+MIN_STEP_RATIO = 2.0**-40
+MIN_RELATIVE_SIZE = 1e-10  # of a dimension, against the largest: rounding
+N_SMALL_CHANGES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +117,7 @@ class Shrinkage:
             raise ValueError("Shrinkage leaves out dimensions of a map; pass one as start")
         points = np.array(start, dtype=np.float64)
         left, sizes, _ = np.linalg.svd(points, full_matrices=False)
-        kept = sizes > SMALLEST_SIZE * sizes[0]
+        kept = sizes > MIN_RELATIVE_SIZE * sizes[0]
         points, sizes = np.ascontiguousarray(left[:, kept] * sizes[kept]), sizes[kept]
         loss, gradient = problem.factored.loss_and_gradient(points)
         # A first step of a hundredth of the map is short enough for any loss; the second knows the curvature.
@@ -158,15 +138,15 @@ class Shrinkage:
             size = float(np.vdot(change, change))
             loss, gradient = problem.factored.loss_and_gradient(points)
             trial = loss + problem.penalty(sizes)
-            if trial <= objective - SUFFICIENT_DECREASE / (2 * step_size) * size:
+            if trial <= objective - MIN_DECREASE / (2 * step_size) * size:
                 break
             step_size /= 2
-            if step_size < SMALLEST_CUT * state.step_size:
+            if step_size < MIN_STEP_RATIO * state.step_size:
                 return replace(state, stalled=True)
         small = objective - trial <= self.tol * problem.factored.objective_at_zero
         curvature = float(np.vdot(change, gradient - state.gradient))
         following = size / curvature if curvature > 0 else 4 * step_size
-        kept = sizes > SMALLEST_SIZE * sizes[0]
+        kept = sizes > MIN_RELATIVE_SIZE * sizes[0]
         if not kept.all():
             # Turned onto its axes the map loses columns of zeros; the gradient turns along.
             points, gradient, sizes = points @ right[kept].T, gradient @ right[kept].T, sizes[kept]
@@ -187,7 +167,7 @@ class Shrinkage:
             return Outcome.VANISHED
         if state.stalled:
             return Outcome.STALLED
-        return Outcome.CONVERGED if state.small_changes >= SMALL_CHANGES else None
+        return Outcome.CONVERGED if state.small_changes >= N_SMALL_CHANGES else None
 
     def value(self, state: ShrinkageState) -> FloatArray:
         """Return the points, (n, r); r is the rank, 0 for a map that is a point."""

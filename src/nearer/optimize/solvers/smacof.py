@@ -32,7 +32,7 @@ from sklearn.isotonic import isotonic_regression
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import near_and_far
+from nearer.data.groups import near_far_codes
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
 Ties: TypeAlias = Literal["primary", "secondary"]
@@ -40,27 +40,11 @@ Ties: TypeAlias = Literal["primary", "secondary"]
 
 @dataclass(frozen=True, eq=False)
 class TotalOrder:
-    """Pairs in the order of their dissimilarities.
+    """Pairs in the order of their dissimilarities."""
 
-    Parameters
-    ----------
-    ranks : ndarray of int, shape (k,)
-        The place of each pair, 0 for the smallest dissimilarity; ties share a place.
-    weights : ndarray, shape (k,)
-        Positive, of sum 1.
-    ties : {"primary", "secondary"}
-        Whether tied pairs may have different disparities, or must have the same.
-
-    Examples
-    --------
-    >>> order = TotalOrder(np.array([0, 1, 1]), np.full(3, 1 / 3), "secondary")
-    >>> order.disparities(np.array([1.0, 2.0, 4.0]))[0].tolist()
-    [1.0, 3.0, 3.0]
-    """
-
-    ranks: NDArray[np.intp]
-    weights: FloatArray
-    ties: Ties
+    ranks: NDArray[np.intp]  # (k,); the place of each pair, 0 for the smallest dissimilarity; ties share a place
+    weights: FloatArray  # (k,); positive, of sum 1
+    ties: Ties  # {"primary", "secondary"}; whether tied pairs may have different disparities, or must have the same
 
     def disparities(self, distances: FloatArray) -> tuple[FloatArray, float]:
         """Return the monotone regression of the distances on the ranks, and the weighted squares that it misses."""
@@ -77,36 +61,19 @@ class TotalOrder:
 
 @dataclass(frozen=True, eq=False)
 class ComparedPairs:
-    """Pairs of which some are known to be nearer than others.
+    """Pairs of which some are known to be nearer than others."""
 
-    Parameters
-    ----------
-    near, far : ndarray of int, shape (m,)
-        Positions among the pairs.
-    shares : ndarray, shape (m,)
-        Weights of the comparisons, of sum 1/2: each has two pairs.
-    n_pairs : int
-    gap : float
-        By how much a far disparity must exceed a near one.
-
-    Examples
-    --------
-    >>> order = ComparedPairs(np.array([0]), np.array([1]), np.array([0.5]), 2, gap=1.0)
-    >>> order.disparities(np.array([3.0, 1.0]))[0].tolist()
-    [1.5, 2.5]
-    """
-
-    near: NDArray[np.intp]
-    far: NDArray[np.intp]
-    shares: FloatArray
+    near: NDArray[np.intp]  # (m,); positions among the pairs
+    far: NDArray[np.intp]  # (m,); positions among the pairs
+    shares: FloatArray  # (m,); weights of the comparisons, of sum 1/2: each has two pairs
     n_pairs: int
-    gap: float
+    gap: float  # by how much a far disparity must exceed a near one
 
     @classmethod
     def of(cls, comparisons: Comparisons, gap: float) -> tuple[NDArray[np.intp], ComparedPairs]:
         """Return the pairs that comparisons mention, (k, 2), and their order."""
         n = comparisons.n_objects
-        keys, where = np.unique(near_and_far(comparisons.oriented, n), return_inverse=True)
+        keys, where = np.unique(near_far_codes(comparisons.oriented, n), return_inverse=True)
         near, far = where.reshape(2, -1)
         weights = comparisons.sample_weight
         pairs = np.column_stack(np.divmod(keys, n))
@@ -151,16 +118,7 @@ class Order(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StressProblem:
-    """Pairs of objects and what is known of the order of their distances.
-
-    Parameters
-    ----------
-    pairs : ndarray of int, shape (k, 2)
-        Each pair once.
-    order : Order
-    n_objects : int
-        Each of them in some pair.
-    """
+    """Pairs of objects and what is known of the order of their distances."""
 
     pairs: NDArray[np.integer]
     order: Order
@@ -197,7 +155,7 @@ class StressProblem:
         return points / size if size > 0 else points
 
 
-WINDOW = 10  # iterations over which the decrease is judged: some are short
+WINDOW_ITERATIONS = 10  # iterations over which the decrease is judged: some are short
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,13 +207,15 @@ class Smacof:
         after = _state(problem, 2 * transformed - state.points, iteration)
         if not after.progress.objective < stress:
             after = _state(problem, transformed, iteration)
-        return replace(after, recent=(*state.recent, after.progress.objective)[-WINDOW - 1 :])
+        return replace(after, recent=(*state.recent, after.progress.objective)[-WINDOW_ITERATIONS - 1 :])
 
     def done(self, problem: StressProblem, state: SmacofState) -> Outcome | None:
         """Stop when the stress is 0 or has settled."""
         if state.progress.objective == 0 or not state.disparities.any():
             return Outcome.CONVERGED
-        settled = len(state.recent) > WINDOW and state.recent[0] - state.recent[-1] <= WINDOW * self.tol
+        settled = (
+            len(state.recent) > WINDOW_ITERATIONS and state.recent[0] - state.recent[-1] <= WINDOW_ITERATIONS * self.tol
+        )
         return Outcome.CONVERGED if settled else None
 
     def value(self, state: SmacofState) -> FloatArray:

@@ -38,18 +38,18 @@ from nearer._common.parameters import check_counts
 from nearer.data.rows import Rows
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import Source
-from nearer.optimize.solvers.descent import Start, begin, check_begin
+from nearer.optimize.solvers.descent import Start, begin_descent, check_descent
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
-WINDOW = 3  # epochs over which the decrease is judged: single ones may be short
+WINDOW_EPOCHS = 3  # epochs over which the decrease is judged: single ones may be short
 PATH_TOL = 1e-2  # on the way along the path less will do
-MOST_REJECTED = 12  # epochs in a row, each with a quarter of the step before
-ROWS_PER_COORDINATE = 20  # of the sample that the descent begins with
-SAMPLE = 20_000  # comparisons that the first step is estimated from
-PROBE = 1e-2  # of the size of the map: how far that estimate looks
-ROWS_PER_OBJECT, SMALLEST_BATCH, MOST_BATCH_SHARE = 4, 1000, 0.1
-CHUNK = 2**17  # rows that are shuffled at a time: few enough to be taken from the cache
-SMALLEST_SAVING = 4  # how many times a sample must go into the whole to be worth its while
+MAX_REJECTED_EPOCHS = 12  # epochs in a row, each with a quarter of the step before
+N_ROWS_PER_COORDINATE = 20  # of the sample that the descent begins with
+SAMPLE_ROWS = 20_000  # comparisons that the first step is estimated from
+PROBE_LENGTH = 1e-2  # of the size of the map: how far that estimate looks
+N_ROWS_PER_OBJECT, MIN_BATCH_ROWS, MAX_BATCH_SHARE = 4, 1000, 0.1
+CHUNK_ROWS = 2**17  # rows that are shuffled at a time: few enough to be taken from the cache
+MIN_SAVING = 4  # how many times a sample must go into the whole to be worth its while
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class SVRG:
 
     def check(self, problem: FactoredProblem) -> None:
         """Refuse settings that make no sense, and losses without a compiled loop."""
-        check_begin(problem, self.start, self.path, self.dtype, self.n_threads)
+        check_descent(problem, self.start, self.path, self.dtype, self.n_threads)
         problem.source.check_blocks()
         check_counts(max_iter=self.max_iter, batch_size=1 if self.batch_size is None else self.batch_size)
         if not 0 < self.epsilon < np.inf:
@@ -128,8 +128,8 @@ class SVRG:
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> SVRGState:
         """Evaluate the start, at the penalty where the path begins, and find a first step."""
-        points, path = begin(problem, self.start if start is None else start, self.path, self.dtype, rng)
-        sample = None if len(path) == 1 else sampled(problem, ROWS_PER_COORDINATE * points.size, rng)
+        points, path = begin_descent(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        sample = None if len(path) == 1 else sample_problem(problem, N_ROWS_PER_COORDINATE * points.size, rng)
         value, gradient = (sample or problem).objective_and_gradient(points, path[0])
         curvature = _curvature(problem, points, gradient, path[0])
         seed = int(rng.integers(2**63))
@@ -139,11 +139,11 @@ class SVRG:
 
     def step(self, problem: FactoredProblem, state: SVRGState) -> SVRGState:
         """One epoch: a pass of batches from the snapshot, then the whole objective where it ends."""
-        if _settled(problem, state, 1, PATH_TOL):
+        if _has_settled(problem, state, 1, PATH_TOL):
             if len(state.path) > 1:
-                state = _further(state)
+                state = _next_penalty(state)
             elif state.sample is not None:
-                state = _with_all(problem, state)
+                state = _use_all_rows(problem, state)
         problem = state.sample or problem
         points = self._pass(problem, state)
         value, gradient = problem.objective_and_gradient(points, state.path[0])
@@ -160,7 +160,7 @@ class SVRG:
             gradient=gradient,
             progress=Progress(epoch, value, float("nan")),
             step_size=1 / (curvature + state.floor),
-            recent=(*state.recent, value)[-WINDOW - 1 :],
+            recent=(*state.recent, value)[-WINDOW_EPOCHS - 1 :],
             rejected=0,
         )
 
@@ -168,10 +168,10 @@ class SVRG:
         """Stop when the objective has settled, or no step lowers it."""
         if not state.gradient.any():
             return Outcome.CONVERGED
-        if state.rejected >= MOST_REJECTED:
+        if state.rejected >= MAX_REJECTED_EPOCHS:
             return Outcome.STALLED
         arrived = len(state.path) == 1 and state.sample is None
-        return Outcome.CONVERGED if arrived and _settled(problem, state, WINDOW, self.tol) else None
+        return Outcome.CONVERGED if arrived and _has_settled(problem, state, WINDOW_EPOCHS, self.tol) else None
 
     def value(self, state: SVRGState) -> PointArray:
         """Return the last snapshot."""
@@ -223,8 +223,8 @@ def _curvature(problem: FactoredProblem, points: PointArray, gradient: PointArra
     length = float(np.linalg.norm(gradient))
     if length == 0:
         return 1.0
-    step = gradient * (PROBE * (float(np.linalg.norm(points)) or 1.0) / length)
-    rows = problem.source.sample(SAMPLE)
+    step = gradient * (PROBE_LENGTH * (float(np.linalg.norm(points)) or 1.0) / length)
+    rows = problem.source.sample(SAMPLE_ROWS)
     weight = float(rows.weights.sum()) if rows.weights.size else float(len(rows))
     change = kernels.evaluate(problem.loss.compiled, points - step, rows, problem.n_threads)[1]
     change -= kernels.evaluate(problem.loss.compiled, points, rows, problem.n_threads)[1]
@@ -233,20 +233,20 @@ def _curvature(problem: FactoredProblem, points: PointArray, gradient: PointArra
     return (ratio / weight if weight else 0.0) + 2 * trace or 1.0
 
 
-def _settled(problem: FactoredProblem, state: SVRGState, window: int, tol: float) -> bool:
+def _has_settled(problem: FactoredProblem, state: SVRGState, window: int, tol: float) -> bool:
     """Whether the last ``window`` epochs lowered the objective by less than ``tol`` of its value at 0, together."""
     recent = state.recent[-window - 1 :]
     return len(recent) > window and recent[0] - recent[-1] <= tol * problem.objective_at_zero
 
 
-def _with_all(problem: FactoredProblem, state: SVRGState) -> SVRGState:
+def _use_all_rows(problem: FactoredProblem, state: SVRGState) -> SVRGState:
     """Return the same snapshot, from now on with all comparisons."""
     value, gradient = problem.objective_and_gradient(state.points)
     progress = state.progress._replace(objective=value)
     return replace(state, gradient=gradient, progress=progress, recent=(value,), sample=None)
 
 
-def _further(state: SVRGState) -> SVRGState:
+def _next_penalty(state: SVRGState) -> SVRGState:
     """Return the same snapshot at the next penalty of the path."""
     drop = state.path[0] - state.path[1]
     value = state.progress.objective - drop * float(np.vdot(state.points, state.points))
@@ -260,14 +260,8 @@ def _further(state: SVRGState) -> SVRGState:
 
 
 def default_batch_size(n_objects: int, n_comparisons: int) -> int:
-    """Return a batch large enough that the moves of all points, O(n p), cost no more than its loss.
-
-    Examples
-    --------
-    >>> default_batch_size(100, 50_000), default_batch_size(5000, 10**6), default_batch_size(100, 500)
-    (1000, 20000, 50)
-    """
-    return max(1, min(max(ROWS_PER_OBJECT * n_objects, SMALLEST_BATCH), int(MOST_BATCH_SHARE * n_comparisons)))
+    """Return a batch large enough that the moves of all points, O(n p), cost no more than its loss."""
+    return max(1, min(max(N_ROWS_PER_OBJECT * n_objects, MIN_BATCH_ROWS), int(MAX_BATCH_SHARE * n_comparisons)))
 
 
 def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Rows]:
@@ -277,14 +271,14 @@ def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Row
     cut into batches; more than one chunk is never copied.
     """
     for rows in source.blocks(rng):
-        n_chunks = -(-len(rows) // CHUNK)
+        n_chunks = -(-len(rows) // CHUNK_ROWS)
         for first in rng.permutation(n_chunks):
             of_chunk = np.arange(first, len(rows), n_chunks)
             rng.shuffle(of_chunk)
-            chunk = rows.taken(of_chunk)
+            chunk = rows.take(of_chunk)
             count = max(1, round(len(of_chunk) / size))
             for number in range(count):
-                yield chunk.taken(slice(len(of_chunk) * number // count, len(of_chunk) * (number + 1) // count))
+                yield chunk.take(slice(len(of_chunk) * number // count, len(of_chunk) * (number + 1) // count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,19 +301,19 @@ class Sample(Source):
         yield self.rows
 
 
-def sampled(problem: FactoredProblem, n_rows: int, rng: np.random.Generator) -> FactoredProblem | None:
+def sample_problem(problem: FactoredProblem, n_rows: int, rng: np.random.Generator) -> FactoredProblem | None:
     """Return the problem of about so many comparisons; None if that saves little, or leaves out an object."""
     from nearer.optimize import kernels
 
-    if SMALLEST_SAVING * n_rows > len(problem.source):
+    if MIN_SAVING * n_rows > len(problem.source):
         return None
     parts, count = [], 0
-    for batch in batches(problem.source, CHUNK, rng):
+    for batch in batches(problem.source, CHUNK_ROWS, rng):
         parts.append(batch)
         count += len(batch)
         if count >= n_rows:
             break
     rows = kernels.Rows.of(*(np.concatenate(columns)[:n_rows] for columns in zip(*parts, strict=True)))
-    if (kernels.mentions(rows, problem.n_objects)[problem.mentions > 0] == 0).any():
+    if (kernels.object_weights(rows, problem.n_objects)[problem.object_weights > 0] == 0).any():
         return None
     return replace(problem, source=Sample(rows, problem.n_objects))
