@@ -22,7 +22,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.datasets import load_colors, make_gaussian, simulate_answers
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design import Outlook, Questions, outlook
-from nearer.design.active.future import Choose
+from nearer.design.active.lookahead import Choose
 from nearer.embedding import PosteriorEmbedding
 from nearer.optimize.problems.margins import TIE_RTOL, pair_distances
 from nearer.sampling import Microcanonical

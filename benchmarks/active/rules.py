@@ -169,7 +169,7 @@ class Ours:
 
     def tell(self, triplets: Rows) -> None:
         """Take answers (anchor, near, far), and wait until they are known."""
-        self.chooser.tell(triplets, person=self.person)
+        self.chooser.tell(triplets, annotator=self.person)
         self.chooser.update()
 
     def own_map(self) -> FloatArray | None:

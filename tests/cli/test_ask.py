@@ -63,9 +63,9 @@ def keys(rows):
 def test_a_study_is_designed_from_names_alone(study, capsys):
     status, out, _ = run(capsys, "--objects", "names.txt", "-n", "60", "-o", "questions.csv")
     assert status == 0
-    assert "60 questions about 8 objects (triplet)\nof 60 trials: 51 to begin with, 6 random, 3 asked again\n" in out
+    assert "60 questions about 8 objects (triplet)\nof 60 trials: 51 to start with, 6 random, 3 repeated\n" in out
     assert (
-        "6 random questions give an honest error: keep the column purpose with the answers\nwritten: questions" in out
+        "6 random questions give an unbiased error: keep the column purpose with the answers\nwritten: questions" in out
     )
     rows = rows_of("questions.csv")
     times = [sum(name in key for key in keys(rows)) for name in OBJECTS]
@@ -97,7 +97,8 @@ def test_the_loop_ask_collect_fit_ask(study, capsys):
     status, out, _ = run(capsys, *arguments, "-o", "q3.csv")
     assert "error so far, on 15 random questions: 0." in out
     assert (
-        "chosen questions are harder than random ones, and an error over them misleads; 1 random question gives" in out
+        "chosen questions are harder than random ones, and an error over them is too large; 1 random question gives"
+        in out
     )
     status, out, _ = run(capsys, *arguments, "-o", "q3.csv", "--json")
     figures = json.loads(out)
@@ -180,7 +181,7 @@ ANSWERS = "anchor,near,far,person\n" + "".join(
         (["--objects", "two.txt", "-n", "5"], "no question is left that may be asked"),
         (["--objects", "names.txt", "-n", "5", "--kind", "2 of 8"], "no question is left that may be asked"),
         (["--objects", "names.txt", "-n", "5", "--kind", "grid"], "a grid needs its size: say --kind '2 of 8'"),
-        (["--objects", "names.txt", "-n", "5", "--catch-trials", "2"], "catch trials can be made from answers"),
+        (["--objects", "names.txt", "-n", "5", "--catch-trials", "2"], "catch trials are generated from answers"),
         (["--objects", "names.txt", "-n", "5", "--catch-trials", "catch.csv"], "catch.csv: 'cow' is none of the 8"),
         (["--objects", "names.txt", "-n", "5", "--test-share", "1"], "a number from 0 to below 1 is needed"),
         (["--objects", "names.txt", "-n", "5", "--test-share", "0.6", "--repeat-share", "0.5"], "below 1 together"),

@@ -39,11 +39,11 @@ def served(serve):
 @pytest.fixture
 def quick(monkeypatch):
     """Let maps be rough ones."""
-    from nearer.design.active import belief
+    from nearer.design.active import posterior
     from nearer.sampling import Microcanonical
 
     begin = Microcanonical(n_chains=2, n_warmup=100, n_steps=400, thin=10, n_starts=2, n_climb=15)
-    monkeypatch.setattr(belief, "_BEGIN", begin)
+    monkeypatch.setattr(posterior, "INITIAL_SETTINGS", begin)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def known_of(served):
     outlook = {
         "n_answers_more": 20, "error_now": 0.2, "error_then": 0.18, "gain_low": 0.01, "gain_high": 0.03, "floor": 0.1,
         "ellipse_now": 0.3, "ellipse_then": 0.25, "recommendation": "go on",
-        "reason": "a fifth more answers gain 0.020, which is worth the asking (0.005 or more)", "warning": None,
+        "reason": "a fifth more answers gain 0.020, which is worth asking for (0.005 or more)", "warning": None,
     }  # fmt: skip
     return {
         "n_known": 24, "error": {"value": 0.2, "low": 0.15, "high": 0.25, "n": 90},
@@ -74,7 +74,7 @@ def test_all_that_is_known_is_on_the_page(browser, live):
     eventually(lambda: text("n-answers") == "24")
     assert (text("n-people"), text("cost"), text("error"), text("ceiling")) == ("2", "6.00", "20.0%", "10.0%")
     assert (text("advice"), text("more"), text("more-cost")) == ("Go on.", "20", "about 5.00 of pay")
-    assert text("reason").startswith("A fifth more answers gain 2.0 points, which is worth the asking (0.5 points")
+    assert text("reason").startswith("A fifth more answers gain 2.0 points, which is worth asking for (0.5 points")
     assert text("then-now") == "20.0% expected now; less by 1.0 to 3.0 points"
     assert "made from 24 answers" in text("engine")
     assert "3 dimensions" in text("map-note")

@@ -19,7 +19,7 @@ from nearer.cli.argtypes import (  # fmt: skip
 from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, log_step, print_result, read_file
 
 if TYPE_CHECKING:
-    from nearer.design.lists.making import Asking, Known
+    from nearer.design.lists.generate import ListRequest, StudyHistory
 
 _ABOUT = """\
 Write the next questions of a study: those whose answers tell most about the map, given the answers so far.
@@ -30,7 +30,7 @@ Write the next questions of a study: those whose answers tell most about the map
 
 The ending of -o says for what: .csv for anything, .json for jsPsych, .txt for Qualtrics. With --participants each of
 them gets a list of -n questions, and nobody gets a question twice. A share of the questions is random: chosen ones are
-harder than others, so that only the random ones give an honest error. The column purpose says which they are; keep it
+harder than others, so that only the random ones give an unbiased error. The column purpose says which they are; keep it
 with the answers, and the next `nearer ask` knows."""
 
 
@@ -81,7 +81,7 @@ def _add_lists(parser: argparse.ArgumentParser) -> None:
         type=share_or_none,
         default=0.1,
         metavar="S",
-        help="share of random questions, for an honest error (0.1)",
+        help="share of random questions, for an unbiased error (0.1)",
     )
     group.add_argument(
         "--repeat-share", type=share_or_none, default=0.05, metavar="S",
@@ -98,8 +98,8 @@ def _add_pool(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which questions")
     group.add_argument(
         "--focus", type=names_or_file, default=(), metavar="NAMES",
-        help="objects whose distances from each other matter, separated by commas, or a file; or the word neighbours, "
-        "where it matters which of its neighbours are nearer to each object (the whole map)",
+        help="objects whose distances from each other matter, separated by commas, or a file; or the word neighbors, "
+        "where it matters which of its neighbors are nearer to each object (the whole map)",
     )  # fmt: skip
     group.add_argument(
         "--apart", type=names_or_file, action="append", default=[], metavar="NAMES",
@@ -113,30 +113,30 @@ def _add_pool(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.design.lists.making import judged, make
+    from nearer.design.lists.generate import format_summary, generate_lists, with_forecast
     from nearer.design.lists.sheets import format_of, write_sheets
-    from nearer.design.lists.telling import figures_of, told
 
-    form = format_of(options.out, options.format)
+    file_format = format_of(options.out, options.format)
     inputs = [*options.file, *filter(None, [options.objects, options.allowed])]
     for path in inputs:
         if path.resolve() == options.out.resolve():
             raise ValueError(f"{options.out} would be written over by the questions; choose another file with -o")
         if path.is_dir() and path.resolve() == options.out.resolve().parent:
             raise ValueError(f"{options.out} would be read among the answers in {path}; choose another folder with -o")
-    known = _known(options) if options.file else None
-    made = make(_asking(options, known), known, log_step)
-    for note in made.notes:
+    history = _history(options) if options.file else None
+    lists = generate_lists(_request(options, history), history, log_step)
+    for note in lists.notes:
         sys.stderr.write(f"nearer: {note}\n")
-    files = write_sheets(made.trials, made.kind, options.out, form)
-    made = judged(made, log_step)  # the questions are there whatever becomes of it
-    print_result(options, told(made, files), figures_of(made, files) | {"format": form, "seed": options.seed})
+    files = write_sheets(lists.trials, lists.kind, options.out, file_format)
+    lists = with_forecast(lists, log_step)  # the questions are written even if this fails
+    result = lists.to_dict(files) | {"format": file_format, "seed": options.seed}
+    print_result(options, format_summary(lists, files), result)
     return 0
 
 
-def _known(options: argparse.Namespace) -> Known:
+def _history(options: argparse.Namespace) -> StudyHistory:
     """Return the answers so far, with the columns that an earlier file of questions brought with it."""
-    from nearer.design.lists.making import Known
+    from nearer.design.lists.generate import StudyHistory
 
     kind, options.kind = options.kind, _kind_read(options.kind)
     first = read_file(options, told=False)
@@ -144,7 +144,7 @@ def _known(options: argparse.Namespace) -> Known:
     trial = next(iter(first.report.columns.get("trial", ())), None)
     answers = read_file(options, also=[column for column in (purpose, trial) if column]).with_paths()
     options.kind = kind
-    return Known.read(answers, purpose, trial)
+    return StudyHistory.of(answers, purpose, trial)
 
 
 def _kind_read(kind: str | None) -> Any:
@@ -152,11 +152,10 @@ def _kind_read(kind: str | None) -> Any:
     return "grid" if kind is not None and " of " in kind else kind
 
 
-def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
+def _request(options: argparse.Namespace, history: StudyHistory | None) -> ListRequest:
     """Return what the options ask for; names and catch trials are read from their files."""
-    from nearer.design.lists.answered import ASKED
-    from nearer.design.lists.given import read_groups, read_names, words_or_file
-    from nearer.design.lists.making import Asking
+    from nearer.design.lists.generate import ListRequest
+    from nearer.design.lists.inputs import ASKABLE_KINDS, names_or_file, read_groups, read_names
     from nearer.design.mix import QuestionMix
     from nearer.io import read_answers
 
@@ -164,18 +163,18 @@ def _asking(options: argparse.Namespace, known: Known | None) -> Asking:
         raise ValueError("--test-share and --repeat-share must leave room for other questions: below 1 together")
     people, catches = options.participants, options.catch_trials
     if isinstance(catches, Path):
-        same = known is not None and known.answers.kind in ASKED
-        kind = _kind_read(options.kind) or (known.answers.kind if known and same else None)
+        same = history is not None and history.answers.kind in ASKABLE_KINDS
+        kind = _kind_read(options.kind) or (history.answers.kind if history and same else None)
         catches = read_answers(catches, kind, separate_labels=True).with_paths()  # few, and made by hand
-    return Asking(
+    return ListRequest(
         options.questions,
         [] if options.objects is None else read_names(options.objects),
         options.kind,
         options.dimensions,
-        people if people is None or isinstance(people, int) else words_or_file(people, "participant"),
+        people if people is None or isinstance(people, int) else names_or_file(people, "participant"),
         mix=QuestionMix(options.test_share, options.repeat_share),
         catches=catches,
-        focus=words_or_file(options.focus, "object"),
+        focus=names_or_file(options.focus, "object"),
         apart=read_groups(options.apart),
         allowed=options.allowed,
         seed=options.seed,

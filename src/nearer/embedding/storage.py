@@ -60,7 +60,7 @@ _KNOWN = {
     "Reliability": "nearer.sampling.model",
 }
 # Models that tell their own state, and are made from it: class -> where it lives.
-_BY_STATE = {"Questions": "nearer.design.active"}
+_BY_STATE = {"Questions": "nearer.design"}
 _LONGEST = 300
 
 
@@ -69,7 +69,7 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
 
     Parameters
     ----------
-    model : estimator of nearer.embedding, or nearer.design.active.Questions
+    model : estimator of nearer.embedding, or nearer.design.Questions
         An estimator must be fitted.
     folder : str or path
         Made if it is not there. An older model in it is replaced.
@@ -122,7 +122,7 @@ def load_model(folder: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    estimator of nearer.embedding, or nearer.design.active.Questions
+    estimator of nearer.embedding, or nearer.design.Questions
         An estimator is fitted: it predicts, places new objects and goes on with `partial_fit`.
 
     Raises

@@ -124,8 +124,7 @@ def _of_settings(settings: Settings) -> Iterator[Problem]:
 
 def _of_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
     """Yield what does not fit the number of objects."""
-    from nearer.design.active.forms import form_of
-    from nearer.design.active.pools import Pool
+    from nearer.design.active.pool import Pool, form_of
 
     form = form_of(settings.kind)
     if n_objects < form.width:

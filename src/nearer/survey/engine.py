@@ -103,7 +103,7 @@ class Engine:
         return True
 
     def _begin_anew(self) -> None:
-        from nearer.design.active import Questions  # loads what only this process needs
+        from nearer.design import Questions  # loads what only this process needs
 
         settings = self.study.settings
         self.questions = Questions(
@@ -145,7 +145,7 @@ class Engine:
             shown = [self.study.positions(labels_in(row.shown)) for row in rows]
             named = [self._named(each, numbers_in(row.chosen)) for each, row in zip(shown, rows, strict=True)]
             purposes = [row.purpose if row.purpose in PURPOSES else OTHER for row in rows]
-            self.questions.tell(shown, named, person=person, purposes=purposes, learn=self.proposes)
+            self.questions.tell(shown, named, annotator=person, purposes=purposes, learn=self.proposes)
         self.n_told += len(new)
 
     def _named(self, shown: tuple[int, ...], chosen: tuple[int, ...]) -> Any:
@@ -158,7 +158,7 @@ class Engine:
         """Put the next questions in place of those before, the most telling first, without those somebody has."""
         with self.database.engine.connect().execution_options(reading=True) as connection:
             given = self._waiting(connection)
-        chosen = self.questions.most_telling(_PROPOSED, given)
+        chosen = self.questions.peek(_PROPOSED, given)
         rows = [{"shown": text_of_labels(self.study.labels[at] for at in row)} for row in chosen.tolist()]
         with self.database.engine.begin() as connection:
             one_at_a_time(connection)

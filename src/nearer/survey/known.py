@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nearer.checking.doctor import check_collected
-from nearer.design.active import Questions
+from nearer.design import Questions
 from nearer.design.mix import REPEAT, START, TEST
 from nearer.evaluation.ceiling import noise_ceiling
 from nearer.io import Answers

@@ -37,7 +37,7 @@ class Settings:
     question : str
         The question in words.
     kind : {"triplet", "odd-one-out", "most-central"}, or "k of m"
-        How people are asked, as `nearer.design.active.forms.form_of` has it.
+        How people are asked, as `nearer.design.active.pool.form_of` has it.
     language : str
         Of buttons and messages.
     welcome, consent, thanks : str
@@ -103,7 +103,7 @@ class Settings:
     database: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        from nearer.design.active.forms import form_of
+        from nearer.design.active.pool import form_of
 
         wrong = [said for _, said in wrong_values(vars(self))]
         if wrong:

@@ -93,7 +93,7 @@ def _wrong_text(key: str, value: Any) -> str:
 
 
 def _wrong_kind(kind: str) -> str:
-    from nearer.design.active.forms import form_of
+    from nearer.design.active.pool import form_of
 
     try:
         form_of(kind)

@@ -15,8 +15,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, select
 
 from nearer._common.formatting import quote_all
-from nearer.design.active.forms import Form, form_of
-from nearer.design.active.pools import Pool
+from nearer.design.active.pool import Form, Pool, form_of
 from nearer.design.mix import QuestionMix
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
@@ -67,7 +66,7 @@ class Study:
     @property
     def is_headed(self) -> bool:
         """Whether a question has a head that options are compared with."""
-        return self.form.headed
+        return self.form.has_anchor
 
     @cached_property
     def mix(self) -> QuestionMix:
@@ -80,7 +79,7 @@ class Study:
     @property
     def n_chosen(self) -> int:
         """How many options an answer names."""
-        return len(self.form.chosen[0])
+        return len(self.form.named[0])
 
     def positions(self, shown: Sequence[str]) -> tuple[int, ...]:
         """Return the positions of objects; () if one came into the folder after this process read it."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearer.design.active import belief
+from nearer.design.active import posterior
 from nearer.sampling import Microcanonical
 
 
@@ -15,8 +15,8 @@ def rng():
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Let beliefs be rough: enough to see that questions are chosen."""
+    """Let posteriors be rough: enough to see that questions are chosen."""
     begin = Microcanonical(n_chains=2, n_warmup=100, n_steps=400, thin=10, n_starts=2, n_climb=15)
-    monkeypatch.setattr(belief, "_BEGIN", begin)
+    monkeypatch.setattr(posterior, "INITIAL_SETTINGS", begin)
     on = Microcanonical(n_chains=4, n_warmup=100, n_steps=100, thin=10, tolerance=1e-9, n_starts=1, n_climb=10)
-    monkeypatch.setattr(belief, "_ON", on)
+    monkeypatch.setattr(posterior, "REFRESH_SETTINGS", on)

@@ -9,8 +9,8 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian
 from nearer.design import Questions
 from nearer.design.active import questions
-from nearer.design.active.belief import learn
-from nearer.design.active.honest import chances_left_out
+from nearer.design.active.errors import held_out_probabilities
+from nearer.design.active.posterior import update_posterior
 from nearer.embedding.storage import load_model, save_model
 from nearer.sampling.summaries import predictive_probability
 
@@ -27,9 +27,9 @@ def answers_to(rows, rng, flipped=0.1, points=POINTS):
     return np.where(right[:, None], rows, rows[:, [0, 2, 1]])
 
 
-def ask_and_tell(asking, k, rng, person=None):
-    asked = asking.ask(k, person)
-    asking.tell(answers_to(asked, rng), person=person)
+def ask_and_tell(asking, k, rng, annotator=None):
+    asked = asking.ask(k, annotator)
+    asking.tell(answers_to(asked, rng), annotator=annotator)
     return asked
 
 
@@ -67,15 +67,15 @@ def test_rows_come_with_their_purposes_and_labels(rng):
 
 def test_nobody_is_asked_twice_and_another_may_be(rng):
     asking = Questions(5, random_state=0, test_share=0, repeat_share=0)
-    first = asking.ask(30, person="ann")
+    first = asking.ask(30, annotator="ann")
     assert len(set(asking.form.keys(first.rows))) == 30
     with pytest.raises(ValueError, match="0 questions left to ask, not 1"):
-        asking.ask(1, person="ann")
-    asking.tell(answers_to(first, rng, points=POINTS[:5]), person="ann")
+        asking.ask(1, annotator="ann")
+    asking.tell(answers_to(first, rng, points=POINTS[:5]), annotator="ann")
     asking.update()
     with pytest.raises(ValueError, match="0 questions left"):
-        asking.ask(1, person="ann")
-    assert set(asking.form.keys(asking.ask(30, person="bob").rows)) == set(asking.form.keys(first.rows))
+        asking.ask(1, annotator="ann")
+    assert set(asking.form.keys(asking.ask(30, annotator="bob").rows)) == set(asking.form.keys(first.rows))
 
 
 def test_where_nobody_is_named_a_question_waits_for_its_answer_only(rng):
@@ -107,9 +107,9 @@ def test_objects_that_may_not_meet_do_not(told, rng):
 
 def test_repeats_are_random_questions_of_others(rng):
     asking = Questions(10, test_share=0.4, repeat_share=0.3, random_state=0)
-    assert "repeat" not in ask_and_tell(asking, 40, rng, person="ann").purposes
+    assert "repeat" not in ask_and_tell(asking, 40, rng, annotator="ann").purposes
     asking.update()
-    second = asking.ask(40, person="bob")
+    second = asking.ask(40, annotator="bob")
     again = [row for row, purpose in zip(second.rows, second.purposes, strict=True) if purpose == "repeat"]
     random = asking.comparisons_.rows[asking.purposes_ == "test"]
     assert 10 <= len(again) <= 24  # 0.3 of all 80, as far as there are any
@@ -140,7 +140,7 @@ def test_chosen_questions_are_the_uncertain_ones(told):
     assert np.abs(chances - 0.5).mean() < np.abs(usual - 0.5).mean()
 
 
-@pytest.mark.parametrize("focus", [[0, 1, 2, 3], "neighbours"])
+@pytest.mark.parametrize("focus", [[0, 1, 2, 3], "neighbors"])
 def test_focus(focus, rng):
     asking = Questions(10, focus=focus, test_share=0, repeat_share=0, random_state=0)
     plain = Questions(10, test_share=0, repeat_share=0, random_state=0)
@@ -149,7 +149,7 @@ def test_focus(focus, rng):
             ask_and_tell(each, 50, np.random.default_rng(3))
             each.update()
     rows, other = asking.ask(30).rows, plain.ask(30).rows
-    if focus == "neighbours":
+    if focus == "neighbors":
         distances = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
         size = lambda of: distances[of[:, [0, 0]], of[:, 1:]].mean()  # noqa: E731
         assert size(rows) < 1.1 * size(other)
@@ -166,7 +166,7 @@ def test_other_ways_to_ask(kind, rng):
         asking.tell(asked.rows, named)
         asking.update()
     assert len(np.unique(asking.comparisons_.trials)) == 30
-    assert len(asking.purposes_) == len(asking.comparisons_) == 30 * asking.form.said.shape[1]
+    assert len(asking.purposes_) == len(asking.comparisons_) == 30 * asking.form.rows.shape[1]
     assert len(asking.ask(5)) == 5
 
 
@@ -184,7 +184,7 @@ def test_comparisons_from_elsewhere(rng):
     np.testing.assert_array_equal(asking.comparisons_.rows, rows)
     assert asking.held_out_error().n_answers == 10
     had = asking.form.keys(rows[:20])
-    assert not set(had) & set(asking.form.keys(asking.ask(60, person="ann").rows))
+    assert not set(had) & set(asking.form.keys(asking.ask(60, annotator="ann").rows))
 
 
 def test_trials_from_elsewhere_stay_whole():
@@ -221,10 +221,10 @@ def test_the_honest_error_leaves_a_question_out(rng):
     refitted, seen = [], []
     for number in tests:
         others = (keys != keys[number]).any(axis=1)
-        draws = learn(comparisons[others], 2, seed=number).draws
+        draws = update_posterior(comparisons[others], 2, seed=number).draws
         refitted.append(predictive_probability(draws, comparisons.rows[[number]])[0])
         seen.append(predictive_probability(asking.model_.draws_, comparisons.rows[[number]])[0])
-    found = [chances_left_out(asking.model_.draws_, record, number)[0] for number in tests]
+    found = [held_out_probabilities(asking.model_.draws_, record, number)[0] for number in tests]
     assert np.abs(np.subtract(found, refitted)).mean() < 0.5 * np.abs(np.subtract(seen, refitted)).mean() + 0.02
     assert np.mean(seen) > np.mean(found)
 
@@ -264,9 +264,9 @@ def test_telling_returns_at_once_and_asking_goes_on_while_it_learns(told, rng, m
     def waits(*arguments, **settings):
         begun.set()
         found.append(asked_meanwhile.wait(60))
-        return learn(*arguments, **settings)
+        return update_posterior(*arguments, **settings)
 
-    monkeypatch.setattr(questions, "learn", waits)
+    monkeypatch.setattr(questions, "update_posterior", waits)
     ask_and_tell(told, 5, rng)
     assert begun.wait(60)
     assert len(told.ask(10)) == 10
@@ -280,7 +280,7 @@ def test_questions_go_on_when_learning_fails(told, rng, monkeypatch, caplog):
     def fails(*arguments, silent):
         raise FloatingPointError("no map")
 
-    monkeypatch.setattr(questions, "learn", fails)
+    monkeypatch.setattr(questions, "update_posterior", fails)
     ask_and_tell(told, 5, rng)
     told.update()
     assert len(told.ask(10)) == 10
@@ -297,13 +297,13 @@ def test_questions_go_on_when_learning_fails(told, rng, monkeypatch, caplog):
 
 @pytest.mark.parametrize("write", [save_model, Questions.save])
 def test_saved_questions_go_on_as_if_nothing_had_happened(told, rng, tmp_path, write):
-    told.ask(3, person="ann")
+    told.ask(3, annotator="ann")
     write(told, tmp_path / "kept")
     again = Questions.load(tmp_path / "kept")
     again.update()
     np.testing.assert_array_equal(again.comparisons_.rows, told.comparisons_.rows)
     assert again.purposes_.tolist() == told.purposes_.tolist()
-    assert again._record.waiting("ann") == told._record.waiting("ann")
+    assert again._record.open_for("ann") == told._record.open_for("ann")
     assert isinstance(load_model(tmp_path / "kept"), Questions)
     assert again._rng.random() == Questions.load(tmp_path / "kept")._rng.random() == told._rng.random()
     assert len(again.ask(10)) == 10
@@ -318,7 +318,7 @@ def test_all_settings_are_kept(tmp_path):
     assert again.pool.size == asking.pool.size
     assert again._focus.tolist() == [2, 3, 4]
     assert (again.n_components, again.mix.test_share, again.form.name) == (None, 0.2, "odd-one-out")
-    listed = Questions(5, allowed=[[0, 1, 2], [1, 2, 3]], focus="neighbours", random_state=0)
+    listed = Questions(5, allowed=[[0, 1, 2], [1, 2, 3]], focus="neighbors", random_state=0)
     listed.save(tmp_path)
     assert Questions.load(tmp_path).pool.size == 2
 
@@ -354,8 +354,8 @@ def test_answers_that_are_none_leave_everything_as_it_was(rows, answers, message
 
 def test_an_answer_that_was_never_asked_for_and_its_contradiction_are_taken():
     asking = Questions(5, random_state=0)
-    asking.tell([[0, 1, 2], [0, 2, 1]], person="ann")
-    asking.tell([[0, 2, 1]], person="bob")
+    asking.tell([[0, 1, 2], [0, 2, 1]], annotator="ann")
+    asking.tell([[0, 2, 1]], annotator="bob")
     assert asking.purposes_.tolist() == ["other", "again", "other"]
     assert asking.comparisons_.sample_weight.tolist() == [1, 0, 1]
 
@@ -369,7 +369,7 @@ def test_an_answer_that_was_never_asked_for_and_its_contradiction_are_taken():
         ({"objects": 5, "test_share": 0.7, "repeat_share": 0.4}, "more than 1 together"),
         ({"objects": 5, "test_share": 0.5, "repeat_share": 0.5}, "below 1 together"),
         ({"objects": 5, "test_share": -0.1}, "test_share"),
-        ({"objects": 5, "focus": "all"}, "'neighbours' or a list"),
+        ({"objects": 5, "focus": "all"}, "'neighbors' or a list"),
         ({"objects": 5, "focus": [0, 1]}, "three objects"),
         ({"objects": 5, "allowed": [[0, 1, 9]]}, "9 is none of the 5 objects"),
         ({"objects": 5, "apart": [[0, 9]]}, "9 is none"),

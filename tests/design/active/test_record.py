@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearer.design.active.forms import form_of
+from nearer.design.active.pool import form_of
 from nearer.design.active.record import Record
 
 OBJECTS = np.array(list("abcdef"))
@@ -46,24 +46,24 @@ def test_a_repeat_counts(record):
 def test_who_has_had_what(record):
     record.ask(np.array([0, 2, 1]), "start", "ann")
     record.tell(said(3, 4, 5), None)
-    assert record.had("ann") == {(0, 1, 2)} == record.waiting("ann")
-    assert record.had("bob") == set() == record.waiting(None)
-    assert record.had_by_anybody() == {(0, 1, 2), (3, 4, 5)}
+    assert record.seen_by("ann") == {(0, 1, 2)} == record.open_for("ann")
+    assert record.seen_by("bob") == set() == record.open_for(None)
+    assert record.seen_by_anyone() == {(0, 1, 2), (3, 4, 5)}
 
 
 def test_objects_are_counted_once_a_question(record):
     record.ask(np.array([0, 1, 2]), "start", None)
     record.tell(said(0, 1, 2), None)
     record.tell(said(0, 3, 4), None)
-    assert record.times.tolist() == [2, 1, 1, 1, 1, 0]
+    assert record.counts.tolist() == [2, 1, 1, 1, 1, 0]
 
 
 def test_a_random_question_that_was_asked_already_counts_as_random_from_then_on(record):
     record.tell(said(0, 1, 2), "ann")
     record.tell(said(0, 1, 2), "bob")
     record.ask(np.array([3, 4, 5]), "information", "bob")
-    record.promote("bob", (0, 1, 2))
-    record.promote("bob", (3, 4, 5))
+    record.count_as_test("bob", (0, 1, 2))
+    record.count_as_test("bob", (3, 4, 5))
     record.tell(said(3, 4, 5), "bob")
     assert record.purposes == ["other", "test", "test"]
 
@@ -84,14 +84,20 @@ def test_a_state_gives_the_record_back(record):
     record.tell(said(1, 3, 2), None, "test")
     record.ask(np.array([3, 4, 5]), "information", 7)
     again = Record.from_state(record.form, 6, record.state())
-    for name in ("keys", "people", "purposes"):
+    for name in ("keys", "annotators", "purposes"):
         assert getattr(again, name) == getattr(record, name)
-    np.testing.assert_array_equal(np.concatenate(again.said), np.concatenate(record.said))
-    assert again.waiting(7) == {(3, 4, 5)}
-    np.testing.assert_array_equal(again.times, record.times)
+    np.testing.assert_array_equal(np.concatenate(again.answers), np.concatenate(record.answers))
+    assert again.open_for(7) == {(3, 4, 5)}
+    np.testing.assert_array_equal(again.counts, record.counts)
 
 
 def test_a_state_about_other_objects_is_refused(record):
     record.tell(said(0, 1, 5), None)
     with pytest.raises(ValueError, match="not there"):
         Record.from_state(record.form, 4, record.state())
+
+
+def test_answers_without_an_annotator_go_with_named_ones(record):
+    record.tell(said(0, 1, 2), "ann")
+    record.tell(said(0, 2, 1), None)
+    assert record.comparisons(OBJECTS).annotators.tolist() == ["ann", "(unnamed)"]

@@ -1,4 +1,4 @@
-"""Lists: shares, repeats, catch trials, order, and that nobody gets a question twice."""
+"""Lists: shares, repeats, catch trials, order, positions, and that nobody gets a question twice."""
 
 from collections import Counter
 from itertools import pairwise
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from nearer.design import Questions
-from nearer.design.lists.answered import Answered
-from nearer.design.lists.lists import Catch, Wish, make_lists
+from nearer.design.lists.inputs import AnsweredQuestion
+from nearer.design.lists.lists import CatchTrial, ListSettings, Showing, counterbalance, make_lists
 from nearer.design.mix import QuestionMix
 
 OBJECTS = [*"abcdefghij"]
@@ -29,13 +29,13 @@ def same(trial, headed=True):
     return (trial.shown[0], *sorted(trial.shown[1:])) if headed else tuple(sorted(trial.shown))
 
 
-def made(wish, answered=(), seed=0, **options):
-    return make_lists(questions(**options), wish, answered, np.random.default_rng(seed))
+def made(settings, answered=(), seed=0, **options):
+    return make_lists(questions(**options), settings, answered, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("kind", ["triplet", "odd-one-out", "most-central", "2 of 4"])
 def test_shares_hold_over_all_lists_and_nobody_gets_a_question_twice(kind):
-    trials = made(Wish(10, ("ann", "bob", "cem", "dot"), QuestionMix(0.25, 0.125)), kind=kind)
+    trials = made(ListSettings(10, ("ann", "bob", "cem", "dot"), QuestionMix(0.25, 0.125)), kind=kind)
     assert Counter(trial.purpose for trial in trials) == {"start": 25, "test": 10, "repeat": 5}
     for person, theirs in lists_of(trials).items():
         assert [trial.number for trial in theirs] == [*range(1, 11)], person
@@ -44,7 +44,7 @@ def test_shares_hold_over_all_lists_and_nobody_gets_a_question_twice(kind):
 
 
 def test_a_repeat_is_a_random_question_of_somebody_else_with_sides_swapped():
-    trials = made(Wish(20, ("ann", "bob", "cem"), QuestionMix(0.2, 0.1)))
+    trials = made(ListSettings(20, ("ann", "bob", "cem"), QuestionMix(0.2, 0.1)))
     tests = {same(trial): trial for trial in trials if trial.purpose == "test"}
     repeats = [trial for trial in trials if trial.purpose == "repeat"]
     assert len(repeats) == 6
@@ -55,7 +55,7 @@ def test_a_repeat_is_a_random_question_of_somebody_else_with_sides_swapped():
 
 
 def test_where_nobody_is_named_a_repeat_comes_half_a_list_later():
-    trials = made(Wish(40, (), QuestionMix(0.3, 0.2)))
+    trials = made(ListSettings(40, (), QuestionMix(0.3, 0.2)))
     first = {same(trial): trial for trial in trials if trial.purpose == "test"}
     repeats = [trial for trial in trials if trial.purpose == "repeat"]
     assert len(repeats) == 8
@@ -71,29 +71,29 @@ def test_what_somebody_answered_is_not_asked_again():
         for left_out in "abcd"
         if left_out != head
     ]
-    had = [Answered(row, (row[1],), "ann") for row in every[:7]]
+    had = [AnsweredQuestion(row, (row[1],), "ann") for row in every[:7]]
     ask = questions([*"abcd"])
-    ask.tell(np.array([each.shown for each in had]), person="ann")
-    trials = make_lists(ask, Wish(5, ("ann", "bob"), QuestionMix(0.2, 0.2)), had, np.random.default_rng(0))
+    ask.tell(np.array([each.shown for each in had]), annotator="ann")
+    trials = make_lists(ask, ListSettings(5, ("ann", "bob"), QuestionMix(0.2, 0.2)), had, np.random.default_rng(0))
     theirs = lists_of(trials)
     assert {same(trial) for trial in theirs["ann"]} == {(row[0], *sorted(row[1:])) for row in every[7:]}
     assert len(theirs["bob"]) == 5
     with pytest.raises(ValueError, match="'ann' has answered 7 of them, so that 6 more cannot be asked"):
-        make_lists(ask, Wish(6, ("ann",)), had, np.random.default_rng(0))
+        make_lists(ask, ListSettings(6, ("ann",)), had, np.random.default_rng(0))
 
 
 def test_more_questions_than_there_are_is_an_error():
     with pytest.raises(
         ValueError, match="there are 12 questions to ask, not 13; ask for fewer with -n, or add objects"
     ):
-        made(Wish(13), objects=[*"abcd"])
-    assert len({same(trial) for trial in made(Wish(12, (), QuestionMix(0.5, 0)), objects=[*"abcd"])}) == 12
+        made(ListSettings(13), objects=[*"abcd"])
+    assert len({same(trial) for trial in made(ListSettings(12, (), QuestionMix(0.5, 0)), objects=[*"abcd"])}) == 12
 
 
 def test_random_questions_are_drawn_from_the_whole_pool_alike():
     """Each of 12 questions is a test question of one person in four; the bounds are four standard errors wide."""
     people = tuple(f"p{number}" for number in range(100))
-    trials = made(Wish(6, people, QuestionMix(0.5, 0)), objects=[*"abcd"])
+    trials = made(ListSettings(6, people, QuestionMix(0.5, 0)), objects=[*"abcd"])
     times = Counter(same(trial) for trial in trials if trial.purpose == "test")
     assert sum(times.values()) == 300
     assert len(times) == 12
@@ -101,8 +101,8 @@ def test_random_questions_are_drawn_from_the_whole_pool_alike():
 
 
 def test_catch_trials_are_added_evenly_and_their_right_answers_stand_on_both_sides():
-    catches = [Catch((at, at + 1, at + 2), (at + 1,)) for at in range(4)]
-    trials = made(Wish(20, ("ann", "bob"), QuestionMix(0.1, 0.1), [catches, catches]))
+    catches = [CatchTrial((at, at + 1, at + 2), (at + 1,)) for at in range(4)]
+    trials = made(ListSettings(20, ("ann", "bob"), QuestionMix(0.1, 0.1), [catches, catches]))
     for theirs in lists_of(trials).values():
         assert len(theirs) == 24
         at = [number for number, trial in enumerate(theirs) if trial.purpose == "catch"]
@@ -114,20 +114,66 @@ def test_catch_trials_are_added_evenly_and_their_right_answers_stand_on_both_sid
 
 def test_random_and_other_questions_are_mixed():
     """The places of twenty test questions among hundred are those of a random order."""
-    places = [trial.number for trial in made(Wish(100, (), QuestionMix(0.2, 0)), seed=3) if trial.purpose == "test"]
+    places = [
+        trial.number for trial in made(ListSettings(100, (), QuestionMix(0.2, 0)), seed=3) if trial.purpose == "test"
+    ]
     assert 35 < np.mean(places) < 66
     assert len({(place - 1) // 25 for place in places}) == 4
 
 
 def test_the_same_seed_makes_the_same_lists():
-    wish = Wish(15, ("ann", "bob"), QuestionMix(0.2, 0.1))
-    assert made(wish, seed=4) == made(wish, seed=4)
-    assert made(wish, seed=4) != made(wish, seed=5)
+    settings = ListSettings(15, ("ann", "bob"), QuestionMix(0.2, 0.1))
+    assert made(settings, seed=4) == made(settings, seed=4)
+    assert made(settings, seed=4) != made(settings, seed=5)
 
 
 def test_objects_that_must_not_meet_never_do_and_only_allowed_questions_are_asked():
-    trials = made(Wish(60, (), QuestionMix(0.3, 0.1)), apart=[["a", "b", "c"]])
+    trials = made(ListSettings(60, (), QuestionMix(0.3, 0.1)), apart=[["a", "b", "c"]])
     assert all(len(set(trial.shown) & set("abc")) < 2 for trial in trials)
     allowed = [["a", "b", "c"], ["b", "c", "d"], ["c", "d", "e"], ["d", "e", "f"]]
-    trials = made(Wish(4, (), QuestionMix(0.25, 0)), allowed=allowed)
+    trials = made(ListSettings(4, (), QuestionMix(0.25, 0)), allowed=allowed)
     assert {same(trial) for trial in trials} == {tuple(row) for row in allowed}
+
+
+def drawn(n_objects, n_questions, n_places, n_lists, rng):
+    rows = np.array([rng.permutation(n_objects)[:n_places] for _ in range(n_questions * n_lists)])
+    return rows, np.repeat(np.arange(n_lists), n_questions)
+
+
+def counts_of(placed, lists, n_objects):
+    counts = np.zeros((lists.max() + 1, n_objects, placed.shape[1]), int)
+    for row, which in zip(placed, lists, strict=True):
+        counts[which, row, np.arange(len(row))] += 1
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("n_objects", "n_questions", "n_places", "n_lists"), [(20, 60, 2, 4), (15, 60, 3, 2), (30, 40, 8, 1)]
+)
+def test_each_object_is_in_each_place_about_equally_often(n_objects, n_questions, n_places, n_lists):
+    rng = np.random.default_rng(0)
+    rows, lists = drawn(n_objects, n_questions, n_places, n_lists, rng)
+    placed = counterbalance(rows, [[Showing(int(at))] for at in lists], n_objects, rng)
+    assert (np.sort(placed) == np.sort(rows)).all()
+    counts = counts_of(placed, lists, n_objects)
+    assert np.ptp(counts, axis=2).max() <= 2
+    assert np.ptp(counts.sum(axis=0), axis=1).max() <= 4
+    by_chance = np.ptp(counts_of(rng.permuted(rows, axis=1), lists, n_objects), axis=2).max()
+    assert by_chance > 2
+
+
+def test_a_second_showing_counts_with_its_sides_swapped():
+    """Shown twice with sides swapped, every object is left as often as right, whatever the first places are."""
+    rng = np.random.default_rng(1)
+    rows, _ = drawn(9, 25, 2, 1, rng)
+    placed = counterbalance(rows, [[Showing(0), Showing(1, 1)]] * len(rows), 9, rng)
+    both = np.concatenate([placed, np.roll(placed, 1, axis=1)])
+    assert np.ptp(counts_of(both, np.zeros(50, int), 9)[0], axis=1).max() == 0
+
+
+def test_right_answers_are_spread_over_the_places():
+    rng = np.random.default_rng(2)
+    rows, _ = drawn(12, 40, 2, 1, rng)
+    right = [int(row[0]) if at < 8 else -1 for at, row in enumerate(rows)]
+    placed = counterbalance(rows, [[Showing(0)]] * 40, 12, rng, right)
+    assert sum(placed[at, 0] == right[at] for at in range(8)) == 4

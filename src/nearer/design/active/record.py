@@ -1,20 +1,154 @@
-"""What was asked and what was answered: by whom, and for what."""
+"""What was asked and what was answered: objects by name, batches of questions, and the record of both."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.data.comparisons import Comparisons
-from nearer.design.active.forms import Form, Key
+from nearer.data.groups import trial_indices
+from nearer.design.active.pool import Form, QuestionKey
 from nearer.design.mix import AGAIN, INFORMATION, OTHER, REPEAT, START, TEST
 
+_UNNAMED = "(unnamed)"  # annotator of answers that nobody is named for, among others that are
 
-class Open(NamedTuple):
+
+class QuestionBatch(Sequence[NDArray[Any]]):
+    """The questions of one request: an array of labels, (k, width), and the purpose of each.
+
+    Attributes
+    ----------
+    rows : ndarray of labels, shape (k, width)
+        The anchor and those to compare with it, or the objects of a set; in the order in which they are shown.
+    purposes : list of str
+        What each is for: "start", "information", "test" or "repeat".
+
+    Examples
+    --------
+    >>> batch = QuestionBatch(np.array([["cat", "dog", "cow"]]), ["test"])
+    >>> len(batch), batch[0].tolist(), batch[:, 0].tolist(), batch.purposes
+    (1, ['cat', 'dog', 'cow'], ['cat'], ['test'])
+    """
+
+    def __init__(self, rows: NDArray[Any], purposes: list[str]) -> None:
+        self.rows, self.purposes = rows, purposes
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.rows, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"QuestionBatch({pluralize(len(self), 'question')})"
+
+
+class Responses(NamedTuple):
+    """Answers: the comparisons of each, (r, 4), its annotator, and the row it begins in."""
+
+    comparisons: list[NDArray[np.intp]]
+    annotators: list[Any]
+    first_rows: NDArray[np.intp]
+
+
+class Objects:
+    """The labels of the objects, and the position of each.
+
+    Examples
+    --------
+    >>> animals = Objects(["cat", "dog", "cow"])
+    >>> animals.positions([["cow", "cat", "dog"]], 3).tolist()
+    [[2, 0, 1]]
+    >>> animals.positions([["cow", "cat", "cod"]], 3)
+    Traceback (most recent call last):
+    ValueError: 'cod' is none of the 3 objects; add it first
+    """
+
+    def __init__(self, labels: Iterable[Any]) -> None:
+        given = list(labels)
+        self._position = {label: position for position, label in enumerate(given)}
+        if len(self._position) < len(given):
+            repeated = [label for label in self._position if given.count(label) > 1]
+            raise ValueError(f"objects must have different names: {quote_all(repeated)} more than once")
+        self.labels: NDArray[Any] = np.array(given)
+
+    def __len__(self) -> int:
+        return len(self._position)
+
+    def position(self, label: Any) -> int:
+        """Return the position of an object."""
+        try:
+            return self._position[label]
+        except (KeyError, TypeError):
+            raise ValueError(f"{quote(label)} is none of the {pluralize(len(self), 'object')}; add it first") from None
+
+    def positions(self, rows: Any, width: int) -> NDArray[np.intp]:
+        """Return rows of labels as positions, (k, width)."""
+        try:
+            labels = np.asarray(rows)
+        except ValueError as error:
+            raise ValueError(f"rows of {width} objects are needed, and these differ in length") from error
+        if labels.size == 0:
+            return np.empty((0, width), dtype=np.intp)
+        if labels.ndim != 2 or labels.shape[1] != width:
+            raise ValueError(f"rows of {width} objects are needed, got an array of shape {labels.shape}")
+        found = np.array([[self.position(each) for each in row] for row in labels.tolist()], dtype=np.intp)
+        same = np.array([len(set(row)) < width for row in found.tolist()], dtype=bool)
+        if same.any():
+            raise ValueError(f"row {int(same.argmax())} names an object twice: {quote_all(labels[same][0].tolist())}")
+        return found
+
+    def responses(self, form: Form, rows: Any, answers: Any, annotator: Any) -> Responses:
+        """Return answers to questions, (k, width), each given by the labels it names; None if the second is nearer."""
+        questions = self.positions(rows, form.width)
+        if answers is None:
+            if form.name != "triplet":
+                raise ValueError(f"answers to questions of kind {form.name!r} are needed, one for each row")
+            numbers = [0] * len(questions)
+        elif len(answers) != len(questions):
+            raise ValueError(f"there are {len(answers)} answers to {pluralize(len(questions), 'question')}")
+        else:
+            numbers = [self._answer_number(form, row, answer) for row, answer in zip(questions, answers, strict=True)]
+        comparisons = [form.comparisons(row, number) for row, number in zip(questions, numbers, strict=True)]
+        return Responses(comparisons, [annotator] * len(comparisons), np.arange(len(comparisons)))
+
+    def responses_in(self, comparisons: Comparisons) -> Responses:
+        """Return comparisons from elsewhere, each trial as one answer."""
+        if (comparisons.sample_weight != 1).any():
+            raise ValueError("comparisons with weights cannot be added; drop those of weight 0, and the weights")
+        oriented = comparisons.oriented
+        oriented = oriented if oriented.shape[1] == 4 else oriented[:, [0, 1, 0, 2]]
+        rows = np.array([self.position(label) for label in comparisons.objects.tolist()])[oriented]
+        trials = trial_indices(comparisons)
+        order = np.argsort(trials, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(trials[order])) + 1)
+        parts.sort(key=lambda part: int(part[0]))
+        first = np.array([part[0] for part in parts], dtype=np.intp)
+        names = comparisons.annotators
+        annotators = [None] * len(parts) if names is None else names[first].tolist()
+        return Responses([rows[part] for part in parts], annotators, first)
+
+    def _answer_number(self, form: Form, question: NDArray[np.intp], answer: Any) -> int:
+        """Return which of the possible answers to a question this is."""
+        named = answer if isinstance(answer, list | tuple | np.ndarray) else [answer]
+        at = {position: place for place, position in enumerate(question.tolist())}
+        places = tuple(sorted(at.get(self._position.get(each, -1), -1) for each in named))
+        if places not in form.named:
+            shown = quote_all(self.labels[question].tolist())
+            raise ValueError(f"{quote(answer)} is no answer to a question about {shown}")
+        return form.named.index(places)
+
+
+class OpenQuestion(NamedTuple):
     """A question that waits for its answer."""
 
     question: NDArray[np.intp]
@@ -24,160 +158,141 @@ class Open(NamedTuple):
 class Record:
     """Questions that were asked, and answers, in their order.
 
-    Parameters
-    ----------
-    form : Form
-    n_objects : int
-
     Attributes
     ----------
-    said : list of ndarray, shape (r, 4)
+    answers : list of ndarray, shape (r, 4)
         The comparisons that follow from each answer, as positions of objects.
-    keys, people, purposes : list
-        The question of each answer (None if it has another form), who gave it (None if nobody is named), and for what.
-    times : ndarray, shape (n,)
+    keys, annotators, purposes : list
+        The question of each answer (None if of another form), its annotator (None if unnamed), and its purpose.
+    counts : ndarray, shape (n,)
         How often each object has come up, in questions and in answers to others.
     open : dict
-        By person and key, in the order of asking.
+        By annotator and key, in the order of asking.
     """
 
     def __init__(self, form: Form, n_objects: int) -> None:
         self.form = form
-        self.said: list[NDArray[np.intp]] = []
-        self.keys: list[Key | None] = []
-        self.people: list[Any] = []
+        self.answers: list[NDArray[np.intp]] = []
+        self.keys: list[QuestionKey | None] = []
+        self.annotators: list[Any] = []
         self.purposes: list[str] = []
-        self.times: FloatArray = np.zeros(n_objects)
-        self.open: dict[tuple[Any, Key], Open] = {}
-        self._had: dict[Any, set[Key]] = {}
+        self.counts: FloatArray = np.zeros(n_objects)
+        self.open: dict[tuple[Any, QuestionKey], OpenQuestion] = {}
+        self._seen: dict[Any, set[QuestionKey]] = {}
 
     def __len__(self) -> int:
-        return len(self.said)
+        return len(self.answers)
 
-    def had(self, person: Any) -> set[Key]:
-        """Return the questions that someone was asked or has answered."""
-        return self._had.get(person, set())
+    def seen_by(self, annotator: Any) -> set[QuestionKey]:
+        """Return the questions that an annotator was asked or has answered."""
+        return self._seen.get(annotator, set())
 
-    def had_by_anybody(self) -> set[Key]:
-        """Return the questions that anybody was asked or has answered."""
-        return set().union(*self._had.values())
+    def seen_by_anyone(self) -> set[QuestionKey]:
+        """Return the questions that anyone was asked or has answered."""
+        return set().union(*self._seen.values())
 
-    def waiting(self, person: Any) -> set[Key]:
-        """Return the questions that wait for an answer of someone."""
-        return {key for who, key in self.open if who == person}
+    def open_for(self, annotator: Any) -> set[QuestionKey]:
+        """Return the questions that wait for an answer of an annotator."""
+        return {key for who, key in self.open if who == annotator}
 
-    def shares(self) -> Counter[str]:
+    def n_asked(self) -> Counter[str]:
         """Return how many questions were asked for each purpose."""
         asked = Counter(self.purposes) + Counter(each.purpose for each in self.open.values())
         return Counter({purpose: asked[purpose] for purpose in (START, INFORMATION, TEST, REPEAT)})
 
-    def ask(self, question: NDArray[np.intp], purpose: str, person: Any) -> None:
-        """Note that a question is asked."""
+    def ask(self, question: NDArray[np.intp], purpose: str, annotator: Any) -> None:
+        """Record a question."""
         key = self.form.keys(question[None])[0]
-        self.open[person, key] = Open(question, purpose)
-        self._note(key, person)
-        self.times[question] += 1
+        self.open[annotator, key] = OpenQuestion(question, purpose)
+        self._seen.setdefault(annotator, set()).add(key)
+        self.counts[question] += 1
 
-    def tell(self, said: NDArray[np.intp], person: Any, purpose: str | None = None) -> None:
-        """Take an answer; what it was for follows from who was asked what, unless it is given."""
-        key = self.form.key_of(said)
-        asked = self._closed(person, key)
+    def tell(self, comparisons: NDArray[np.intp], annotator: Any, purpose: str | None = None) -> None:
+        """Record an answer; its purpose is that of the open question, if there is one."""
+        key = self.form.key_of(comparisons)
+        asked = None
+        if key is not None:  # asked of this annotator, or of nobody in particular
+            asked = self.open.pop((annotator, key), None) or self.open.pop((None, key), None)
         if asked is None:
-            self.times[np.unique(said)] += 1
+            self.counts[np.unique(comparisons)] += 1
         if asked is not None:
             purpose = asked.purpose
         elif purpose is None:
-            twice = person is not None and key is not None and key in self._had.get(person, ())
-            purpose = AGAIN if twice else OTHER
+            purpose = AGAIN if annotator is not None and key in self.seen_by(annotator) else OTHER
         if key is not None:
-            self._note(key, person)
-        self.said.append(said)
+            self._seen.setdefault(annotator, set()).add(key)
+        self.answers.append(comparisons)
         self.keys.append(key)
-        self.people.append(person)
+        self.annotators.append(annotator)
         self.purposes.append(purpose)
 
-    def promote(self, person: Any, key: Key) -> str:
-        """Let a question that someone has had count as a random one, which it would have been asked as by now.
+    def count_as_test(self, annotator: Any, key: QuestionKey) -> str:
+        """Count a question that an annotator has seen as random, now that it was drawn; return its former purpose.
 
-        Returns
-        -------
-        str
-            What it counted as before; a repeat stays one.
+        A repeat stays one.
         """
-        if (person, key) in self.open:
-            waiting = self.open[person, key]
+        if (annotator, key) in self.open:
+            waiting = self.open[annotator, key]
             if waiting.purpose != REPEAT:
-                self.open[person, key] = waiting._replace(purpose=TEST)
+                self.open[annotator, key] = waiting._replace(purpose=TEST)
             return waiting.purpose
-        for number, (who, which) in enumerate(zip(self.people, self.keys, strict=True)):
-            if which == key and who in (person, None) and self.purposes[number] not in (REPEAT, AGAIN):
+        for number, (who, which) in enumerate(zip(self.annotators, self.keys, strict=True)):
+            if which == key and who in (annotator, None) and self.purposes[number] not in (REPEAT, AGAIN):
                 before, self.purposes[number] = self.purposes[number], TEST
                 return before
         return REPEAT
 
     def comparisons(self, objects: NDArray[Any], count: int | None = None) -> Comparisons:
-        """Return all answers, or the first so many, as comparisons."""
-        said, people = self.said[:count], self.people[:count]
-        sizes = np.array([len(rows) for rows in said])
-        number = np.repeat(np.arange(len(said)), sizes)
-        rows = np.concatenate(said)
+        """Return all answers, or the first ``count``, as comparisons."""
+        answers, annotators = self.answers[:count], self.annotators[:count]
+        sizes = np.array([len(rows) for rows in answers])
+        number = np.repeat(np.arange(len(answers)), sizes)
+        rows = np.concatenate(answers)
         counts = np.array([purpose != AGAIN for purpose in self.purposes[:count]])
         chosen = np.array([purpose == INFORMATION for purpose in self.purposes[:count]])
-        annotators = None
-        if any(person is not None for person in people):
-            annotators = np.array(["" if person is None else str(person) for person in people])[number]
+        names = None
+        if any(each is not None for each in annotators):
+            names = np.array([_UNNAMED if each is None else str(each) for each in annotators])[number]
         triplets = bool((rows[:, 0] == rows[:, 2]).all())
         make = Comparisons.from_triplets if triplets else Comparisons.from_quadruplets
         return make(
             objects[rows[:, [0, 1, 3]] if triplets else rows],
             objects=objects,
             weights=None if counts.all() else counts[number].astype(np.float64),
-            annotators=annotators,
+            annotators=names,
             trials=number if (sizes > 1).any() else None,
             chosen=chosen[number] if chosen.any() else None,
         )
 
     def purposes_of_rows(self) -> NDArray[np.str_]:
-        """Return what each comparison was asked for."""
-        sizes = [len(rows) for rows in self.said]
-        return np.repeat(np.array(self.purposes, dtype=np.str_), sizes)
+        """Return the purpose of each comparison."""
+        return np.repeat(np.array(self.purposes, dtype=np.str_), [len(rows) for rows in self.answers])
 
     def state(self) -> dict[str, Any]:
-        """Return what was asked and answered as values that a file can hold."""
+        """Return the record as values that a file can hold."""
         return {
-            "said": np.concatenate([np.empty((0, 4), np.intp), *self.said]),
-            "sizes": np.array([len(rows) for rows in self.said], dtype=np.intp),
-            "people": list(self.people),
+            "answers": np.concatenate([np.empty((0, 4), np.intp), *self.answers]),
+            "sizes": np.array([len(rows) for rows in self.answers], dtype=np.intp),
+            "annotators": list(self.annotators),
             "purposes": list(self.purposes),
-            "asked": [each.question for each in self.open.values()],
-            "asked_for": [each.purpose for each in self.open.values()],
-            "asked_of": [person for person, _ in self.open],
+            "open_questions": [each.question for each in self.open.values()],
+            "open_purposes": [each.purpose for each in self.open.values()],
+            "open_annotators": [annotator for annotator, _ in self.open],
         }
 
     @classmethod
     def from_state(cls, form: Form, n_objects: int, state: dict[str, Any]) -> Self:
-        """Return what `state` described."""
+        """Return the record that `state` described."""
         record = cls(form, n_objects)
-        said = np.asarray(state["said"], dtype=np.intp)
-        if said.size and not 0 <= said.min() <= said.max() < n_objects:
+        rows = np.asarray(state["answers"], dtype=np.intp)
+        if rows.size and not 0 <= rows.min() <= rows.max() < n_objects:
             raise ValueError("an answer is about an object that is not there")
-        if said.shape != (state["sizes"].sum(), 4):
-            raise ValueError("its answers have no comparisons of their own")
-        parts = np.split(said, np.cumsum(state["sizes"])[:-1]) if len(state["sizes"]) else []
-        for rows, person, purpose in zip(parts, state["people"], state["purposes"], strict=True):
-            record.tell(rows, person, purpose)
-        for row, purpose, person in zip(state["asked"], state["asked_for"], state["asked_of"], strict=True):
-            record.ask(np.asarray(row, dtype=np.intp), purpose, person)
+        if rows.shape != (state["sizes"].sum(), 4):
+            raise ValueError(f"the sizes of the answers do not add up to their {len(rows)} comparisons")
+        parts = np.split(rows, np.cumsum(state["sizes"])[:-1]) if len(state["sizes"]) else []
+        for part, annotator, purpose in zip(parts, state["annotators"], state["purposes"], strict=True):
+            record.tell(part, annotator, purpose)
+        columns = state["open_questions"], state["open_purposes"], state["open_annotators"]
+        for question, purpose, annotator in zip(*columns, strict=True):
+            record.ask(np.asarray(question, dtype=np.intp), purpose, annotator)
         return record
-
-    def _note(self, key: Key, person: Any) -> None:
-        self._had.setdefault(person, set()).add(key)
-
-    def _closed(self, person: Any, key: Key | None) -> Open | None:
-        """Close the question that an answer is to: one that this person was asked, or that nobody in particular was."""
-        if key is None:
-            return None
-        for who in dict.fromkeys((person, None)):
-            if (who, key) in self.open:
-                return self.open.pop((who, key))
-        return None

@@ -1,11 +1,11 @@
-"""When to stop: what the next answers would bring, and whether they are worth the asking.
+"""When to stop: what the next answers would bring, and whether they are worth asking for.
 
-The posterior says how far its map errs, by its own draws (`design.active.expected_error`). The next questions are
-chosen as they would be, and around some of the draws it is imagined where the truth lies and what of that their answers
-would tell (`nearer.design.active.precision`). That takes a second or so, and no fit.
+The posterior tells how far its map errs, by its own draws (`nearer.design.active.errors`). The next questions are
+chosen as they would be, and around some of the draws truths are drawn with what their answers would reveal of them
+(`nearer.design.active.lookahead`). That takes a second or so, and no fit.
 
-How much a map gains from a few more answers is a matter of chance as much as of their number. Figures are what is to be
-expected, and an interval says between which values the gain will be in 8 of 10 cases.
+How much a map gains from a few more answers depends on chance as much as on their number. Figures are expectations,
+and an interval tells between which values the gain will be in 8 of 10 cases.
 """
 
 from __future__ import annotations
@@ -24,26 +24,23 @@ from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trial_indices, with_positive_weight
-from nearer.design.active.expected_error import Errors, Fall, errors_of, fall
-from nearer.design.active.forms import form_of
-from nearer.design.active.future import Choose, Future
-from nearer.design.active.honest import HonestError
-from nearer.design.active.pools import Pool
-from nearer.design.active.precision import WeightedComparisons, imagine
+from nearer.design.active.errors import ErrorReduction, HeldOutError, MapErrors, error_reduction, map_errors
+from nearer.design.active.lookahead import Choose, Lookahead, WeightedComparisons, draw_preposterior
+from nearer.design.active.pool import Pool, form_of
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.evaluation.reproducibility import ellipse_size
 from nearer.geometry import align
 from nearer.model.answers import answer_probability
 from nearer.sampling.model import DistinctComparisons, Draws, distinct_comparisons
 
-_LEVEL, _USUALLY = 0.95, 0.8
-_TESTED = 3000  # comparisons that errors are taken over
-_DRAWS = 200  # that say what is known
-_TRUTHS = 8  # draws around which the truth is imagined; fewer where a map has many coordinates
-_IMAGINED = 400  # times in all
-_MUCH_WORK = 3e9
-_MANY_COORDINATES, _MOST_COORDINATES = 4000, 10_000  # beyond these: only the axes of the map; nothing at all
-_WORTH, _FIFTH_MORE = 0.005, 1.2
+_ERROR_LEVEL, _GAIN_LEVEL = 0.95, 0.8
+_N_TESTED = 3000  # comparisons that errors are averaged over
+_MAX_DRAWS = 200
+_MAX_TRUTHS = 8  # draws around which truths are drawn; fewer where a map has many coordinates
+_N_PREPOSTERIOR = 400  # draws in all
+_MAX_WORK = 3e9
+_MANY_COORDINATES, _MAX_COORDINATES = 4000, 10_000  # beyond the former only the axes of the map are considered
+_MIN_GAIN, _FIFTH_MORE = 0.005, 1.2
 
 
 @dataclass(frozen=True)
@@ -54,23 +51,23 @@ class Outlook:
     ----------
     n_answers_now, n_answers_more : int
     error_now, error_then : float
-        Share of new answers, to questions drawn at random, that the map does not predict; expected.
+        Expected share of new answers to random questions that the map does not predict.
     error_low, error_high : float
-        Where that of now lies with a probability of 95%, by the posterior.
+        95% credible interval of the error now.
     gain_low, gain_high : float
         By how much the error will fall, in 8 of 10 cases; below 0 where it may rise.
     floor : float
-        That of the true map: the noise of people.
+        Error of the true map: the noise of people.
     truth_now, truth_then : float
-        Share of such questions about which the map errs, whatever people answer; expected.
+        Expected share of such questions whose true answer the map does not predict.
     ellipse_now, ellipse_then : float or None
         Typical half axis of the 95% ellipses, as a share of the typical distance between two objects.
-    worth : float
-        The gain in error below which a fifth more answers are not worth the asking.
+    min_gain : float
+        The gain in error by a fifth more answers, below which to stop.
     chosen : bool
-        Whether the next questions are chosen by what they tell, or drawn at random.
-    honest : HonestError or None
-        The error that random questions had.
+        Whether the next questions are chosen for information, or drawn at random.
+    held_out : HeldOutError or None
+        The error on random questions so far.
 
     Examples
     --------
@@ -78,7 +75,7 @@ class Outlook:
     >>> print(outlook)
     300 more answers would move the error on new answers from 0.123 to 0.112 (by 0.004 to 0.019 in 8 of 10 cases; \
 noise leaves 0.100 to any map), and the size of the ellipses from 20% of a typical distance to 17%. Go on: a fifth \
-more answers gain 0.006, which is worth the asking (0.005 or more).
+more answers gain 0.006, which is worth asking for (0.005 or more).
     """
 
     n_answers_now: int
@@ -94,9 +91,9 @@ more answers gain 0.006, which is worth the asking (0.005 or more).
     truth_then: float
     ellipse_now: float | None
     ellipse_then: float | None
-    worth: float = _WORTH
+    min_gain: float = _MIN_GAIN
     chosen: bool = True
-    honest: HonestError | None = None
+    held_out: HeldOutError | None = None
 
     @property
     def gain(self) -> float:
@@ -105,7 +102,7 @@ more answers gain 0.006, which is worth the asking (0.005 or more).
 
     @property
     def gain_of_a_fifth(self) -> float:
-        """By how much it would fall with a fifth more answers: what is above the floor goes with a power of them."""
+        """By how much it would fall with a fifth more answers: the excess over the floor is a power of their number."""
         now, then = self.error_now - self.floor, self.error_then - self.floor
         if then <= 0:
             return now
@@ -114,69 +111,63 @@ more answers gain 0.006, which is worth the asking (0.005 or more).
 
     @property
     def recommendation(self) -> Literal["stop", "go on"]:
-        """Whether to ask on: whether a fifth more answers would gain what they are worth."""
-        return "go on" if self.gain_of_a_fifth >= self.worth else "stop"
+        """Whether to continue: whether a fifth more answers would gain enough."""
+        return "go on" if self.gain_of_a_fifth >= self.min_gain else "stop"
 
     @property
     def reason(self) -> str:
-        """Why."""
-        left, gain = self.error_now - self.floor, self.gain_of_a_fifth
+        """The reason for the recommendation."""
+        excess, gain = self.error_now - self.floor, self.gain_of_a_fifth
         if self.recommendation == "go on":
             return (
-                f"a fifth more answers gain {decimals(gain)}, which is worth the asking ({decimals(self.worth)} "
-                "or more)"
+                f"a fifth more answers gain {decimals(gain)}, which is worth asking for ({decimals(self.min_gain)} or "
+                "more)"
             )
-        if left < self.worth:
+        if excess < self.min_gain:
             return (
-                f"the error is within {decimals(left)} of the noise of people, and no answers can bring it below that; "
-                "they would make the ellipses smaller, and little else"
+                f"the error is within {decimals(excess)} of the noise of people, and no answers can bring it below "
+                "that; they would make the ellipses smaller, and little else"
             )
         return (
-            f"a fifth more answers gain {decimals(gain)}, less than {decimals(self.worth)}; {decimals(left)} could "
-            "be gained "
-            "at most, by answers without end"
+            f"a fifth more answers gain {decimals(gain)}, less than {decimals(self.min_gain)}; {decimals(excess)} "
+            "could be gained at most, by any number of answers"
         )
 
     @property
     def warning(self) -> str | None:
-        """What speaks against these figures: an honest error that the posterior does not expect."""
-        if self.honest is None or self.honest.low <= self.error_now <= self.honest.high:
+        """What speaks against these figures: a held-out error that the posterior does not expect."""
+        if self.held_out is None or self.held_out.low <= self.error_now <= self.held_out.high:
             return None
-        side = "more" if self.honest > self.error_now else "less"
+        side = "more" if self.held_out > self.error_now else "less"
         return (
-            f"On random questions the map erred {side} than the posterior expects, {self.honest}: its model does not "
+            f"On random questions the map erred {side} than the posterior expects, {self.held_out}: its model does not "
             "fit well, and the figures may be off"
         )
 
-    @property
-    def _spread(self) -> str:
-        if self.gain_low <= 0:
-            return f"by {decimals(self.gain_high)} at most in 9 of 10 cases"
-        return f"by {format_interval(self.gain_low, self.gain_high)} in 8 of 10 cases"
-
     def __str__(self) -> str:
-        answers = pluralize(self.n_answers_more, "more answer")
-        error = (
-            f"{answers} would move the error on new answers from {decimals(self.error_now)} to "
-            f"{decimals(self.error_then)} "
-            f"({self._spread}; noise leaves {decimals(self.floor)} to any map)"
+        cases = f"by {format_interval(self.gain_low, self.gain_high)} in 8 of 10 cases"
+        if self.gain_low <= 0:
+            cases = f"by {decimals(self.gain_high)} at most in 9 of 10 cases"
+        text = (
+            f"{pluralize(self.n_answers_more, 'more answer')} would move the error on new answers from "
+            f"{decimals(self.error_now)} to {decimals(self.error_then)} ({cases}; noise leaves {decimals(self.floor)} "
+            "to any map)"
         )
         if self.ellipse_now is not None and self.ellipse_then is not None:
-            error += (
+            text += (
                 f", and the size of the ellipses from {percent(self.ellipse_now)} of a typical distance to "
                 f"{percent(self.ellipse_then)}"
             )
-        said = f"{error}. {self.recommendation.capitalize()}: {self.reason}."
-        return said if self.warning is None else f"{said} {self.warning}."
+        text += f". {self.recommendation.capitalize()}: {self.reason}."
+        return text if self.warning is None else f"{text} {self.warning}."
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON."""
-        honest = None
-        if self.honest is not None:
-            honest = {"error": float(self.honest), "low": self.honest.low, "high": self.honest.high}
+        held_out = None
+        if self.held_out is not None:
+            held_out = {"error": float(self.held_out), "low": self.held_out.low, "high": self.held_out.high}
         names = "gain", "gain_of_a_fifth", "recommendation", "reason", "warning"
-        said = {name: getattr(self, name) for name in names}
-        return {**asdict(self), "honest": honest, **said}
+        return {**asdict(self), "held_out": held_out, **{name: getattr(self, name) for name in names}}
 
 
 def outlook(
@@ -186,8 +177,8 @@ def outlook(
     *,
     choose: Choose = "information",
     pool: Pool | None = None,
-    worth: float = _WORTH,
-    honest: HonestError | None = None,
+    min_gain: float = _MIN_GAIN,
+    held_out: HeldOutError | None = None,
     random_state: RandomState = None,
 ) -> Outlook:
     """Return what the next answers would bring: the error and the ellipses to expect, and whether to go on.
@@ -204,11 +195,11 @@ def outlook(
         How the next questions come about: as `Questions` asks them, or drawn at random.
     pool : Pool, optional
         The questions that may be asked; all triplets if left out.
-    worth : float
+    min_gain : float
         The gain in error, by a fifth more answers, below which to stop.
-    honest : HonestError, optional
-        The error on random questions, as `Questions.held_out_error` has it: if it is not the one that the posterior
-        expects, the outlook says so.
+    held_out : HeldOutError, optional
+        The error on random questions, from `Questions.held_out_error`: the outlook warns if the posterior does not
+        expect it.
     random_state : int, Generator, SeedSequence or None
 
     Examples
@@ -223,7 +214,7 @@ def outlook(
     """
     if choose not in get_args(Choose):
         raise ValueError(f"choose must be 'information' or 'random', got {choose!r}")
-    check_number("worth", worth, least=0)
+    check_number("min_gain", min_gain, least=0)
     if not isinstance(model, PosteriorEmbedding):
         raise ValueError(f"an outlook needs draws from a posterior: fit a PosteriorEmbedding, not {model!r}")
     check_is_fitted(model)
@@ -236,90 +227,88 @@ def outlook(
     comparisons = with_positive_weight(comparisons)
     n_now = int(trial_indices(comparisons).max()) + 1
     n_more = max(n_now // 5, 1) if n_answers is None else check_integer("n_answers", n_answers, 1)
-    with progress_bar("looking ahead", _TRUTHS) as bar:
-        view = _view(
-            model, distinct_comparisons(comparisons, by_annotator=False), pool, n_more, choose, random_state, bar
-        )
-    errors, falls = view.errors, view.falls
+    with progress_bar("looking ahead", _MAX_TRUTHS) as bar:
+        known = distinct_comparisons(comparisons, by_annotator=False)
+        forecast = _forecast(model, known, pool, n_more, choose, random_state, bar)
+    errors, reduction = forecast.errors, forecast.reduction
     truth, floor, excess = (float(each.mean()) for each in errors)
-    low, high = np.quantile(errors.floor + errors.excess, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    gain_low, gain_high = excess * np.quantile(falls.excesses, [(1 - _USUALLY) / 2, (1 + _USUALLY) / 2])
-    reach = float(np.sqrt(chi2.ppf(_LEVEL, model.embedding_.shape[1])))
-    ellipse = ellipse_size(model.embedding_, model.covariances_, reach)
+    low, high = np.quantile(errors.floor + errors.excess, [(1 - _ERROR_LEVEL) / 2, (1 + _ERROR_LEVEL) / 2])
+    gain_low, gain_high = excess * np.quantile(reduction.excesses, [(1 - _GAIN_LEVEL) / 2, (1 + _GAIN_LEVEL) / 2])
+    radius = float(np.sqrt(chi2.ppf(_ERROR_LEVEL, model.embedding_.shape[1])))
+    ellipse = ellipse_size(model.embedding_, model.covariances_, radius)
     return Outlook(
         n_answers_now=n_now,
         n_answers_more=n_more,
         error_now=floor + excess,
-        error_then=floor + excess * (1 - falls.excess),
+        error_then=floor + excess * (1 - reduction.excess),
         error_low=float(low),
         error_high=float(high),
         gain_low=float(gain_low),
         gain_high=float(gain_high),
         floor=floor,
         truth_now=truth,
-        truth_then=truth * (1 - falls.truth),
+        truth_then=truth * (1 - reduction.truth),
         ellipse_now=ellipse,
-        ellipse_then=None if ellipse is None else ellipse * view.half_axis,
-        worth=float(worth),
+        ellipse_then=None if ellipse is None else ellipse * forecast.shrinkage,
+        min_gain=float(min_gain),
         chosen=choose == "information",
-        honest=honest,
+        held_out=held_out,
     )
 
 
-class _View(NamedTuple):
-    """Errors with each draw as the truth, how they will fall, and what share of a typical half axis will be left."""
+class _Forecast(NamedTuple):
+    """Errors with each draw as the truth, how they will fall, and the ratio of half axes then to those now."""
 
-    errors: Errors
-    falls: Fall
-    half_axis: float
+    errors: MapErrors
+    reduction: ErrorReduction
+    shrinkage: float
 
 
-def _view(
+def _forecast(
     model: PosteriorEmbedding,
-    answers: DistinctComparisons,
+    known: DistinctComparisons,
     pool: Pool | None,
     n_answers: int,
     choose: Choose,
     random_state: RandomState,
     bar: tqdm[Any],
-) -> _View:
+) -> _Forecast:
     """Look ahead around some of the draws."""
-    future = Future(
-        _draws(model), pool or Pool(form_of("triplet"), model.n_objects_), stream(random_state, "questions")
-    )
-    tested, to_come = future.tested(_TESTED), future.to_come(n_answers, choose)
-    told, n_axes = WeightedComparisons(answers.quadruplets, answers.total_weights), model.embedding_.shape[1]
-    n_looked_at = max(n_axes, min(future.draws.points.shape[2], _MANY_COORDINATES // model.n_objects_))
-    n_truths = _n_truths(model.n_objects_ * n_looked_at)
-    numbers = np.linspace(0, len(future.draws) - 1, n_truths).round().astype(int).tolist()
-    imagined = []
+    pool = pool or Pool(form_of("triplet"), model.n_objects_)
+    ahead = Lookahead(_aligned_draws(model), pool, stream(random_state, "questions"))
+    tested, future = ahead.test_comparisons(_N_TESTED), ahead.next_questions(n_answers, choose)
+    answered, n_axes = WeightedComparisons(known.quadruplets, known.total_weights), model.embedding_.shape[1]
+    n_considered = max(n_axes, min(ahead.draws.points.shape[2], _MANY_COORDINATES // model.n_objects_))
+    n_truths = _n_truths(model.n_objects_ * n_considered)
+    numbers = np.linspace(0, len(ahead.draws) - 1, n_truths).round().astype(int).tolist()
+    drawn = []
     for number in numbers:
-        answered, around = future.told(to_come, number), future.truth(number)
-        around = around._replace(points=around.points[:, :n_looked_at])
-        imagined.append(imagine(around, told, answered, tested, _IMAGINED // len(numbers), future.rng, n_axes))
+        answers, truth = ahead.simulate(future, number), ahead.truth(number)
+        truth = truth._replace(points=truth.points[:, :n_considered])
+        k = _N_PREPOSTERIOR // len(numbers)
+        drawn.append(draw_preposterior(truth, answered, answers, tested, k, ahead.rng, n_axes))
         bar.update()
-    away, learned, now, then = zip(*imagined, strict=True)
-    lapses = future.draws.lapses
-    odds = future.odds(tested)
-    errors = errors_of(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
-    falls = fall(odds, float(lapses.mean()), np.concatenate(away), np.concatenate(learned))
-    return _View(errors, falls, float(np.median(np.sqrt(np.mean(then, axis=0) / np.mean(now, axis=0)))))
+    deviations, learned, now, then = zip(*drawn, strict=True)
+    lapses, odds = ahead.draws.lapses, ahead.log_odds(tested)
+    errors = map_errors(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
+    reduction = error_reduction(odds, float(lapses.mean()), np.concatenate(deviations), np.concatenate(learned))
+    return _Forecast(errors, reduction, float(np.median(np.sqrt(np.mean(then, axis=0) / np.mean(now, axis=0)))))
 
 
-def _draws(model: PosteriorEmbedding) -> Draws:
-    """Return some of the draws, turned onto the map."""
-    some = np.unique(np.linspace(0, len(model.draws_) - 1, _DRAWS).round().astype(int))
-    points, *numbers = (values[some] for values in model.draws_)
-    onto = np.zeros((model.n_objects_, points.shape[2]))
-    onto[:, : model.embedding_.shape[1]] = model.embedding_
-    return Draws(align(points, onto, scaling=False), *numbers)
+def _aligned_draws(model: PosteriorEmbedding) -> Draws:
+    """Return some of the draws, aligned with the map."""
+    some = np.unique(np.linspace(0, len(model.draws_) - 1, _MAX_DRAWS).round().astype(int))
+    points, *parameters = (values[some] for values in model.draws_)
+    target = np.zeros((model.n_objects_, points.shape[2]))
+    target[:, : model.embedding_.shape[1]] = model.embedding_
+    return Draws(align(points, target, scaling=False), *parameters)
 
 
 def _n_truths(n_coordinates: int) -> int:
     """Return around how many draws to look: fewer where each takes long."""
-    if n_coordinates > _MOST_COORDINATES:
+    if n_coordinates > _MAX_COORDINATES:
         raise ValueError(
-            f"an outlook takes in {intcomma(_MOST_COORDINATES)} coordinates at most, and the map has "
+            f"an outlook takes {intcomma(_MAX_COORDINATES)} coordinates at most, and the map has "
             f"{intcomma(n_coordinates)}; fit a map of fewer objects, drawn at random, or of fewer dimensions"
         )
-    return int(np.clip(_MUCH_WORK / float(n_coordinates) ** 3, 2, _TRUTHS))
+    return int(np.clip(_MAX_WORK / float(n_coordinates) ** 3, 2, _MAX_TRUTHS))

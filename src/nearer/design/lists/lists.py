@@ -1,64 +1,76 @@
-"""Lists of trials, one for each participant: chosen, random, repeated and catch questions, mixed.
+r"""Lists of trials, one for each participant: chosen, random, repeated and catch questions, mixed.
 
-- *Test* questions are drawn first, each as likely as any other of the pool, so that an error over them is honest.
-  Chosen ones come after them: what is left to be drawn once the telling ones are taken would be too easy.
-- *Repeats* are test questions again, for the noise ceiling: of other participants, or, where nobody is named, of the
-  list itself, half a list later, with sides swapped.
-- *Catch* trials come on top, evenly placed.
+- *Test* questions are drawn first, each as likely as any other of the pool, so that an error over them is unbiased.
+  Chosen ones come after them: what is left to be drawn without the informative ones would be too easy.
+- *Repeats* are test questions again, for the noise ceiling: of other participants, or, without names, of the list
+  itself, half a list later, with positions swapped.
+- *Catch* trials, which everybody who attends answers correctly, are added, evenly spaced.
 
 Shares hold over all lists: where a list of ten has half a repeat, every second list has one.
+
+Positions are counterbalanced. With the number :math:`c_{op}` of showings of object o in position p, the sum of
+:math:`c_{op}^2` is smallest when positions are balanced. One more showing of o in p adds :math:`2 c_{op} + 1` to it, so
+that the best positions for one question, given those of all others, solve an assignment problem. Questions are
+improved in turn until none changes: each change lowers the sum. Balance within a list precedes balance over all lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
-from nearer._common.formatting import pluralize, quote
+from nearer._common.formatting import decimals, pluralize, quote
 from nearer._common.progress import progress_bar
-from nearer.design.active.forms import Key
-from nearer.design.lists.answered import Answered
-from nearer.design.lists.sides import Showing, balanced_places
+from nearer.design.active.pool import QuestionKey
+from nearer.design.lists.inputs import AnsweredQuestion
 from nearer.design.mix import CATCH, REPEAT, TEST, QuestionMix
+from nearer.sampling.model import Draws
 
 if TYPE_CHECKING:
-    from nearer.design.active import Questions
+    from nearer.design.active.questions import Questions
+
+MIN_CATCH_PROBABILITY = 0.99  # of the answer, of somebody who attends
+_N_CATCH_CANDIDATES, _MAX_CATCH_DRAWS = 5000, 100
+_MAX_ROUNDS = 20  # of counterbalancing
+_OVERALL_WEIGHT = 1e-3  # of the balance over all lists, relative to that within a list
+_CATCH_WEIGHT = 10.0  # right answers of catch trials in one position would be learned
 
 
 @dataclass(frozen=True)
-class Catch:
-    """A catch question, as objects in the order that they are asked in, and those that are the right answer."""
+class CatchTrial:
+    """A catch question: its objects in order, and those that are the right answer."""
 
     shown: tuple[int, ...]
     right: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What lists should be like.
+class ListSettings:
+    """Settings of lists.
 
     Attributes
     ----------
     n_questions : int
         Of each list; catch trials are added to them.
-    people : tuple of str
-        Who gets a list; nobody is one list for whomever.
+    participants : tuple of str
+        Who gets a list; one list for anybody if empty.
     mix : QuestionMix
         Shares over all lists.
     catches : sequence of sequences of Catch
-        Those of each list.
+        Catch trials of each list.
     first_trial : int
         The number of the first trial of each list.
     """
 
     n_questions: int
-    people: tuple[str, ...] = ()
+    participants: tuple[str, ...] = ()
     mix: QuestionMix = field(default_factory=QuestionMix)
-    catches: Sequence[Sequence[Catch]] = ()
+    catches: Sequence[Sequence[CatchTrial]] = ()
     first_trial: int = 1
 
 
@@ -71,7 +83,7 @@ class Trial:
     participant : str or None
     number : int
     shown : tuple of labels
-        As they stand, from left to right; first the one that others are compared with, where there is one.
+        From left to right; first the anchor, if there is one.
     purpose : str
         "start", "information", "test", "repeat" or "catch".
     right : tuple of labels
@@ -86,77 +98,65 @@ class Trial:
 
 
 @dataclass(eq=False)
-class _Row:
-    """A question on its way into a list; ``first`` is the showing that a repeat follows, where that is known."""
+class _Item:
+    """A question of a list; ``first`` is the one that it repeats, if that is in a list."""
 
     question: NDArray[np.intp]
-    key: Key
+    key: QuestionKey
     purpose: str
     right: tuple[int, ...] = ()
-    first: _Row | None = None
+    first: _Item | None = None
 
 
 @dataclass
 class _List:
-    person: str | None
-    rows: list[_Row] = field(default_factory=list)
-    barred: set[Key] = field(default_factory=set)  # what the person must not get again
+    """The list of a participant, and the questions that they must not get again."""
 
-    def add(self, row: _Row) -> None:
-        self.rows.append(row)
-        self.barred.add(row.key)
+    participant: str | None
+    items: list[_Item] = field(default_factory=list)
+    barred: set[QuestionKey] = field(default_factory=set)
+
+    def add(self, item: _Item) -> None:
+        """Add a question."""
+        self.items.append(item)
+        self.barred.add(item.key)
 
 
 def make_lists(
-    questions: Questions, wish: Wish, answered: Sequence[Answered] = (), rng: np.random.Generator | None = None
+    questions: Questions,
+    settings: ListSettings,
+    answered: Sequence[AnsweredQuestion] = (),
+    rng: np.random.Generator | None = None,
 ) -> list[Trial]:
-    """Return all trials, list by list.
+    """Return all trials, list by list; nobody gets a question again that they have answered.
 
-    Parameters
-    ----------
-    questions : Questions
-        Knows the answers so far; shares of its own must be 0.
-    wish : Wish
-    answered : sequence of Answered
-        What was answered so far: nobody gets one of their questions again.
-    rng : Generator, optional
-
-    Examples
-    --------
-    >>> from nearer.design.active import Questions
-    >>> questions = Questions(["ant", "bee", "cat", "dog"], test_share=0, repeat_share=0, random_state=0)
-    >>> wish = Wish(6, ("ann", "bob"), QuestionMix(test_share=0.5))
-    >>> trials = make_lists(questions, wish, rng=np.random.default_rng(0))
-    >>> [sum(each.participant == who for each in trials) for who in ("ann", "bob")]
-    [6, 6]
-    >>> sum(each.purpose == TEST for each in trials)
-    6
+    The questions know the answers so far, and have shares of 0: ``settings`` has those of the lists.
     """
     rng = np.random.default_rng() if rng is None else rng
     place = {label: at for at, label in enumerate(questions.objects_.tolist())}
-    done = had(questions, answered)
-    lists = [_List(person, barred=set(done.get(person, ()))) for person in wish.people or (None,)]
-    refuse_too_many(questions, wish.n_questions, wish.people, done)
-    for one, catches in zip(lists, wish.catches, strict=False):
+    done = answered_keys(questions, answered)
+    lists = [_List(person, barred=set(done.get(person, ()))) for person in settings.participants or (None,)]
+    check_enough_questions(questions, settings.n_questions, settings.participants, done)
+    for one, catches in zip(lists, settings.catches, strict=False):
         for catch in catches:
             question = np.array(catch.shown, dtype=np.intp)
-            one.add(_Row(question, questions.form.keys(question[None])[0], CATCH, catch.right))
-    for one, counts in zip(lists, wish.mix.counts_by_list(wish.n_questions, len(lists)), strict=True):
+            one.add(_Item(question, questions.form.keys(question[None])[0], CATCH, catch.right))
+    for one, counts in zip(lists, settings.mix.counts_by_list(settings.n_questions, len(lists)), strict=True):
         for drawn in questions.pool.draw_new(counts[TEST], rng, one.barred):
-            one.add(_Row(drawn, questions.form.keys(drawn[None])[0], TEST))
-    _add_repeats(questions, wish, lists, answered, place, rng)
+            one.add(_Item(drawn, questions.form.keys(drawn[None])[0], TEST))
+    _add_repeats(questions, settings, lists, answered, place, rng)
     with progress_bar("questions", len(lists)) as bar:
         for one in lists:
-            n_left = wish.n_questions - sum(row.purpose != CATCH for row in one.rows)
+            n_left = settings.n_questions - sum(row.purpose != CATCH for row in one.items)
             _add_chosen(questions, one, n_left, place)
             bar.update()
-    return _trials(questions, wish, lists, rng)
+    return _trials(questions, settings, lists, rng)
 
 
-def had(questions: Questions, answered: Iterable[Answered]) -> dict[Any, set[Key]]:
-    """Return the questions that each person has answered."""
+def answered_keys(questions: Questions, answered: Iterable[AnsweredQuestion]) -> dict[Any, set[QuestionKey]]:
+    """Return the questions that each participant has answered."""
     place = {label: at for at, label in enumerate(questions.objects_.tolist())}
-    done: dict[Any, set[Key]] = {}
+    done: dict[Any, set[QuestionKey]] = {}
     for each in answered:
         if each.person is not None and len(each.shown) == questions.form.width:
             row = np.array([[place[label] for label in each.shown]])
@@ -164,9 +164,11 @@ def had(questions: Questions, answered: Iterable[Answered]) -> dict[Any, set[Key
     return done
 
 
-def refuse_too_many(questions: Questions, n: int, people: Sequence[str | None], done: dict[Any, set[Key]]) -> None:
-    """Refuse to ask people for more than there is; ``done`` has what each of them has answered."""
-    for person in people or (None,):
+def check_enough_questions(
+    questions: Questions, n: int, participants: Sequence[str | None], done: dict[Any, set[QuestionKey]]
+) -> None:
+    """Reject more questions than the pool has beside those that each participant has answered."""
+    for person in participants or (None,):
         barred = done.get(person, set())
         left = questions.pool.size - len(barred)
         if n > left:
@@ -180,76 +182,78 @@ def refuse_too_many(questions: Questions, n: int, people: Sequence[str | None], 
 
 def _add_repeats(
     questions: Questions,
-    wish: Wish,
+    settings: ListSettings,
     lists: Sequence[_List],
-    answered: Sequence[Answered],
+    answered: Sequence[AnsweredQuestion],
     place: dict[Any, int],
     rng: np.random.Generator,
 ) -> None:
-    """Add questions that were asked before, or of others; where there are none, lists do without."""
+    """Add random questions that were asked before, or of others, as far as there are any."""
     width = questions.form.width
     known = [each for each in answered if len(each.shown) == width]
     known = [each for each in known if each.purpose == TEST] or known
     earlier = np.array([[place[label] for label in each.shown] for each in known], dtype=np.intp).reshape(-1, width)
-    rows = [_Row(row, key, TEST) for row, key in zip(earlier, questions.form.keys(earlier), strict=True)]
-    here = [(one, row) for one in lists for row in one.rows if row.purpose == TEST]
-    for one, counts in zip(lists, wish.mix.counts_by_list(wish.n_questions, len(lists)), strict=True):
-        others = [row for whose, row in here if one.person is None or whose is not one]
-        at_hand: list[tuple[_Row, _Row | None]] = [(row, None) for row in rows if row.key not in one.barred]
-        at_hand += [(row, row) for row in others if one.person is None or row.key not in one.barred]
+    rows = [_Item(row, key, TEST) for row, key in zip(earlier, questions.form.keys(earlier), strict=True)]
+    here = [(one, row) for one in lists for row in one.items if row.purpose == TEST]
+    for one, counts in zip(lists, settings.mix.counts_by_list(settings.n_questions, len(lists)), strict=True):
+        others = [row for whose, row in here if one.participant is None or whose is not one]
+        at_hand: list[tuple[_Item, _Item | None]] = [(row, None) for row in rows if row.key not in one.barred]
+        at_hand += [(row, row) for row in others if one.participant is None or row.key not in one.barred]
         for number in rng.permutation(len(at_hand)).tolist():
-            if sum(row.purpose == REPEAT for row in one.rows) == counts[REPEAT]:
+            if sum(row.purpose == REPEAT for row in one.items) == counts[REPEAT]:
                 break
             row, first = at_hand[number]
-            if row.key not in one.barred or (first is not None and one.person is None):
-                one.add(_Row(row.question, row.key, REPEAT, first=first))
+            if row.key not in one.barred or (first is not None and one.participant is None):
+                one.add(_Item(row.question, row.key, REPEAT, first=first))
 
 
 def _add_chosen(questions: Questions, one: _List, n: int, place: dict[Any, int]) -> None:
-    """Add the questions that tell most, without those that the list has already."""
+    """Add the most informative questions that the list does not have yet."""
     while n > 0:
         try:
-            asked = questions.ask(n, person=one.person)
+            asked = questions.ask(n, annotator=one.participant)
         except ValueError as error:
             raise ValueError(
-                f"{error}{'' if one.person else ', or name participants: each can be asked all of them'}"
+                f"{error}{'' if one.participant else ', or name participants: each can be asked all of them'}"
             ) from error
         for labels, purpose in zip(asked.rows.tolist(), asked.purposes, strict=True):
             row = np.array([place[label] for label in labels], dtype=np.intp)
             key = questions.form.keys(row[None])[0]
             if key not in one.barred:
-                one.add(_Row(row, key, purpose))
+                one.add(_Item(row, key, purpose))
                 n -= 1
 
 
-def _trials(questions: Questions, wish: Wish, lists: Sequence[_List], rng: np.random.Generator) -> list[Trial]:
-    """Return the trials of all lists in their order, with options in balanced places."""
+def _trials(
+    questions: Questions, settings: ListSettings, lists: Sequence[_List], rng: np.random.Generator
+) -> list[Trial]:
+    """Return the trials of all lists in their order, with counterbalanced positions."""
     labels = questions.objects_.tolist()
     shown = _placed(questions, lists, rng)
     trials = []
     for one in lists:
-        for number, row in enumerate(_ordered(one.rows, rng), wish.first_trial):
+        for number, row in enumerate(_ordered(one.items, rng), settings.first_trial):
             objects = tuple(labels[at] for at in shown[id(row)])
-            trials.append(Trial(one.person, number, objects, row.purpose, tuple(labels[at] for at in row.right)))
+            trials.append(Trial(one.participant, number, objects, row.purpose, tuple(labels[at] for at in row.right)))
     return trials
 
 
 def _placed(questions: Questions, lists: Sequence[_List], rng: np.random.Generator) -> dict[int, list[int]]:
-    """Return the objects of each row from left to right; a repeat has those of its first showing moved on by one."""
-    head = int(questions.form.headed)
-    n_places = questions.form.width - head
+    """Return the objects of each item from left to right; those of a repeat are shifted by one position."""
+    head = int(questions.form.has_anchor)
+    n_positions = questions.form.width - head
     showings: dict[int, list[Showing]] = {}
-    firsts: dict[int, _Row] = {}
+    firsts: dict[int, _Item] = {}
     shift_of: dict[int, int] = {}
     for at, one in enumerate(lists):
-        for row in one.rows:
+        for row in one.items:
             first = row.first or row
             firsts[id(first)] = first
             shift_of[id(row)] = 0 if row.first is None else 1
             showings.setdefault(id(first), []).append(Showing(at, shift_of[id(row)]))
     order = list(firsts)
-    placed = balanced_places(
-        np.array([firsts[each].question[head:] for each in order], dtype=np.intp).reshape(-1, n_places),
+    placed = counterbalance(
+        np.array([firsts[each].question[head:] for each in order], dtype=np.intp).reshape(-1, n_positions),
         [showings[each] for each in order],
         len(questions.objects_),
         rng,
@@ -259,19 +263,19 @@ def _placed(questions: Questions, lists: Sequence[_List], rng: np.random.Generat
     return {
         id(row): [*row.question[:head].tolist(), *np.roll(options[id(row.first or row)], shift_of[id(row)]).tolist()]
         for one in lists
-        for row in one.rows
+        for row in one.items
     }
 
 
-def _ordered(rows: Sequence[_Row], rng: np.random.Generator) -> list[_Row]:
-    """Return rows in random order, repeats half a list after what they repeat, catch trials evenly between."""
+def _ordered(rows: Sequence[_Item], rng: np.random.Generator) -> list[_Item]:
+    """Return items in random order, repeats half a list after what they repeat, catch trials evenly between."""
     catches = [row for row in rows if row.purpose == CATCH]
     inside = {id(row) for row in rows}
     again = [row for row in rows if row.first is not None and id(row.first) in inside]
     used = {id(row) for row in again} | {id(row.first) for row in again}
     rest = [row for row in rows if row.purpose != CATCH and id(row) not in used]
     n = len(rest) + 2 * len(again)
-    places: list[_Row | None] = [None] * n
+    places: list[_Item | None] = [None] * n
     half = (n + 1) // 2
     starts = rng.permutation(n - half)[: len(again)].tolist()
     for row, start in zip(again, starts, strict=True):
@@ -282,3 +286,133 @@ def _ordered(rows: Sequence[_Row], rng: np.random.Generator) -> list[_Row]:
     for where, at in zip(positions, rng.permutation(len(catches)).tolist(), strict=True):
         ordered.insert(where, catches[at])
     return ordered
+
+
+def catch_trials_from(questions: Questions, rows: Sequence[AnsweredQuestion]) -> list[CatchTrial]:
+    """Return given questions as catch trials, with their right answers."""
+    place = {label: at for at, label in enumerate(questions.objects_.tolist())}
+    for row in rows:
+        if len(row.shown) != questions.form.width or not row.named:
+            raise ValueError(
+                f"catch questions must be of the kind that is asked, {questions.form.name!r}, with their right answers"
+            )
+    return [
+        CatchTrial(tuple(place[label] for label in row.shown), tuple(place[label] for label in row.named))
+        for row in rows
+    ]
+
+
+def generate_catch_trials(
+    questions: Questions, n: int, barred: Sequence[Collection[QuestionKey]], rng: np.random.Generator
+) -> list[list[CatchTrial]]:
+    """Return n catch trials for each list, of questions whose answer is nearly certain by the answers so far.
+
+    The probability of the likeliest answer is above 0.99 over the posterior, without lapses. ``barred`` has for each
+    list the questions that its participant must not get.
+    """
+    draws = questions.model_.draws_
+    some = np.unique(np.linspace(0, len(draws) - 1, _MAX_CATCH_DRAWS).round().astype(int))
+    attentive = Draws(draws.points[some], draws.slopes[some], draws.offsets[some], np.zeros(len(some)))
+    drawn = questions.pool.draw(_N_CATCH_CANDIDATES, rng)
+    pool = np.array(list(dict(zip(questions.form.keys(drawn), drawn, strict=True)).values()))
+    keys = questions.form.keys(pool)
+    probabilities = questions.form.probabilities(attentive, pool).mean(axis=0)
+    best = probabilities.argmax(axis=1)
+    certain = np.flatnonzero(probabilities.max(axis=1) > MIN_CATCH_PROBABILITY)
+    counts = np.zeros(len(questions.objects_))
+    lists = []
+    for had in barred:
+        left = [at for at in rng.permutation(certain).tolist() if keys[at] not in had]
+        if len(left) < n:
+            raise ValueError(
+                f"only {len(left)} of {pluralize(len(pool), 'question')} have a nearly certain answer (above "
+                f"{MIN_CATCH_PROBABILITY}; the highest is {decimals(float(probabilities.max()))}), and "
+                f"{pluralize(n, 'catch trial')} cannot be generated; ask for fewer, or give them in a file, with their "
+                "right answers"
+            )
+        chosen: list[Any] = []
+        for _ in range(n):
+            rarest = min(left, key=lambda at: counts[pool[at]].sum())  # not the same odd object each time
+            left.remove(rarest)
+            counts[pool[rarest]] += 1
+            answer = questions.form.named[best[rarest]]
+            chosen.append(CatchTrial(tuple(pool[rarest].tolist()), tuple(pool[rarest][list(answer)].tolist())))
+        lists.append(chosen)
+    return lists
+
+
+@dataclass(frozen=True)
+class Showing:
+    """One showing of a question: in which list, and by how many positions its options are shifted from the first."""
+
+    list: int
+    shift: int = 0
+
+
+def counterbalance(
+    options: NDArray[np.intp],
+    showings: Sequence[Sequence[Showing]],
+    n_objects: int,
+    rng: np.random.Generator,
+    right: Sequence[int] | None = None,
+) -> NDArray[np.intp]:
+    """Return the options of questions, (q, k), in counterbalanced positions.
+
+    Parameters
+    ----------
+    options : ndarray of int, shape (q, k)
+        Objects that can change positions.
+    showings : sequence of sequences of Showing
+        Where each question is shown: once, or again with its options shifted.
+    n_objects : int
+    rng : Generator
+        Decides between equally good positions.
+    right : sequence of int, optional
+        The object that is the right answer of a catch question, -1 for others: these are balanced, too.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 1], [0, 2], [1, 2], [0, 3], [1, 3], [2, 3]])
+    >>> placed = counterbalance(rows, [[Showing(0)]] * 6, 4, np.random.default_rng(0))
+    >>> left, right = (np.bincount(placed[:, at], minlength=4) for at in (0, 1))
+    >>> np.abs(left - right)  # of three showings each
+    array([1, 1, 1, 1])
+    """
+    n_positions = options.shape[1]
+    n_lists = 1 + max((one.list for shown in showings for one in shown), default=0)
+    counts = np.zeros((n_lists, n_objects, n_positions))
+    overall = np.zeros((n_objects, n_positions))
+    rights = np.zeros((n_lists, n_positions))
+    wanted = np.full(len(options), -1) if right is None else np.asarray(right)
+    placed = rng.permuted(options, axis=1)
+    positions = np.arange(n_positions)
+
+    def count(row: int, step: int) -> None:
+        """Count the showings of a question, or remove them."""
+        for one in showings[row]:
+            where = (positions + one.shift) % n_positions
+            counts[one.list, placed[row], where] += step
+            overall[placed[row], where] += step
+            if wanted[row] >= 0:
+                rights[one.list, where[placed[row] == wanted[row]]] += step
+
+    for row in range(len(placed)):
+        count(row, 1)
+    for _ in range(_MAX_ROUNDS):
+        moved = False
+        for row in rng.permutation(len(placed)).tolist():
+            count(row, -1)
+            cost = np.zeros((n_positions, n_positions))  # option, position in the first showing
+            for one in showings[row]:
+                where = (positions + one.shift) % n_positions
+                here = counts[one.list, placed[row]] + _OVERALL_WEIGHT * overall[placed[row]]
+                cost += here[:, where]
+                cost[placed[row] == wanted[row]] += _CATCH_WEIGHT * rights[one.list, where]
+            best = linear_sum_assignment(cost)[1]
+            if cost[positions, best].sum() < cost[positions, positions].sum() - 1e-9:
+                moved = True
+                placed[row, best] = placed[row].copy()
+            count(row, 1)
+        if not moved:
+            break
+    return placed

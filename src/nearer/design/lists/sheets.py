@@ -1,11 +1,11 @@
-"""Files of questions that programs which collect answers take.
+"""Files of questions for programs that collect answers.
 
-- *csv*: a row for each trial. Columns have the names that `nearer.io.read_answers` knows: with a column for the
-  answer added, the file can be read.
+- *csv*: a row for each trial. Columns have the names of `nearer.io.read_answers`: with a column for the answer added,
+  the file can be read.
 - *jspsych*: a JSON array of trials of the plugin html-button-response. What was asked is in the ``data`` of each, so
   that what jsPsych saves can be read as it is.
 - *qualtrics*: text that Qualtrics imports, a block for each list. Qualtrics saves which choice of which question was
-  made, and not what was shown; a second file, the key, has a row for each question with the name that Qualtrics knows.
+  made, and not what was shown; a second file, the key, has a row for each question with its name in Qualtrics.
 
 Right answers of catch trials are written as the program writes answers: by the object, the number of the button from 0,
 the number of the choice from 1.
@@ -28,7 +28,7 @@ from nearer.design.mix import CATCH
 from nearer.io.writing import columns_shown
 
 FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt"}
-_ASKED = {
+_QUESTION_TEXTS = {
     "triplet": "Which is more like {}?",
     "odd-one-out": "Which is the odd one out?",
     "most-central": "Which is the most central?",
@@ -36,16 +36,10 @@ _ASKED = {
 }
 
 
-def format_of(path: Path, said: str | None) -> str:
-    """Return the format of a file by its ending, unless somebody says it.
-
-    Examples
-    --------
-    >>> format_of(Path("questions.json"), None)
-    'jspsych'
-    """
-    if said is not None:
-        return said
+def format_of(path: Path, requested: str | None) -> str:
+    """Return the format requested, or that of the ending of a file."""
+    if requested is not None:
+        return requested
     found = next((each for each, ending in FORMATS.items() if path.suffix.lower() == ending), None)
     if found is None:
         endings = ", ".join(f"{ending} for {each}" for each, ending in FORMATS.items())
@@ -53,23 +47,14 @@ def format_of(path: Path, said: str | None) -> str:
     return found
 
 
-def write_sheets(trials: Sequence[Trial], kind: str, path: Path, form: str) -> list[Path]:
-    """Write trials to a file, and for Qualtrics its key beside it; return the names of what was written.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    kind : str
-        How people are asked, such as "triplet" or "2 of 8".
-    path : Path
-    form : {"csv", "jspsych", "qualtrics"}
-    """
-    if form != "csv" and re.match(r"(?!1 of)\d+ of", kind):
+def write_sheets(trials: Sequence[Trial], kind: str, path: Path, file_format: str) -> list[Path]:
+    """Write trials of a kind to a file in a format, and for Qualtrics its key next to it; return the paths written."""
+    if file_format != "csv" and re.match(r"(?!1 of)\d+ of", kind):
         raise ValueError(
-            f"with {kind!r} several objects are chosen at once, which {form} has no plain button for; write .csv"
+            f"with {kind!r} several objects are chosen at once, which {file_format} has no plain button for; write .csv"
         )
-    texts = {path: _TEXTS[form](trials, kind)}
-    if form == "qualtrics":
+    texts = {path: _TEXTS[file_format](trials, kind)}
+    if file_format == "qualtrics":
         texts[path.with_name(f"{path.stem}.key.csv")] = _key_text(trials, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     for each, text in texts.items():
@@ -78,23 +63,23 @@ def write_sheets(trials: Sequence[Trial], kind: str, path: Path, form: str) -> l
 
 
 def _options(trial: Trial, kind: str) -> list[str]:
-    """Return what can be chosen, from left to right."""
+    """Return the options from left to right."""
     first = 0 if kind in ("odd-one-out", "most-central") else 1
     return [str(label) for label in trial.shown[first:]]
 
 
 def _question(trial: Trial, kind: str) -> str:
-    """Return what is asked, as HTML."""
+    """Return the text of the question, as HTML."""
     head = f"<b>{_escaped(str(trial.shown[0]))}</b>"
-    return _ASKED.get(kind, _ASKED["grid"]).format(head)
+    return _QUESTION_TEXTS.get(kind, _QUESTION_TEXTS["grid"]).format(head)
 
 
 def _escaped(label: str) -> str:
-    """Return a name that is text in HTML, and no tag of Qualtrics."""
+    """Return a label escaped for HTML and Qualtrics."""
     return html.escape(" ".join(label.split())).replace("[[", "&#91;&#91;")
 
 
-def _right_place(trial: Trial, kind: str, first: int) -> int | None:
+def _right_option(trial: Trial, kind: str, first: int) -> int | None:
     """Return the number of the right answer among the options, counted from ``first``."""
     return _options(trial, kind).index(str(trial.right[0])) + first if trial.right else None
 
@@ -107,7 +92,7 @@ def _key_text(trials: Sequence[Trial], kind: str) -> str:
     blocks = _blocks(trials)
 
     def further(trial: Trial) -> dict[str, Any]:
-        return {"catch": _right_place(trial, kind, 1), "question": f"{blocks[trial.participant]}_{trial.number}"}
+        return {"catch": _right_option(trial, kind, 1), "question": f"{blocks[trial.participant]}_{trial.number}"}
 
     return _table(trials, kind, further)
 
@@ -135,7 +120,7 @@ def _jspsych_text(trials: Sequence[Trial], kind: str) -> str:
         data: dict[str, Any] = {"participant": each.participant} if each.participant is not None else {}
         data |= {"trial": each.number} | columns_shown(each.shown, kind) | {"purpose": each.purpose}
         if each.purpose == CATCH:
-            data["catch"] = _right_place(each, kind, 0)
+            data["catch"] = _right_option(each, kind, 0)
         timeline.append(
             {
                 "type": "html-button-response",

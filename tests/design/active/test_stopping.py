@@ -11,12 +11,16 @@ from scipy.stats import norm
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.design import Outlook, outlook
-from nearer.design.active.expected_error import errors_of, fall
-from nearer.design.active.forms import form_of
-from nearer.design.active.future import Future
-from nearer.design.active.honest import HonestError
-from nearer.design.active.pools import Pool
-from nearer.design.active.precision import DrawnModel, WeightedComparisons, derivatives, imagine, log_odds
+from nearer.design.active.errors import HeldOutError, error_reduction, map_errors
+from nearer.design.active.lookahead import (
+    DrawnModel,
+    Lookahead,
+    WeightedComparisons,
+    draw_preposterior,
+    log_odds,
+    log_odds_jacobian,
+)
+from nearer.design.active.pool import Pool, form_of
 from nearer.embedding import STE, PosteriorEmbedding
 from nearer.model import AnswerModel
 from nearer.sampling import Microcanonical
@@ -43,7 +47,7 @@ def study():
 
 def test_derivatives_of_log_odds():
     rows, step = np.array([[0, 1, 0, 2], [3, 4, 1, 2]]), 1e-6
-    slopes = derivatives(TRUTH, rows).toarray()
+    slopes = log_odds_jacobian(TRUTH, rows).toarray()
     for place in range(10):
         moved = [TRUTH.points.copy() for _ in range(2)]
         for points, by in zip(moved, (step, -step), strict=True):
@@ -56,7 +60,7 @@ def test_what_is_learned_has_the_covariance_of_algebra():
     told, new, tested = (quadruplets(5, m, seed) for m, seed in ((60, 1), (40, 2), (6, 3)))
     weights = np.linspace(0.5, 2, 40)
     k = 40_000
-    found = imagine(
+    found = draw_preposterior(
         TRUTH,
         WeightedComparisons(told, np.ones(60)),
         WeightedComparisons(new, weights),
@@ -78,19 +82,19 @@ def test_what_is_learned_has_the_covariance_of_algebra():
     slopes = _dense(tested)[1]
     now, left = (slopes @ np.linalg.inv(each) @ slopes.T for each in (before, after))
     scale = np.abs(now).max()
-    np.testing.assert_allclose(np.cov(found.away.T), now, atol=0.04 * scale)
+    np.testing.assert_allclose(np.cov(found.deviations.T), now, atol=0.04 * scale)
     np.testing.assert_allclose(np.cov(found.learned.T), now - left, atol=0.04 * scale)
-    np.testing.assert_allclose(np.cov((found.away - found.learned).T), left, atol=0.04 * scale)
+    np.testing.assert_allclose(np.cov((found.deviations - found.learned).T), left, atol=0.04 * scale)
     assert (found.squares_then < found.squares_now).all()
 
 
 def _dense(rows):
-    return log_odds(TRUTH, rows), derivatives(TRUTH, rows).toarray()
+    return log_odds(TRUTH, rows), log_odds_jacobian(TRUTH, rows).toarray()
 
 
 def test_a_shift_a_turn_and_a_size_are_no_error_of_a_place():
     nothing = WeightedComparisons(np.empty((0, 4), int), np.empty(0))
-    found = imagine(TRUTH, nothing, nothing, quadruplets(5, 2, 0), 20_000, np.random.default_rng(0))
+    found = draw_preposterior(TRUTH, nothing, nothing, quadruplets(5, 2, 0), 20_000, np.random.default_rng(0))
     # Only the prior is left: of 10 directions, 4 are similarities, and the rest hold their share of the variance.
     assert 0.4 < found.squares_now.sum() / (5 * TRUTH.points.var(axis=0).sum()) < 0.7
     assert (found.learned == 0).all()
@@ -100,7 +104,7 @@ def test_error_on_answers_is_floor_and_excess():
     rng = np.random.default_rng(0)
     odds, lapses = rng.normal(size=(30, 1)) + 2 * rng.normal(size=(30, 200)), rng.uniform(0, 0.2, size=30)
     chances = (lapses[:, None] / 2 + (1 - lapses[:, None]) * expit(odds)).mean(axis=0)
-    errors = errors_of(chances > 0.5, odds, lapses)
+    errors = map_errors(chances > 0.5, odds, lapses)
     assert np.isclose((errors.floor + errors.excess).mean(), np.minimum(chances, 1 - chances).mean())
 
 
@@ -111,7 +115,7 @@ def test_fall_against_an_integral(mean, deviation, left):
     learned = np.sqrt(1 - left) * rng.standard_normal((k, 1))
     away = learned + np.sqrt(left) * rng.standard_normal((k, 1))
     odds = mean + deviation * np.array([[-1.0], [1.0]])  # two draws of this mean and deviation
-    found = fall(odds, 0.0, away, learned)
+    found = error_reduction(odds, 0.0, away, learned)
 
     def wrong(z):
         moved = mean + deviation * np.sqrt(1 - left) * z
@@ -124,16 +128,16 @@ def test_fall_against_an_integral(mean, deviation, left):
 
 
 @pytest.mark.parametrize("kind", ["triplet", "odd-one-out", "2 of 4"])
-def test_questions_to_come_of_every_kind(kind):
+def test_questions_future_of_every_kind(kind):
     rng = np.random.default_rng(0)
     draws = Draws(rng.normal(size=(30, 7, 2)), np.full(30, 5.0), np.full(30, 0.1), np.full(30, 0.02))
-    future = Future(draws, Pool(form_of(kind), 7), rng)
-    to_come = future.to_come(60, "information")
-    assert np.isclose(to_come.times.sum(), 60)
-    told = future.told(to_come, 0)
-    odds = log_odds(future.truth(0), told.rows)
+    ahead = Lookahead(draws, Pool(form_of(kind), 7), rng)
+    future = ahead.next_questions(60, "information")
+    assert np.isclose(future.counts.sum(), 60)
+    told = ahead.simulate(future, 0)
+    odds = log_odds(ahead.truth(0), told.rows)
     assert (odds > 0).mean() > 0.6  # people say what they see
-    assert len(future.to_come(60, "random").questions) == 60
+    assert len(ahead.next_questions(60, "random").questions) == 60
 
 
 def test_chosen_questions_bring_more_than_random_ones_and_many_more_than_few(study):
@@ -156,13 +160,13 @@ def test_the_gain_that_posteriors_of_simulated_answers_have(study):
     gains = []
     before = predictive_probability(model.draws_, tested) > 0.5
     for number in np.linspace(0, len(model.draws_) - 1, 5).astype(int):
-        truth = model.draws_.only(number)
+        truth = model.draws_.one(number)
         rows = quadruplets(12, n_new, rng.integers(1000))[:, [0, 1, 3]]
         held = rng.random(n_new) < predictive_probability(truth, rows)
         rows = np.where(held[:, None], rows, rows[:, [0, 2, 1]])
         more = answers + Comparisons.from_triplets(rows, objects=answers.objects)
         after = PosteriorEmbedding(2, solver=QUICK, random_state=0).fit(more)
-        right = log_odds(Future(truth, Pool(form_of("triplet"), 12), rng).truth(0), tested[:, [0, 1, 0, 2]]) > 0
+        right = log_odds(Lookahead(truth, Pool(form_of("triplet"), 12), rng).truth(0), tested[:, [0, 1, 0, 2]]) > 0
         gains.append((before != right).mean() - ((predictive_probability(after.draws_, tested) > 0.5) != right).mean())
     found = outlook(model, answers, n_new, choose="random", random_state=0)
     assert 0.5 < (found.truth_now - found.truth_then) / np.mean(gains) < 2
@@ -179,7 +183,7 @@ def test_map_of_fewer_dimensions_than_the_draws(study, monkeypatch):
     fewer = outlook(model, answers, random_state=0)
     assert fewer.truth_now == found.truth_now
     assert 0.5 < fewer.gain / found.gain < 2
-    monkeypatch.setattr(MODULE, "_MOST_COORDINATES", 12)
+    monkeypatch.setattr(MODULE, "_MAX_COORDINATES", 12)
     with pytest.raises(ValueError, match="fit a map of fewer objects"):
         outlook(model, answers, random_state=0)
 
@@ -201,11 +205,11 @@ def test_recommendations_and_their_reasons():
     noise = an_outlook(floor=0.12, error_then=0.121)
     assert noise.recommendation == "stop"
     assert "noise of people" in noise.reason
-    assert an_outlook(worth=0.02).recommendation == "stop"
+    assert an_outlook(min_gain=0.02).recommendation == "stop"
     assert "by 0.004 to 0.019 in 8 of 10 cases" in str(an_outlook())
     assert "by 0.019 at most in 9 of 10 cases" in str(an_outlook(gain_low=-0.001))
     assert "ellipses" not in str(an_outlook(ellipse_now=None, ellipse_then=None))
-    assert an_outlook().as_dict()["recommendation"] == "go on"
+    assert an_outlook().to_dict()["recommendation"] == "go on"
 
 
 def test_the_recommendation_does_not_depend_on_how_far_one_looks():
@@ -221,10 +225,10 @@ def test_the_recommendation_does_not_depend_on_how_far_one_looks():
 
 
 def test_an_honest_error_that_does_not_fit_is_told():
-    fits, worse = (HonestError.of(np.repeat([1.0, 0.0], sizes)) for sizes in ((12, 88), (40, 60)))
-    assert an_outlook(honest=fits).warning is None
-    assert "erred more than the posterior expects, 0.40" in str(an_outlook(honest=worse))
-    assert an_outlook(honest=worse).as_dict()["honest"]["error"] == 0.4
+    fits, worse = (HeldOutError.of(np.repeat([1.0, 0.0], sizes)) for sizes in ((12, 88), (40, 60)))
+    assert an_outlook(held_out=fits).warning is None
+    assert "erred more than the posterior expects, 0.40" in str(an_outlook(held_out=worse))
+    assert an_outlook(held_out=worse).to_dict()["held_out"]["error"] == 0.4
 
 
 @pytest.mark.parametrize(
@@ -232,7 +236,7 @@ def test_an_honest_error_that_does_not_fit_is_told():
     [
         ({"n_answers": 0}, "n_answers must be an integer >= 1"),
         ({"choose": "best"}, "choose must be 'information' or 'random'"),
-        ({"worth": -1.0}, "worth must be"),
+        ({"min_gain": -1.0}, "min_gain must be"),
     ],
 )
 def test_bad_settings(study, settings, message):

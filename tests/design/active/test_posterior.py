@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.design.active import belief
-from nearer.design.active.belief import learn
+from nearer.design.active import posterior
+from nearer.design.active.posterior import update_posterior
 from nearer.sampling.summaries import predictive_probability
 
 POINTS = make_gaussian(12, 2, random_state=0)
@@ -17,14 +17,14 @@ ASKED = sample_triplets(POINTS).rows
 
 @pytest.fixture(scope="module")
 def first():
-    return learn(ANSWERS[:250], 2, seed=0)
+    return update_posterior(ANSWERS[:250], 2, seed=0)
 
 
 def test_going_on_ends_where_a_new_start_ends(first):
     """The chances of answers are those of a posterior that was drawn from nothing."""
-    later = learn(ANSWERS, 2, seed=1, before=first)
-    anew = learn(ANSWERS, 2, seed=2)
-    assert (first._anew, later._anew, anew._anew) == (250, 250, 300)
+    later = update_posterior(ANSWERS, 2, seed=1, before=first)
+    anew = update_posterior(ANSWERS, 2, seed=2)
+    assert (first.n_answers_at_restart, later.n_answers_at_restart, anew.n_answers_at_restart) == (250, 250, 300)
     one, other = (predictive_probability(each.draws, ASKED) for each in (later, anew))
     assert np.abs(one - other).mean() < 0.025
     assert np.abs(one - other).mean() < 0.5 * np.abs(predictive_probability(first.draws, ASKED) - other).mean() + 0.01
@@ -32,21 +32,21 @@ def test_going_on_ends_where_a_new_start_ends(first):
 
 def test_chains_begin_anew_when_answers_have_grown_by_a_third(quick, monkeypatch):
     begun = []
-    plain = belief.sample_until_settled
+    plain = posterior.sample_until_converged
     monkeypatch.setattr(
-        belief,
-        "sample_until_settled",
+        posterior,
+        "sample_until_converged",
         lambda *given, **more: (begun.append(more.get("pace")), plain(*given, **more))[1],
     )
-    few = learn(ANSWERS[:150], 2, seed=0)
-    learn(ANSWERS[:190], 2, seed=1, before=few)
-    learn(ANSWERS[:210], 2, seed=1, before=few)
+    few = update_posterior(ANSWERS[:150], 2, seed=0)
+    update_posterior(ANSWERS[:190], 2, seed=1, before=few)
+    update_posterior(ANSWERS[:210], 2, seed=1, before=few)
     assert [pace is None for pace in begun] == [True, False, True]
 
 
 def test_objects_that_nobody_was_asked_about_may_be_anywhere():
     answers = ANSWERS[(ANSWERS.rows < 10).all(axis=1)]
-    draws = learn(answers, 2, seed=0).draws
+    draws = update_posterior(answers, 2, seed=0).draws
     assert draws.points.shape[1] == 12
     known, unknown = (draws.points[:, some].var(axis=0).mean() for some in (slice(0, 10), slice(10, 12)))
     assert unknown > 0.5 * draws.points.var()
@@ -55,8 +55,8 @@ def test_objects_that_nobody_was_asked_about_may_be_anywhere():
 
 def test_people_come_and_go(first):
     told = replace(ANSWERS, annotators=np.where(np.arange(300) % 3, "ann", "bob"))
-    with_people = learn(told[:250], 2, seed=0)
-    later = learn(told, 2, seed=1, before=with_people)
-    after = learn(told, 2, seed=1, before=first)
+    with_people = update_posterior(told[:250], 2, seed=0)
+    later = update_posterior(told, 2, seed=1, before=with_people)
+    after = update_posterior(told, 2, seed=1, before=first)
     assert later.draws.points.shape == after.draws.points.shape
     assert np.abs(predictive_probability(later.draws, ASKED) - predictive_probability(after.draws, ASKED)).mean() < 0.04

@@ -3,36 +3,36 @@
 import numpy as np
 import pytest
 
-from nearer.design.active.information import Batch
+from nearer.design.active.acquisition import GreedyBatch
 
 
-def chances_of(rng, n_draws=80, n_questions=12):
+def probabilities_of(rng, n_draws=80, n_questions=12):
     linear = rng.standard_normal((n_draws, 4)) @ rng.standard_normal((4, n_questions))
     chances = 1 / (1 + np.exp(-linear))
     return np.stack([chances, 1 - chances], axis=2)
 
 
 def test_what_is_left_to_learn_is_what_conditioning_a_normal_distribution_leaves(rng):
-    chances = chances_of(rng)
-    batch = Batch(chances)
+    chances = probabilities_of(rng)
+    batch = GreedyBatch(chances)
     values = chances[:, :, 0]
     covariances = np.cov(values.T, bias=True)
     noise = np.diag(batch.noise)
     chosen = [batch.pick() for _ in range(5)]
     among = covariances[np.ix_(chosen, chosen)] + noise[np.ix_(chosen, chosen)]
-    beside = covariances[:, chosen]
-    left = covariances - beside @ np.linalg.solve(among, beside.T)
+    cross = covariances[:, chosen]
+    left = covariances - cross @ np.linalg.solve(among, cross.T)
     np.testing.assert_allclose(batch.variances, np.diag(left), atol=1e-10)
 
 
 def test_what_matters_is_what_conditioning_leaves_of_it(rng):
-    chances, matter = chances_of(rng), chances_of(rng, n_questions=7)[:, :, 0]
-    batch = Batch(chances, matter)
+    chances, matter = probabilities_of(rng), probabilities_of(rng, n_questions=7)[:, :, 0]
+    batch = GreedyBatch(chances, matter)
     covariances = np.cov(np.column_stack([chances[:, :, 0], matter]).T, bias=True)
     chosen = [batch.pick() for _ in range(5)]
     among = covariances[np.ix_(chosen, chosen)] + np.diag(batch.noise[chosen])
-    beside = covariances[:, chosen]
-    left = covariances - beside @ np.linalg.solve(among, beside.T)
+    cross = covariances[:, chosen]
+    left = covariances - cross @ np.linalg.solve(among, cross.T)
     shared, variances = (left[12:, :12] ** 2).sum(axis=0), np.diag(left)[:12]
     np.testing.assert_allclose(batch.shared, shared, atol=1e-10)
     taken = np.maximum(shared - variances * np.trace(left[12:, 12:]) / len(chances), 0.0)
@@ -45,31 +45,31 @@ def test_covariances_by_chance_are_worth_nothing(rng):
     seeming, counted = [], []
     for _ in range(200):
         held, matter = rng.uniform(size=(40, 1)), rng.uniform(size=(40, 30))
-        batch = Batch(np.stack([held, 1 - held], axis=2), matter)
+        batch = GreedyBatch(np.stack([held, 1 - held], axis=2), matter)
         seeming.append(batch.shared[0])
-        counted.append(batch.shared[0] - batch.variances[0] * np.trace(batch.matters) / 40)
+        counted.append(batch.shared[0] - batch.variances[0] * np.trace(batch.targets) / 40)
     assert abs(np.mean(counted)) < 0.1 * np.mean(seeming)
 
 
-def test_all_answers_matter_and_the_map_beside_them(rng):
-    chances = chances_of(rng)
+def test_all_answers_matter_and_the_map_cross_them(rng):
+    chances = probabilities_of(rng)
     held = chances[:, :, 0]
     told = np.log1p(held.var(axis=0) / ((held * (1 - held)).mean(axis=0) + 1e-3))
-    given = Batch(chances, held)
-    np.testing.assert_allclose(Batch(chances, n_coordinates=5).gains() - given.gains(), told / 5)
+    given = GreedyBatch(chances, held)
+    np.testing.assert_allclose(GreedyBatch(chances, n_coordinates=5).gains() - given.gains(), told / 5)
 
 
 def test_a_question_about_something_else_comes_before_the_same_a_third_time(rng):
     unsure, other, sure = rng.uniform(size=(3, 200))
     held = np.stack([unsure, unsure, unsure, 0.1 + 0.8 * other, 0.9 + 0.01 * sure], axis=1)
-    batch = Batch(np.stack([held, 1 - held], axis=2), held[:, 2:])
+    batch = GreedyBatch(np.stack([held, 1 - held], axis=2), held[:, 2:])
     for _ in range(3):  # the answers are noisy: each of two that say the same tells something
         batch.pick()
-    assert not batch.open[3]
+    assert not batch.is_open[3]
 
 
 def test_no_question_is_picked_twice_and_barred_ones_never(rng):
-    batch = Batch(chances_of(rng))
+    batch = GreedyBatch(probabilities_of(rng))
     barred = np.arange(12) < 3
     picked = [batch.pick(barred) for _ in range(10)]
     assert picked[-1] is None
@@ -80,11 +80,11 @@ def test_what_matters_decides(rng):
     first, second = rng.uniform(size=(2, 300))
     held = np.stack([first, second], axis=1)
     chances = np.stack([held, 1 - held], axis=2)
-    assert Batch(chances, targets=second[:, None]).pick() == 1
-    assert Batch(chances, targets=first[:, None]).pick() == 0
+    assert GreedyBatch(chances, targets=second[:, None]).pick() == 1
+    assert GreedyBatch(chances, targets=first[:, None]).pick() == 0
 
 
 @pytest.mark.parametrize("sure", [0.0, 1.0])
 def test_certain_answers_tell_nothing(sure):
     held = np.full((50, 3, 2), [sure, 1 - sure])
-    assert (Batch(held).gains() == 0).all()
+    assert (GreedyBatch(held).gains() == 0).all()

@@ -1,8 +1,8 @@
-"""Names, groups and questions from files and from words."""
+"""Names, groups and questions from files and from the command line."""
 
 import pytest
 
-from nearer.design.lists.given import names_of, read_allowed, read_groups, read_names, refuse_unknown, words_or_file
+from nearer.design.lists.inputs import check_names, names_or_file, new_names, read_allowed, read_groups, read_names
 
 
 def written(folder, text, name="given.csv"):
@@ -40,16 +40,16 @@ def test_groups_are_words_or_lines_of_a_file(tmp_path):
 
 
 def test_people_come_from_words_or_a_file(tmp_path):
-    assert words_or_file(("ann", "bob"), "participant") == ["ann", "bob"]
-    assert words_or_file((str(written(tmp_path, "participant\nann\nbob\n")),), "participant") == ["ann", "bob"]
-    assert names_of(100, ["p001"])[:2] == ["p002", "p003"]
-    assert len(set(names_of(100, ["p001"]))) == 100
+    assert names_or_file(("ann", "bob"), "participant") == ["ann", "bob"]
+    assert names_or_file((str(written(tmp_path, "participant\nann\nbob\n")),), "participant") == ["ann", "bob"]
+    assert new_names(100, ["p001"])[:2] == ["p002", "p003"]
+    assert len(set(new_names(100, ["p001"]))) == 100
 
 
 def test_a_name_that_is_not_known_is_told_with_one_like_it():
-    refuse_unknown(["cat"], ["cat", "dog"], "--focus")
+    check_names(["cat"], ["cat", "dog"], "--focus")
     with pytest.raises(ValueError, match="--focus: 'cta' is none of the 2 objects; perhaps 'cat' is meant"):
-        refuse_unknown(["cta", "dog"], ["cat", "dog"], "--focus")
+        check_names(["cta", "dog"], ["cat", "dog"], "--focus")
 
 
 @pytest.mark.parametrize(

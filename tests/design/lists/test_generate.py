@@ -5,9 +5,9 @@ import pytest
 from helpers.few import few_draws
 
 from nearer.design import Questions
-from nearer.design.lists.answered import answered_in, kind_asked
-from nearer.design.lists.catch import SURE, obvious_catches
-from nearer.design.lists.making import Asking, Known, judged, make
+from nearer.design.lists.generate import ListRequest, StudyHistory, generate_lists, with_forecast
+from nearer.design.lists.inputs import answered_questions, kind_to_ask
+from nearer.design.lists.lists import MIN_CATCH_PROBABILITY, generate_catch_trials
 from nearer.io import read_answers
 
 OBJECTS = [*"abcdef"]
@@ -38,26 +38,26 @@ def table_of(n, **more):
 def test_purposes_and_numbers_of_trials_come_from_the_file_and_catch_trials_do_not_count():
     purpose = ["test", "catch", "", "start", "my own"] * 4
     answers = read_answers(table_of(20, purpose=purpose, trial=[*range(31, 51)]), also=["purpose", "trial"])
-    known = Known.read(answers, "purpose", "trial")
-    assert len(known.answers) == 16
-    assert known.purposes.tolist() == ["test", "other", "start", "other"] * 4
-    assert known.last_trial == 50
-    found = answered_in(known.answers, known.purposes)
-    assert [each.purpose for each in found] == known.purposes.tolist()
+    history = StudyHistory.of(answers, "purpose", "trial")
+    assert len(history.answers) == 16
+    assert history.purposes.tolist() == ["test", "other", "start", "other"] * 4
+    assert history.last_trial == 50
+    found = answered_questions(history.answers, history.purposes)
+    assert [each.purpose for each in found] == history.purposes.tolist()
     others = np.delete(rows(20), range(1, 20, 5), axis=0).tolist()
     assert [[each.shown[0], *each.named] for each in found] == [row[:2] for row in others]
-    made = make(Asking(8, n_components=2), known)
+    made = generate_lists(ListRequest(8, n_components=2), history)
     assert [trial.number for trial in made.trials] == [*range(51, 59)]
-    assert made.questions.purposes_.tolist() == known.purposes.tolist()
+    assert made.questions.purposes_.tolist() == history.purposes.tolist()
     assert made.error is None
-    assert judged(made).error.n_answers == 4
+    assert with_forecast(made).error.n_answers == 4
     with pytest.raises(ValueError, match="all answers are to catch trials"):
-        Known.read(read_answers(table_of(3, purpose=["catch"] * 3), also=["purpose"]), "purpose", None)
+        StudyHistory.of(read_answers(table_of(3, purpose=["catch"] * 3), also=["purpose"]), "purpose", None)
 
 
 def test_weights_are_told_not_to_count_and_those_of_nothing_are_left_out():
-    known = Known.read(read_answers(table_of(12, weight=[1, 2, 0] * 4)), None, None)
-    made = make(Asking(4, n_components=2), known)
+    history = StudyHistory.of(read_answers(table_of(12, weight=[1, 2, 0] * 4)), None, None)
+    made = generate_lists(ListRequest(4, n_components=2), history)
     assert "weights of answers are not used to choose questions: each answer counts as one" in made.notes
     assert len(made.questions.comparisons_) == 8
 
@@ -73,14 +73,16 @@ def test_weights_are_told_not_to_count_and_those_of_nothing_are_left_out():
 )
 def test_the_kind_that_goes_on_with_answers(table, kind):
     answers = read_answers(table)
-    assert kind_asked(answers) == kind
-    named = [set(each.named) for each in answered_in(answers)]
+    assert kind_to_ask(answers) == kind
+    named = [set(each.named) for each in answered_questions(answers)]
     assert named == [set(cell.split(";")) for role in ("odd", "central", "chosen") for cell in table.get(role, ())]
 
 
 def test_integers_of_a_file_are_the_names_of_a_list():
     table = {"anchor": [1, 2, 3], "near": [2, 3, 1], "far": [3, 1, 2]}
-    made = make(Asking(6, ["1", "2", "3", "10"], n_components=2), Known.read(read_answers(table), None, None))
+    made = generate_lists(
+        ListRequest(6, ["1", "2", "3", "10"], n_components=2), StudyHistory.of(read_answers(table), None, None)
+    )
     assert made.questions.objects_.tolist() == ["1", "2", "3", "10"]
     assert made.new_objects == ("10",)
 
@@ -89,17 +91,17 @@ def test_obvious_questions_are_those_that_the_posterior_is_sure_of():
     """Two groups that lie far apart: whatever is obvious has its right answer in the group of the anchor."""
     questions = Questions(OBJECTS, 2, test_share=0, repeat_share=0, random_state=0)
     questions.tell(rows(120))
-    first, second = obvious_catches(questions, 5, [set(), {(0, 1, 3)}], np.random.default_rng(0))
+    first, second = generate_catch_trials(questions, 5, [set(), {(0, 1, 3)}], np.random.default_rng(0))
     for catch in first + second:
         head, right = (OBJECTS[at] for at in (catch.shown[0], catch.right[0]))
         other = next(OBJECTS[at] for at in catch.shown[1:] if at not in catch.right)
         assert distance(head, right) < distance(head, other)
     assert all(catch.shown != (0, 1, 3) for catch in second)
     assert len({catch.shown for catch in first}) == 5
-    with pytest.raises(ValueError, match=f"above {SURE}; the surest has 1"):
-        obvious_catches(questions, 61, [set()], np.random.default_rng(0))
+    with pytest.raises(ValueError, match=f"above {MIN_CATCH_PROBABILITY}; the highest is 1"):
+        generate_catch_trials(questions, 61, [set()], np.random.default_rng(0))
 
 
-def test_neighbours_can_be_what_matters():
-    known = Known.read(read_answers(table_of(30)), None, None)
-    assert len(make(Asking(4, n_components=2, focus=["neighbours"]), known).trials) == 4
+def test_neighbors_can_be_what_matters():
+    history = StudyHistory.of(read_answers(table_of(30)), None, None)
+    assert len(generate_lists(ListRequest(4, n_components=2, focus=["neighbors"]), history).trials) == 4

@@ -1,0 +1,252 @@
+r"""Looking ahead: questions that would come next, and what their answers would add to the precision of a map.
+
+Where a map x is the true one, a comparison of weight w is answered as written with probability p(g), at log-odds
+:math:`g = \beta \log \frac{\alpha + d^2_\text{far}}{\alpha + d^2_\text{near}}` (`nearer.model.AnswerModel`).
+Its answer carries the Fisher information
+
+.. math:: w \, \frac{p'(g)^2}{p (1 - p)} \, \nabla g \, \nabla g^T
+
+about the coordinates. The sum over all answers, and the precision of the prior (a normal cloud with the spreads that
+the map has), is the precision H of the posterior in its normal approximation. The truth then deviates by
+:math:`d \sim N(0, H^{-1})`. Answers to come with information :math:`M = U^T U` observe U d up to standard normal noise,
+and what is learned from them is
+
+.. math:: a = (H + M)^{-1} U^T (U d + \varepsilon), \qquad \varepsilon \sim N(0, I).
+
+It has the covariance :math:`H^{-1} - (H + M)^{-1}`; d - a is left, with :math:`(H + M)^{-1}`, and is independent of it.
+Both are drawn here: as changes of the log-odds of comparisons, and as displacements of objects after removing
+similarity transformations.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.sparse import csr_array
+
+from nearer._common.arrays import FloatArray
+from nearer.design.active.acquisition import GreedyBatch
+from nearer.design.active.pool import Pool
+from nearer.model.answers import AnswerModel, answer_derivatives
+from nearer.sampling.model import TRIAL_EXPONENT, Draws
+
+Choose: TypeAlias = Literal["information", "random"]
+
+RANDOM_SHARE = 0.15  # of the questions that `Questions` asks: tests and repeats
+_N_CANDIDATES, _MAX_PICKED = 4000, 400  # beyond the latter each picked question represents several
+_MIN_VARIANCE = 1e-6  # of an axis, relative to the map
+_DEPENDENCE_TOL = 1e-12  # squared length relative to the longest, of a combination of other movements
+
+
+class DrawnModel(NamedTuple):
+    """A draw: a map and its answer model."""
+
+    points: FloatArray
+    answers: AnswerModel
+
+
+class WeightedComparisons(NamedTuple):
+    """Comparisons as rows of near and far pairs, (m, 4), and their weights, (m,); directions do not matter."""
+
+    rows: NDArray[np.integer]
+    weights: FloatArray
+
+
+class FutureQuestions(NamedTuple):
+    """Questions, (q, width), and how many answers each represents, (q,)."""
+
+    questions: NDArray[np.intp]
+    counts: FloatArray
+
+
+class Lookahead:
+    """Questions that may be asked, and their answers by draws from the posterior."""
+
+    def __init__(self, draws: Draws, pool: Pool, rng: np.random.Generator) -> None:
+        self.draws, self.pool, self.rng = draws, pool, rng
+
+    def truth(self, number: int) -> DrawnModel:
+        """Return one of the draws."""
+        points, slopes, offsets, lapses = self.draws
+        answers = AnswerModel(float(slopes[number]), float(offsets[number]), float(lapses[number]))
+        return DrawnModel(points[number], answers)
+
+    def next_questions(self, n_answers: int, choose: Choose) -> FutureQuestions:
+        """Return the next questions: random, or chosen jointly but for the share of tests and repeats."""
+        n_chosen = 0 if choose == "random" else round(n_answers * (1 - RANDOM_SHARE))
+        drawn = self.pool.draw(max(n_answers - n_chosen, 1), self.rng)
+        if n_chosen == 0:
+            return FutureQuestions(drawn, np.full(len(drawn), n_answers / len(drawn)))
+        candidates = self.pool.all_or_sample(_N_CANDIDATES, self.rng)
+        probabilities = self.pool.form.probabilities(self.draws, candidates)
+        batch = GreedyBatch(probabilities, n_coordinates=self.draws.points[0].size)
+        picked = [batch.pick() for _ in range(min(n_chosen, _MAX_PICKED, len(candidates)))]
+        chosen = candidates[[number for number in picked if number is not None]]
+        counts = np.repeat([n_chosen / len(chosen), (n_answers - n_chosen) / len(drawn)], [len(chosen), len(drawn)])
+        return FutureQuestions(np.concatenate([chosen, drawn]), counts)
+
+    def simulate(self, future: FutureQuestions, number: int) -> WeightedComparisons:
+        """Return answers if a draw were the truth, with the weights that the posterior gives them."""
+        probabilities = self.pool.form.probabilities(self.draws.one(number), future.questions)[0]
+        rows = self._answers(future.questions, probabilities)
+        per_answer = rows.shape[1]
+        weights = np.repeat(future.counts * per_answer**-TRIAL_EXPONENT, per_answer)
+        return WeightedComparisons(rows.reshape(-1, 4), weights)
+
+    def log_odds(self, rows: NDArray[np.integer]) -> FloatArray:
+        """Return the log-odds of comparisons, (m, 4), by each draw, (k, m)."""
+        return np.array([log_odds(self.truth(number), rows) for number in range(len(self.draws))])
+
+    def test_comparisons(self, k: int) -> NDArray[np.intp]:
+        """Return k comparisons from answers to random questions, (k, 4), one of each answer."""
+        questions = self.pool.draw(k, self.rng)
+        probabilities = np.empty((k, self.pool.form.n_answers))
+        some = self.rng.integers(len(self.draws), size=k)
+        for number in np.unique(some):
+            rows = np.flatnonzero(some == number)
+            probabilities[rows] = self.pool.form.probabilities(self.draws.one(int(number)), questions[rows])[0]
+        answers = self._answers(questions, probabilities)
+        compared: NDArray[np.intp] = answers[np.arange(k), self.rng.integers(answers.shape[1], size=k)]
+        return compared
+
+    def _answers(self, questions: NDArray[np.intp], probabilities: FloatArray) -> NDArray[np.intp]:
+        """Return the comparisons of a random answer to each question, (q, r, 4)."""
+        uniform = self.rng.random(len(questions))[:, None]
+        answers = np.minimum((np.cumsum(probabilities, axis=1) < uniform).sum(axis=1), probabilities.shape[1] - 1)
+        positions = self.pool.form.rows[answers]  # (q, r, 4)
+        rows: NDArray[np.intp] = questions[np.arange(len(questions))[:, None, None], positions]
+        return rows
+
+
+class PreposteriorDraws(NamedTuple):
+    """How far the truth may be from the map, k times, and what answers to come would reveal of that.
+
+    Attributes
+    ----------
+    deviations, learned : ndarray, shape (k, t)
+        In the log-odds of comparisons.
+    squares_now, squares_then : ndarray, shape (n,)
+        Mean squared displacements of objects from the truth, before and after.
+    """
+
+    deviations: FloatArray
+    learned: FloatArray
+    squares_now: FloatArray
+    squares_then: FloatArray
+
+
+def draw_preposterior(
+    truth: DrawnModel,
+    known: WeightedComparisons,
+    future: WeightedComparisons,
+    tested: NDArray[np.integer],
+    k: int,
+    rng: np.random.Generator,
+    n_axes: int | None = None,
+) -> PreposteriorDraws:
+    """Draw k truths around a map, and what is learned about them.
+
+    Parameters
+    ----------
+    truth : DrawnModel
+    known, future : WeightedComparisons
+        The answers so far, and those to come.
+    tested : ndarray of int, shape (t, 4)
+        Comparisons whose log-odds are returned.
+    k : int
+    rng : Generator
+    n_axes : int, optional
+        Displacements are along the first axes only.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.array([rng.permutation(6)[:3] for _ in range(400)])[:, [0, 1, 0, 2]]
+    >>> known = WeightedComparisons(rows, np.ones(400))
+    >>> truth = DrawnModel(rng.normal(size=(6, 2)), AnswerModel(slope=5.0, offset=0.1))
+    >>> twice = draw_preposterior(truth, known, known, rows[:50], 2000, rng)
+    >>> left = (twice.deviations - twice.learned).var() / twice.deviations.var()
+    >>> bool(0.45 < left < 0.55)
+    True
+    """
+    size = truth.points.size
+    root = _information_root(truth, future)
+    before = _prior_precision(truth.points) + _information(_information_root(truth, known))
+    factor = cho_factor(before, lower=True)
+    deviations = solve_triangular(factor[0], rng.standard_normal((size, k)), lower=True, trans="T")
+    observed = root.T @ (root @ deviations + rng.standard_normal((root.shape[0], k)))
+    learned = cho_solve(cho_factor(before + _information(root), lower=True), observed)
+    gradients = log_odds_jacobian(truth, tested)
+    similarities = _similarities(truth.points)
+    now, then = (_mean_squares(each, similarities, truth.points, n_axes) for each in (deviations, deviations - learned))
+    return PreposteriorDraws((gradients @ deviations).T, (gradients @ learned).T, now, then)
+
+
+def log_odds(truth: DrawnModel, rows: NDArray[np.integer]) -> FloatArray:
+    """Return the log-odds of attentive answers to comparisons, (m,)."""
+    near, far = (np.square(differences).sum(axis=1) for differences in _differences(truth, rows))
+    return truth.answers.log_odds(near, far)
+
+
+def log_odds_jacobian(truth: DrawnModel, rows: NDArray[np.integer]) -> csr_array:
+    """Return the derivatives of log-odds with respect to all coordinates, (m, n p)."""
+    m, p = len(rows), truth.points.shape[1]
+    near, far = _differences(truth, rows)
+    by_distances = truth.answers.log_odds_gradient((near**2).sum(axis=1), (far**2).sum(axis=1))
+    by_near, by_far = (2 * by[:, None] * of for by, of in zip(by_distances, (near, far), strict=True))
+    values = np.stack([by_near, -by_near, by_far, -by_far], axis=1)
+    columns = rows[:, :, None] * p + np.arange(p)
+    entries = np.repeat(np.arange(m), 4 * p), columns.ravel()
+    return csr_array((values.ravel(), entries), shape=(m, truth.points.size))  # entries of an anchor add up
+
+
+def _differences(truth: DrawnModel, rows: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+    """Return the differences between the objects of the near and of the far pairs, (m, p)."""
+    points = truth.points
+    return points[rows[:, 0]] - points[rows[:, 1]], points[rows[:, 2]] - points[rows[:, 3]]
+
+
+def _information_root(truth: DrawnModel, comparisons: WeightedComparisons) -> csr_array:
+    """Return U, (m, n p), of which U^T U is the Fisher information of comparisons."""
+    information = answer_derivatives(log_odds(truth, comparisons.rows), truth.answers.lapse).information.odds
+    weights = np.sqrt(comparisons.weights * information)
+    return csr_array(log_odds_jacobian(truth, comparisons.rows).multiply(weights[:, None]))
+
+
+def _information(root: csr_array) -> FloatArray:
+    """Return the Fisher information about the coordinates, (n p, n p)."""
+    information: FloatArray = (root.T @ root).toarray()
+    return information
+
+
+def _prior_precision(points: FloatArray) -> FloatArray:
+    """Return the precision of a normal cloud with the spreads of a map, (n p, n p)."""
+    spreads = points.var(axis=0)
+    return np.diag(np.tile(1 / np.maximum(spreads, _MIN_VARIANCE * spreads.sum()), len(points)))
+
+
+def _mean_squares(changes: FloatArray, similarities: FloatArray, points: FloatArray, n_axes: int | None) -> FloatArray:
+    """Return the mean squared displacements, (n,), of changes, (n p, k), without similarity transformations."""
+    rest = changes - similarities @ (similarities.T @ changes)
+    squares: FloatArray = (rest**2).mean(axis=1).reshape(points.shape)[:, :n_axes].sum(axis=1)
+    return squares
+
+
+def _similarities(points: FloatArray) -> FloatArray:
+    """Return an orthonormal basis, (n p, j), of infinitesimal translations, rotations and scaling."""
+    n, p = points.shape
+    centered = points - points.mean(axis=0)
+    moves = [np.tile(axis, (n, 1)) for axis in np.eye(p)] + [centered]
+    for first, second in combinations(range(p), 2):
+        turn = np.zeros((n, p))
+        turn[:, first], turn[:, second] = -centered[:, second], centered[:, first]
+        moves.append(turn)
+    rows = np.array(moves).reshape(len(moves), -1)
+    squares, vectors = np.linalg.eigh(rows @ rows.T)  # of few rows: a decomposition of all coordinates takes long
+    kept = squares > _DEPENDENCE_TOL * squares[-1]
+    basis: FloatArray = rows.T @ (vectors[:, kept] / np.sqrt(squares[kept]))
+    return basis

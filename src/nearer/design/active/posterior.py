@@ -1,0 +1,167 @@
+"""The posterior of the answers so far, updated in the background while answers come in.
+
+A posterior of a few more answers is nearly the one before. So several chains start from draws of that one, with the
+scales and step size that its chains had found, and after a few steps of adaptation they draw from the new one. Chains
+that only continue may stay in a mode that later answers have made negligible; so whenever answers have grown by a
+third, or objects come up for the first time, chains restart from the best of several starts. Chosen questions leave
+more modes than random ones do, so there are many of these, and a draw of the former posterior is one of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons
+from nearer.embedding.posterior_embedding import MOST_COMPONENTS
+from nearer.sampling.chains import Pace
+from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, draw_annotator_effects, draws_of, model_of
+from nearer.sampling.new_objects import add_objects
+
+_LOG = logging.getLogger("nearer.design.active")
+_RESTART_GROWTH = 4 / 3  # of the number of answers
+INITIAL_SETTINGS = Microcanonical(n_chains=2, n_warmup=500, n_steps=2000, n_starts=8, n_climb=80)
+_MANY_ANSWERS = 6000  # each step takes long, and modes are fewer
+REFRESH_SETTINGS = Microcanonical(
+    n_chains=8, n_warmup=100, n_steps=240, thin=10, tolerance=1e-9, n_starts=1, n_climb=10
+)
+_MAX_DRAWS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws from a posterior, and what it takes to continue from there.
+
+    Attributes
+    ----------
+    draws : Draws
+        Over all objects; those that no answer is about come from the prior.
+    n_answers : int
+        The answers that it is given.
+    n_answers_at_restart : int
+        When chains last began at new starts.
+    """
+
+    draws: Draws
+    n_answers: int
+    n_answers_at_restart: int
+    _unknowns: FloatArray
+    _pace: Pace
+    _seen: NDArray[np.integer]
+
+
+def update_posterior(
+    comparisons: Comparisons,
+    n_components: int | None,
+    seed: int,
+    before: Posterior | None = None,
+    n_threads: int = 1,
+    *,
+    silent: bool = True,
+) -> Posterior:
+    """Return the posterior given comparisons, from that of fewer on if there is one; with a bar unless silent."""
+    p = min(n_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+    model, seen = model_of(comparisons, p)
+    rng = np.random.default_rng(seed)
+    children = np.random.SeedSequence(int(rng.integers(2**63)))
+    m = len(comparisons)
+    settings = INITIAL_SETTINGS
+    if m > _MANY_ANSWERS:
+        settings = replace(settings, n_starts=4, n_steps=1000)
+    starts: list[FloatArray] = []
+    pace, n_at_restart = None, m
+    if before is not None and np.array_equal(seen, before._seen):
+        starts, pace = _continued(before, model, rng)
+        if m <= _RESTART_GROWTH * before.n_answers_at_restart:
+            settings, n_at_restart = REFRESH_SETTINGS, before.n_answers_at_restart
+        else:
+            starts, pace = starts[:1], None
+    sampled = sample_until_converged(model, settings, starts, children, n_threads, pace=pace, silent=silent)
+    unknowns = sampled.unknowns.reshape(-1, model.size)
+    unknowns = unknowns[np.unique(np.linspace(0, len(unknowns) - 1, _MAX_DRAWS).round().astype(int))]
+    larger, all_unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng)
+    draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
+    assert sampled.pace is not None
+    return Posterior(draws, m, n_at_restart, unknowns, sampled.pace, seen)
+
+
+def _continued(before: Posterior, model: Model, rng: np.random.Generator) -> tuple[list[FloatArray], Pace]:
+    """Return draws to start from, and the pace, for a model of the same objects; annotators start at the median."""
+    some = before._unknowns[rng.choice(len(before._unknowns), size=REFRESH_SETTINGS.n_chains)]
+    shared = model.n_objects * (model.n_components + 1) + model.n_components
+    starts = np.zeros((REFRESH_SETTINGS.n_chains, model.size))
+    scales = np.ones(model.size)
+    for block in (slice(None, shared), slice(-len(HYPERPARAMETERS), None)):
+        starts[:, block], scales[block] = some[:, block], before._pace.scales[block]
+    return list(starts), Pace(scales, before._pace.step)
+
+
+Data = TypeVar("Data")
+Result = TypeVar("Result")
+
+
+class BackgroundLearner(Generic[Data, Result]):
+    """Computes a result of the latest data in a thread.
+
+    Parameters
+    ----------
+    learn : callable
+        Takes data and the result before (None at first), and returns the new result.
+
+    Attributes
+    ----------
+    result : object or None
+        The latest result. It stays when learning fails.
+
+    Examples
+    --------
+    >>> learner = BackgroundLearner(lambda data, before: sum(data))
+    >>> learner.submit([1, 2])
+    >>> learner.submit([1, 2, 3])
+    >>> learner.wait(), learner.result
+    (True, 6)
+    """
+
+    def __init__(self, learn: Callable[[Data, Result | None], Result]) -> None:
+        self.learn = learn
+        self.result: Result | None = None
+        self._latest: list[Data] = []  # one at most: what was submitted since the thread last looked
+        self._changed = threading.Condition()
+        self._is_running = False
+
+    def submit(self, data: Data) -> None:
+        """Take new data, and return at once."""
+        with self._changed:
+            self._latest = [data]
+            if not self._is_running:
+                self._is_running = True
+                threading.Thread(target=self._run, name="nearer-active", daemon=True).start()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until all data are processed, or time is up; return whether they are."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._is_running, seconds)
+
+    def _run(self) -> None:
+        """Learn until there are no new data."""
+        while True:
+            with self._changed:
+                if not self._latest:
+                    self._is_running = False
+                    self._changed.notify_all()
+                    return
+                data = self._latest.pop()
+            try:
+                self.result = self.learn(data, self.result)
+            except Exception as error:  # whatever it is, questions continue
+                if not threading.main_thread().is_alive():  # the program ends, and nobody asks any more
+                    return
+                _LOG.warning("the map could not be updated (%s); questions continue with the former one", error)

@@ -1,0 +1,362 @@
+"""The next lists of a study, from the answers so far, and a summary of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer._common.formatting import decimals, format_interval, intcomma, pluralize, quote_all
+from nearer._common.randomness import stream
+from nearer.data.comparisons import Comparisons
+from nearer.data.groups import seen_objects
+from nearer.design.active.errors import HeldOutError
+from nearer.design.active.pool import QuestionKey, form_of
+from nearer.design.active.questions import Questions
+from nearer.design.lists.inputs import (
+    ASKABLE_KINDS,
+    answered_questions,
+    check_names,
+    kind_to_ask,
+    new_names,
+    read_allowed,
+)
+from nearer.design.lists.lists import (
+    CatchTrial,
+    ListSettings,
+    Trial,
+    answered_keys,
+    catch_trials_from,
+    check_enough_questions,
+    generate_catch_trials,
+    make_lists,
+)
+from nearer.design.mix import CATCH, INFORMATION, PURPOSES, REPEAT, START, TEST, QuestionMix
+from nearer.io.answers import Answers
+from nearer.io.labels import matched
+
+_MAX_LISTED = 10
+_NEIGHBORS = "neighbors"  # of each object matter, whichever they are
+_PURPOSES = {*PURPOSES, CATCH}
+_PURPOSE_LABELS = {
+    START: "to start with",
+    INFORMATION: "chosen for information",
+    TEST: "random",
+    REPEAT: "repeated",
+    CATCH: "catch trials",
+}
+
+
+@dataclass(frozen=True)
+class StudyHistory:
+    """Answers so far, with the purpose of each; without catch trials.
+
+    Attributes
+    ----------
+    answers : Answers
+    purposes : ndarray of str, shape (a,)
+        "other" if not known.
+    last_trial : int
+        The largest number of a trial in the file, or 0.
+    """
+
+    answers: Answers
+    purposes: np.ndarray
+    last_trial: int = 0
+
+    @classmethod
+    def of(cls, answers: Answers, purpose: str | None, trial: str | None) -> StudyHistory:
+        """Return answers without catch trials, by further columns with purposes and trials, if there are any."""
+        purposes = np.full(len(answers), "other")
+        if purpose is not None:
+            purposes = np.array([each if each in _PURPOSES else "other" for each in answers.also[purpose].tolist()])
+        numbers = [] if trial is None else [int(each) for each in answers.also[trial].tolist() if each.isdecimal()]
+        kept = purposes != CATCH
+        if not kept.any():
+            raise ValueError(f"{answers.source}: all answers are to catch trials; there is nothing to learn from")
+        if not kept.all():
+            answers = answers[kept]
+            seen = seen_objects(answers.comparisons)
+            comparisons = answers.comparisons.reindex(answers.comparisons.objects[seen])
+            answers = replace(answers, comparisons=comparisons)
+        return cls(answers, purposes[kept], max(numbers, default=0))
+
+
+@dataclass(frozen=True)
+class ListRequest:
+    """What is to be asked, of whom.
+
+    Attributes
+    ----------
+    n_questions : int
+        Of each participant, without catch trials.
+    objects : sequence of str
+        In addition to those of the answers.
+    kind : str, optional
+        That of the answers, or triplets, if left out.
+    n_components : int, optional
+    participants : int or sequence of str, optional
+        How many, or their names; one list for anybody if left out.
+    mix : QuestionMix
+    catches : int or Answers, optional
+        Catch trials of each list: how many, or which, with their right answers.
+    focus : sequence of str
+        Objects whose distances from each other matter; or "neighbors".
+    apart : sequence of sequences of str
+    allowed : Path, optional
+        File of the only questions that may be asked.
+    seed : int
+    """
+
+    n_questions: int
+    objects: Sequence[str] = ()
+    kind: str | None = None
+    n_components: int | None = None
+    participants: int | Sequence[str] | None = None
+    mix: QuestionMix = field(default_factory=QuestionMix)
+    catches: int | Answers | None = None
+    focus: Sequence[str] = ()
+    apart: Sequence[Sequence[str]] = ()
+    allowed: Path | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class GeneratedLists:
+    """Lists, what they were generated from, and notes about them.
+
+    Attributes
+    ----------
+    error : HeldOutError or None
+        So far, on random questions.
+    outlook : str or None
+        What the answers to these questions would bring.
+    """
+
+    trials: list[Trial]
+    questions: Questions
+    history: StudyHistory | None
+    new_objects: tuple[str, ...]
+    notes: tuple[str, ...]
+    error: HeldOutError | None = None
+    outlook: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """How people are asked."""
+        return self.questions.form.name
+
+    @property
+    def n_by_purpose(self) -> Counter[str]:
+        """The number of trials of each purpose."""
+        return Counter(each.purpose for each in self.trials)
+
+    @property
+    def participants(self) -> list[str]:
+        """The names of those who get a list."""
+        return list(dict.fromkeys(each.participant for each in self.trials if each.participant is not None))
+
+    def to_dict(self, files: Sequence[Path]) -> dict[str, Any]:
+        """Return all about the lists and their files in plain types, for JSON."""
+        counts, error = self.n_by_purpose, self.error
+        return {
+            "files": [str(path) for path in files],
+            "kind": self.kind,
+            "n_objects": len(self.questions.objects_),
+            "new_objects": list(self.new_objects),
+            "n_answers": 0 if self.history is None else len(self.history.answers),
+            "n_trials": len(self.trials),
+            "participants": self.participants,
+            "purposes": {purpose: counts[purpose] for purpose in _PURPOSE_LABELS},
+            "error": None if error is None else float(error),
+            "error_low": None if error is None else error.low,
+            "error_high": None if error is None else error.high,
+            "n_random_answers": 0 if error is None else error.n_answers,
+            "outlook": self.outlook,
+            "notes": list(self.notes),
+        }
+
+
+def generate_lists(
+    request: ListRequest, history: StudyHistory | None, log_step: Callable[[str], None] = lambda step: None
+) -> GeneratedLists:
+    """Return the next lists of questions; without answers so far, those of a new study.
+
+    Examples
+    --------
+    >>> lists = generate_lists(ListRequest(10, ["ant", "bee", "cat", "dog", "eel"], participants=2), None)
+    >>> len(lists.trials), lists.participants, lists.kind
+    (20, ['p01', 'p02'], 'triplet')
+    """
+    if history is not None and request.objects:  # labels are text or integers, as the further objects are
+        comparisons = matched(history.answers.comparisons, np.array(list(request.objects)))
+        history = replace(history, answers=replace(history.answers, comparisons=comparisons))
+    old = [] if history is None else history.answers.comparisons.objects.tolist()
+    new = [each for each in request.objects if each not in set(old)]
+    kind, notes = _kind(request, history)
+    questions = _questions(request, kind, [*old, *new])
+    answered = [] if history is None else answered_questions(history.answers, history.purposes)
+    participants, barred = _participants(request, history), answered_keys(questions, answered)
+    check_enough_questions(questions, request.n_questions, participants, barred)
+    if history is not None:
+        log_step(f"learning from {pluralize(len(history.answers), 'answer')} about {pluralize(len(old), 'object')}")
+        comparisons, purposes, has_weights = _unweighted(history)
+        if has_weights:
+            notes = (*notes, "weights of answers are not used to choose questions: each answer counts as one")
+        questions.tell(comparisons, purposes=purposes, learn=False)
+        questions.update()
+    rng = stream(request.seed, "questions").spawn(1)[0]
+    barred_by_list = [barred.get(each, set()) for each in participants or (None,)]
+    catches = _catch_trials(request, questions, history is not None, barred_by_list, rng)
+    first = 1 if history is None else history.last_trial + 1
+    settings = ListSettings(request.n_questions, participants, request.mix, catches, first)
+    trials = make_lists(questions, settings, answered, rng)
+    counts_by_list = request.mix.counts_by_list(request.n_questions, len(barred_by_list))
+    if any(counts[REPEAT] for counts in counts_by_list) and not any(each.purpose == REPEAT for each in trials):
+        notes = (*notes, "there are no repeats: nobody else has been asked anything that could be repeated")
+    return GeneratedLists(trials, questions, history, tuple(map(str, new)) if old else (), notes)
+
+
+def with_forecast(lists: GeneratedLists, log_step: Callable[[str], None] = lambda step: None) -> GeneratedLists:
+    """Return lists with the error so far, if random questions were answered, and their outlook: a fit."""
+    if lists.history is None:
+        return lists
+    log_step("the error so far, and what these questions would bring")
+    error = lists.questions.held_out_error() if (lists.history.purposes == TEST).any() else None
+    n_more = sum(trial.purpose != CATCH for trial in lists.trials)
+    return replace(lists, error=error, outlook=str(lists.questions.outlook(n_more)))
+
+
+def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Questions:
+    """Return questions about the objects, with all settings of the request checked."""
+    if not objects:
+        raise ValueError("there are no objects to ask about; name them with --objects FILE, or give answers")
+    focus: Any = list(request.focus) or None
+    if focus == [_NEIGHBORS] and _NEIGHBORS not in objects:
+        focus = _NEIGHBORS
+    else:
+        check_names(request.focus, objects, "--focus")
+    check_names([each for group in request.apart for each in group], objects, "--apart")
+    allowed = None
+    if request.allowed is not None:
+        allowed = np.array(read_allowed(request.allowed, kind, form_of(kind).width))
+        check_names([each for row in allowed.tolist() for each in row], objects, request.allowed.name)
+    return Questions(
+        objects,
+        request.n_components,
+        kind,
+        allowed=allowed,
+        apart=request.apart,
+        focus=focus,
+        test_share=0,
+        repeat_share=0,
+        random_state=request.seed,
+    )
+
+
+def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, tuple[str, ...]]:
+    """Return how people are asked, as requested or as they were, and a note if that cannot be chosen."""
+    kind = request.kind or ("triplet" if history is None else history.answers.kind)
+    if kind == "grid" and history is None:
+        raise ValueError("a grid needs its size: say --kind '2 of 8' where two of eight are to be chosen")
+    if kind == "grid" and history is not None:
+        return kind_to_ask(history.answers), ()
+    if kind in ASKABLE_KINDS or " of " in kind:
+        return kind, ()
+    return "triplet", (f"questions of kind {kind!r} cannot be chosen; triplets are asked instead",)
+
+
+def _unweighted(history: StudyHistory) -> tuple[Comparisons, np.ndarray, bool]:
+    """Return comparisons without weights, but for those of weight 0, their purposes, and whether they had weights."""
+    answers = history.answers
+    weights = answers.comparisons.sample_weight
+    has_weights = not np.allclose(np.bincount(answers.answer_of, weights), 1)
+    counts = weights > 0
+    comparisons = replace(answers.comparisons, weights=None)[counts]
+    return comparisons, history.purposes[answers.answer_of[counts]], has_weights
+
+
+def _participants(request: ListRequest, history: StudyHistory | None) -> tuple[str, ...]:
+    """Return the names of those who get a list; new ones if only their number is given."""
+    if request.participants is None:
+        return ()
+    if not isinstance(request.participants, int):
+        repeated = [each for each, count in Counter(request.participants).items() if count > 1]
+        if repeated:
+            raise ValueError(f"participants are named twice: {quote_all(repeated, _MAX_LISTED)}")
+        return tuple(request.participants)
+    known = None if history is None else history.answers.annotators
+    taken = [] if known is None else sorted({str(each) for each in known.tolist()})
+    return tuple(new_names(request.participants, taken))
+
+
+def _catch_trials(
+    request: ListRequest,
+    questions: Questions,
+    has_answers: bool,
+    barred: Sequence[set[QuestionKey]],
+    rng: np.random.Generator,
+) -> list[list[CatchTrial]]:
+    """Return the catch trials of each list."""
+    if request.catches is None or request.catches == 0:
+        return []
+    if isinstance(request.catches, Answers):
+        rows = answered_questions(request.catches)
+        check_names([each for row in rows for each in row.shown], questions.objects_.tolist(), request.catches.source)
+        return [catch_trials_from(questions, rows)] * len(barred)
+    if not has_answers:
+        raise ValueError(
+            "catch trials are generated from answers: without any, no question is known to be obvious. "
+            "Write some down with their right answers, and give the file with --catch-trials FILE"
+        )
+    return generate_catch_trials(questions, request.catches, barred, rng)
+
+
+def format_summary(lists: GeneratedLists, files: Sequence[Path]) -> str:
+    """Return what was generated, for people.
+
+    Examples
+    --------
+    >>> request = ListRequest(20, ["ant", "bee", "cat", "dog", "eel"], participants=["ann", "bob"])
+    >>> print(format_summary(generate_lists(request, None), [Path("q.csv")]))
+    2 participants, 20 questions each, about 5 objects (triplet)
+    of 40 trials: 34 to start with, 4 random, 2 repeated
+    4 random questions give an unbiased error: keep the column purpose with the answers
+    written: q.csv
+    """
+    lines = []
+    if lists.error is not None:
+        lines.append(
+            f"error so far, on {pluralize(lists.error.n_answers, 'random question')}: {decimals(lists.error)} (95% "
+            f"interval {format_interval(lists.error.low, lists.error.high)}); chance is 0.5"
+        )
+    if lists.outlook is not None:
+        lines.append(lists.outlook)
+    if lists.new_objects:
+        lines.append(f"{pluralize(len(lists.new_objects), 'new object')}: {quote_all(lists.new_objects, 10)}")
+    counts, n_lists = lists.n_by_purpose, max(len(lists.participants), 1)
+    objects = f"about {pluralize(len(lists.questions.objects_), 'object')} ({lists.kind})"
+    each = pluralize((len(lists.trials) - counts[CATCH]) // n_lists, "question")
+    if counts[CATCH]:
+        each += f" and {pluralize(counts[CATCH] // n_lists, 'catch trial')}"
+    if lists.participants:
+        lines.append(f"{pluralize(n_lists, 'participant')}, {each}{' each' * (n_lists > 1)}, {objects}")
+    else:
+        lines.append(f"{each} {objects}")
+    parts = [f"{intcomma(counts[purpose])} {label}" for purpose, label in _PURPOSE_LABELS.items() if counts[purpose]]
+    lines.append(f"of {pluralize(len(lists.trials), 'trial')}: {', '.join(parts)}")
+    return "\n".join([*lines, _random_share(counts), f"written: {', '.join(map(str, files))}"])
+
+
+def _random_share(counts: Counter[str]) -> str:
+    """Return what an error over these questions would be worth."""
+    if not counts[TEST]:
+        return "none of them is random: there will be no unbiased error (--test-share)"
+    verb = "gives" if counts[TEST] == 1 else "give"
+    random = f"{pluralize(counts[TEST], 'random question')} {verb} an unbiased error"
+    harder = "chosen questions are harder than random ones, and an error over them is too large; "
+    return f"{harder if counts[INFORMATION] else ''}{random}: keep the column purpose with the answers"
