@@ -93,17 +93,7 @@ def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], sourc
 
 
 def refuse_anchor_among_items(question: Question, asked: Asked, kinds: Sequence[str], rows: NDArray[np.bool_]) -> None:
-    """Refuse a question about three items of which one is never chosen and the others are: it is the anchor.
-
-    Parameters
-    ----------
-    question : Question
-    asked : Asked
-    kinds : sequence of str
-        What to propose for those who mean it so.
-    rows : ndarray of bool
-        Those that count.
-    """
+    """Refuse a question about three items of which one is never chosen and the others are: it is the anchor."""
     role, items = answer_of(question.found), question.found.roles.get("items", ())
     places = asked.expansion.places
     if role not in ("odd", "central") or len(items) != 3 or places is None:
@@ -125,13 +115,7 @@ def refuse_anchor_among_items(question: Question, asked: Asked, kinds: Sequence[
 
 
 def twins(names: Sequence[str]) -> str:
-    """Return a sentence on columns whose names end in the same word for an answer, or nothing.
-
-    Examples
-    --------
-    >>> twins(["anchor", "q1.keys", "q2.keys"])
-    ". Columns 'q1.keys' and 'q2.keys' can each be the answer; say which with --columns answer=NAME"
-    """
+    """Return a sentence on columns whose names end in the same word for an answer, or nothing."""
     ends: dict[str, list[str]] = {}
     for name in names:
         if "." in name.strip("."):
@@ -146,18 +130,7 @@ def twins(names: Sequence[str]) -> str:
 def settled(
     unclear: Unclear, names: tuple[str, ...], source: str, read: Callable[[str, str | None, bool], Answers]
 ) -> Answers:
-    """Return the answers if all readings that are possible say the same, or raise an error that shows them.
-
-    Parameters
-    ----------
-    unclear : Unclear
-        With the kinds that the columns allow.
-    names : tuple of str
-        Columns of the table.
-    source : str
-    read : callable
-        Takes a kind, what means the first option, and whether to skip bad rows; returns the answers read so.
-    """
+    """Return the answers if all readings that are possible say the same, or raise an error that shows them."""
     found: dict[str, Answers] = {}
     counted: dict[str, ValueError] = {}
     ways: list[Proposal] = []
@@ -199,14 +172,7 @@ def _said(answers: Answers) -> list[tuple[object, ...]]:
 
 
 def in_words(answers: Answers) -> str:
-    """Return what the first answer says.
-
-    Examples
-    --------
-    >>> from nearer.io import read_answers
-    >>> print(in_words(read_answers({"item1": ["cat"], "item2": ["car"], "item3": ["dog"], "odd": ["car"]})))
-    'car' is the odd one of 'car', 'cat', 'dog'
-    """
+    """Return what the first answer says."""
     comparisons = answers.comparisons
     rows = comparisons.oriented[answers.answer_of == 0]
 
@@ -245,18 +211,7 @@ Read = Callable[[Columns, Mapping[str, str]], Answers]
 
 
 def proposals(table: Table, kind: str | None, said: Mapping[str, Any], read: Read) -> list[Proposal]:
-    """Return ways to read a table that work, the likeliest first.
-
-    Parameters
-    ----------
-    table : Table
-    kind : str, optional
-        How people were asked, as the caller says.
-    said : mapping
-        Columns of roles, as the caller says.
-    read : callable
-        Takes columns of roles and settings, ``first_is`` and ``skip_bad``, and returns the answers read so.
-    """
+    """Return ways to read a table that work, the likeliest first."""
     if not 1 < len(table.names) <= _MOST_COLUMNS or len(set(table.names)) < len(table.names):
         return []
     found: list[Proposal] = []

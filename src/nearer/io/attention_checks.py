@@ -29,7 +29,7 @@ from nearer.io.answers import Answers, BadAnswers, Catches, LeftOut
 from nearer.io.choice_coding import spelled
 from nearer.io.column_checks import is_beside, objects_of
 from nearer.io.columns import ANSWERS, Found
-from nearer.io.kinds import split_column
+from nearer.io.labels import split_column
 from nearer.io.messages import note
 from nearer.io.selecting import column_of, with_rows
 from nearer.io.table import Column, Loaded, RowSources, Table, merged
@@ -47,27 +47,14 @@ Read: TypeAlias = Callable[[Table], Answers]
 
 @dataclass(frozen=True)
 class CatchRows:
-    """The rows of a table that ask catch questions.
+    """The rows of a table that ask catch questions."""
 
-    Attributes
-    ----------
-    table : Table
-        All rows, numbered from 0 in place of their lines.
-    sources : RowSources
-    name : str
-        Of the column that marks catch questions.
-    by : {"expected", "majority"}
-    rows : ndarray of bool, shape (n,)
-    read : callable
-        Returns the answers of a table; skips bad rows, takes "can't tell" for all answers, tells twins apart.
-    """
-
-    table: Table
+    table: Table  # all rows, numbered from 0 in place of their lines
     sources: RowSources
-    name: str
+    name: str  # of the column that marks catch questions
     by: By
-    rows: NDArray[np.bool_]
-    read: Read
+    rows: NDArray[np.bool_]  # (n,)
+    read: Read  # returns the answers of a table; skips bad rows, takes "can't tell" for all answers, tells twins apart
 
     def judged(self, answers: Answers) -> Answers:
         """Return the answers to all other questions, with how people did on these."""
@@ -175,18 +162,7 @@ def _by_row(bad_rows: Sequence[Finding]) -> dict[int, Finding]:
 
 
 def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read: Read) -> CatchRows:
-    """Return the rows of a table that ask catch questions.
-
-    Parameters
-    ----------
-    table : Table
-    said : str
-        The column that says which they are.
-    columns : mapping, optional
-        What the caller says about columns.
-    read : callable
-        See `CatchRows`.
-    """
+    """Return the rows of a table that ask catch questions."""
     name = column_of(said, table, columns)
     marks = table.load([name])
 
@@ -252,15 +228,7 @@ def _without_twins(said: Said) -> Said:
 
 
 def _right_by_itself(said: Said) -> bool | None:
-    """Return whether what was said of a question with one object twice is right; None if nothing is wrong to say.
-
-    Examples
-    --------
-    >>> near, far = (("a" + _TWIN, "a", "a", "b"), ("a", "b", "a", "a" + _TWIN))
-    >>> _right_by_itself(frozenset([near])), _right_by_itself(frozenset([far]))
-    (True, False)
-    >>> _right_by_itself(frozenset([("a", "b", "a", "c")]))
-    """
+    """Return whether what was said of a question with one object twice is right; None if nothing is wrong to say."""
     rows = _without_twins(said)
     if any(row[2] == row[3] and row[0] != row[1] for row in rows):
         return False

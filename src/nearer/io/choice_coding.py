@@ -58,13 +58,7 @@ _SIDES = {
 
 
 def is_undecided(value: Any) -> bool:
-    """Whether a word says that somebody cannot tell.
-
-    Examples
-    --------
-    >>> is_undecided("Can't tell"), is_undecided("?"), is_undecided("cat")
-    (True, True, False)
-    """
+    """Whether a word says that somebody cannot tell."""
     text = str(value)
     return text.strip(" ?") == "" or normalize_name(text) in _UNDECIDED_WORDS
 
@@ -80,27 +74,7 @@ def read_places(
     titles: Sequence[str] = (),
     wanted: str = "chosen",
 ) -> NDArray[np.int8]:
-    """Return the place, (n,), of the option chosen, or UNDECIDED, or -1 in rows that are bad.
-
-    Parameters
-    ----------
-    answer : Column
-    labels : list
-        All objects.
-    options : sequence of arrays (n,)
-        Positions in ``labels`` of what was shown at each place, -1 for nothing.
-    names : list of str
-        Names of the columns of the options, which answers may repeat.
-    errors : RowErrors
-        Rows that cannot be used are added.
-    source : str
-    coding : Coding
-        What numbers and truth values are known to mean.
-    titles : sequence of str
-        What options that are no objects are called in messages.
-    wanted : str
-        Which of more than two items is asked for: the chosen, odd or central one.
-    """
+    """Return the place, (n,), of the option chosen, or UNDECIDED, or -1 in rows that are bad."""
     usable = ~errors.bad & (answer.codes >= 0)
     position = {str(label): index for index, label in enumerate(labels)}
     named = answer.mapped(lambda value: position.get(str(value), -1), -1, np.int32)
@@ -232,16 +206,6 @@ def _by_labels(
     """Whether the answers name objects and not sides.
 
     Where the two readings differ, one must explain nearly all answers and the other must not.
-
-    Parameters
-    ----------
-    by_label, by_side : ndarray of int, shape (n,)
-        Places by either reading.
-    usable : ndarray of bool, shape (n,)
-    answer : Column
-    source : str
-    known : bool
-        Whether sides are what is written, unless most of them are out of range.
     """
     labels, sides = (by_label >= 0) & usable, (by_side >= 0) & usable
     n_labels, n_sides = int(labels.sum()), int(sides.sum())
@@ -296,13 +260,7 @@ def integer(value: Any) -> int | None:
 
 
 def spelled(value: Any) -> str:
-    """Return a value as codings know it: "+1" and "1.0" are "1", "TRUE" is "true".
-
-    Examples
-    --------
-    >>> spelled("+1.0"), spelled("True"), spelled(" F ")
-    ('1', 'true', 'f')
-    """
+    """Return a value as codings know it: "+1" and "1.0" are "1", "TRUE" is "true"."""
     number = integer(value)
     return str(value).strip().casefold() if number is None else str(number)
 
@@ -314,24 +272,12 @@ def is_coded(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Coding:
-    """What is known of the answers of a table.
+    """What is known of the answers of a table."""
 
-    Attributes
-    ----------
-    from_zero : bool
-        Whether numbers count from 0.
-    as_written : bool
-        Whether 1 and true mean the first of two options, and -1, 0 and false the second.
-    turned : bool
-        Whether it is the second that 1 and true mean.
-    first : str, optional
-        The value that means the first option, as the caller says.
-    """
-
-    from_zero: bool = False
-    as_written: bool = False
-    turned: bool = False
-    first: str | None = None
+    from_zero: bool = False  # whether numbers count from 0
+    as_written: bool = False  # whether 1 and true mean the first of two options, and -1, 0 and false the second
+    turned: bool = False  # whether it is the second that 1 and true mean
+    first: str | None = None  # the value that means the first option, as the caller says
 
     @property
     def known(self) -> bool:
@@ -392,13 +338,7 @@ class Coding:
 
 
 def candidates(values: Iterable[Any], n_options: int) -> tuple[str, str]:
-    """Return two values that may mean the first option.
-
-    Examples
-    --------
-    >>> candidates([0, 1], 2), candidates(["True", "False"], 2), candidates([1, -1], 2), candidates([1, 2], 3)
-    (('0', '1'), ('true', 'false'), ('1', '-1'), ('0', '1'))
-    """
+    """Return two values that may mean the first option."""
     present = {spelled(value) for value in values}
     if present & set(_TRUTH):
         return _TRUTH

@@ -58,7 +58,7 @@ from nearer.io.columns import (
     find_columns,
 )
 from nearer.io.formats import JSON_LINE
-from nearer.io.kinds import read_lists, readings
+from nearer.io.labels import read_lists, readings
 from nearer.io.messages import ASKED, as_column, listing, note, shortened
 from nearer.io.presets import Reading
 from nearer.io.table import Codes, Column, Loaded, Table, present
@@ -270,25 +270,13 @@ class ObjectColumn:
 
 @dataclass(frozen=True)
 class Unmatched:
-    """A column of objects with labels that no other column of the question has.
+    """A column of objects with labels that no other column of the question has."""
 
-    Attributes
-    ----------
-    role, name : str
-        Of the column.
-    labels, others : frozenset of str
-        All labels of the column, and of the others.
-    other_names : tuple of str
-        The other columns.
-    chance : float
-        Probability of at least as many such labels, if any object of a question could have been in the column.
-    """
-
-    role: str
-    name: str
-    labels: Labels
-    others: Labels
-    other_names: tuple[str, ...]
+    role: str  # of the column
+    name: str  # of the column
+    labels: Labels  # all labels of the column, and of the others
+    others: Labels  # all labels of the column, and of the others
+    other_names: tuple[str, ...]  # the other columns
     chance: float
 
     @property
@@ -348,14 +336,7 @@ def _pairs(own: ObjectColumn, rest: Iterable[ObjectColumn]) -> Iterator[tuple[st
 
 
 def chance_of(pairs: Iterable[tuple[Any, Any]], n_missing: int) -> float:
-    """Return how probable it is that so many blocks have a label first that is in no other block.
-
-    Examples
-    --------
-    >>> pairs = [(anchor, option) for anchor in range(4) for option in "abcdefghi"]
-    >>> f"{chance_of(pairs, 4):.6f}"
-    '0.000100'
-    """
+    """Return how probable it is that so many blocks have a label first that is in no other block."""
     blocks: dict[Any, set[Any]] = {}
     for first, second in pairs:
         blocks.setdefault(first, {first}).add(second)
@@ -370,13 +351,7 @@ def chance_of(pairs: Iterable[tuple[Any, Any]], n_missing: int) -> float:
 
 
 def _form(label: str) -> str:
-    """Return how a label is written.
-
-    Examples
-    --------
-    >>> [_form(label) for label in ("12", "stimuli/cat.png", "cat", "<img src='cat.png'>")]
-    ['number', 'file', 'text', 'file']
-    """
+    """Return how a label is written."""
     return "number" if _NUMBER.fullmatch(label) else "file" if _FILE.fullmatch(label) else "text"
 
 

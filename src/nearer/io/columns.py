@@ -63,20 +63,7 @@ def find_columns(
     suggested: Mapping[str, str] | None = None,
     without: Sequence[str] = (),
 ) -> Found:
-    """Return the layout that the columns make, or say what was found and how to say which is which.
-
-    Parameters
-    ----------
-    names : sequence of str
-    kind : str, optional
-    columns : mapping, optional
-        Columns of roles, as the caller says.
-    source : str
-    suggested : mapping, optional
-        Columns of roles where a layout has such a role and the caller does not say.
-    without : sequence of str
-        Columns that hold no objects.
-    """
+    """Return the layout that the columns make, or say what was found and how to say which is which."""
     if kind is not None and kind not in KINDS:
         raise ValueError(f"the kind {kind!r} must be one of {', '.join(KINDS)}")
     given = _given(names, columns, source)
@@ -301,13 +288,7 @@ def _missing(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, 
 
 
 def unknown_questions(names: Sequence[str]) -> list[str]:
-    """Return the columns that look like questions of which nothing is known but the number.
-
-    Examples
-    --------
-    >>> unknown_questions(["age", *(f"{k}_Q2" for k in range(1, 20))])[:2]
-    ['1_Q2', '2_Q2']
-    """
+    """Return the columns that look like questions of which nothing is known but the number."""
     families: dict[tuple[str, str], list[str]] = {}
     for name in names:
         if match := _NUMBERED.fullmatch(name):
@@ -370,13 +351,7 @@ _LEAST = 3
 
 
 def by_plain(names: Sequence[str]) -> dict[str, str]:
-    """Return names by how they are compared; the last part of a name with dots counts where it is unmistakable.
-
-    Examples
-    --------
-    >>> by_plain(["Trial ID", "Input.anchor", "q1.rt", "q2.rt"])
-    {'trialid': 'Trial ID', 'inputanchor': 'Input.anchor', 'q1rt': 'q1.rt', 'q2rt': 'q2.rt', 'anchor': 'Input.anchor'}
-    """
+    """Return names by how they are compared; the last part of a name with dots counts where it is unmistakable."""
     found: dict[str, str] = {}
     for name in names:
         found.setdefault(normalize_name(name), name)
@@ -398,13 +373,7 @@ def numbered(stems: set[str], spelled: Mapping[str, str], taken: set[str]) -> di
 
 
 def families(spelled: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, ...]]:
-    """Return the columns of every family of items, the likeliest first.
-
-    Examples
-    --------
-    >>> list(families(by_plain(["Item 1", "Item 2", "Item 3", "Item 4", "odd"]), set()))
-    [('Item 1', 'Item 2', 'Item 3', 'Item 4')]
-    """
+    """Return the columns of every family of items, the likeliest first."""
     free = {spelling: name for spelling, name in spelled.items() if name not in taken}
     yield from _numbered_families(free)
     for stem in STEMS:
@@ -515,13 +484,7 @@ class Found:
 
 
 def described(roles: Roles) -> str:
-    """Return which columns have which roles, for a message.
-
-    Examples
-    --------
-    >>> described({"anchor": ("Anchor",), "shown": ("a", "b", "c"), "annotator": ("VP",)})
-    'anchor, shown = a + b + c, annotator = VP'
-    """
+    """Return which columns have which roles, for a message."""
     said = []
     for role, names in roles.items():
         short = [name if len(name) <= _LONG else name[: _LONG - 3] + "..." for name in names]

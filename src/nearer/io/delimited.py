@@ -184,15 +184,7 @@ def _plainly_quoted(data: bytes, delimiter: str) -> bool:
 
 
 def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
-    """Return the table in UTF-8 text.
-
-    Parameters
-    ----------
-    data : bytes
-    source : str
-    own : bool, optional
-        Whether cells are to be kept to the last space; if left out, the header tells.
-    """
+    """Return the table in UTF-8 text."""
     data = _with_commas(data)
     delimiter = _sniffed(data)
     names, first_row = _header(data, delimiter, source)
@@ -272,13 +264,7 @@ def without_preamble(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ..
 
 
 def without_end(data: bytes) -> bytes:
-    r"""Return text without the last line of an export of Gorilla, which says that it is the last.
-
-    Examples
-    --------
-    >>> without_end(b"anchor,near,far\ncat,dog,car\nEND OF FILE\n")
-    b'anchor,near,far\ncat,dog,car\n'
-    """
+    r"""Return text without the last line of an export of Gorilla, which says that it is the last."""
     tail = data[-_LONGEST_END:]
     n_cut = len(tail) - len(_END.sub(b"", tail))
     return data[: len(data) - n_cut] if n_cut else data

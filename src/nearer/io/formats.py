@@ -279,13 +279,7 @@ def _of_lines(text: str) -> list[tuple[int, Any]]:
 
 
 def _values(line: str) -> list[Any]:
-    """Return the values in a line, where programs write several one behind the other; None for what is no JSON.
-
-    Examples
-    --------
-    >>> _values('[1, 2][3]'), _values('[1] and more')
-    ([[1, 2], [3]], [None])
-    """
+    """Return the values in a line, where programs write several one behind the other; None for what is no JSON."""
     line = line.strip()
     values, at, decoder = [], 0, json.JSONDecoder()
     while at < len(line):

@@ -1,60 +1,232 @@
-"""Objects that are written as paths of pictures, sounds or films, called by what differs between the paths.
+"""Objects by their labels: the list of all, lists of them in cells, and names for what is written in several ways.
 
-``assets/stimuli/cat.png`` and ``assets/stimuli/dog.png`` are ``cat`` and ``dog``. The folders that all paths share go,
-and the endings, unless two objects differ in nothing else. All objects must be such paths: ``red/dark`` may be an
-object that two columns make up, and the name of a file without a folder may be what other files call it.
+`Objects` is one list of labels, with positions in it for every cell. Lists of objects stand in one cell, or over
+numbered columns.
 
-Objects that one column shows as a picture in HTML and another names by its address.
+Paths of pictures, sounds or films are called by what differs between them: ``assets/stimuli/cat.png`` and
+``assets/stimuli/dog.png`` are ``cat`` and ``dog``. All objects must be such paths: ``red/dark`` may be an object that
+two columns make up, and the name of a file without a folder may be what other files call it.
 
-Experiments in a browser often show the anchor as ``<img src='cat.png'>`` and list the options as ``cat.png``. They are
-the same objects, and are called by the address, if at least one address is the name of an object elsewhere in the
-table. Where all objects are HTML they stay as they are written, unless jsPsych wrote them: its buttons are HTML, of
-which all but the address is how they look.
-
-Whole numbers that a program wrote with a decimal point.
+Experiments in a browser often show the anchor as ``<img src='cat.png'>`` and list the options as ``cat.png``. These are
+one object, called by the address, if at least one address is the name of an object elsewhere in the table. Where all
+objects are HTML they stay as they are written, unless jsPsych wrote them: its buttons are HTML, of which all but the
+address is how they look.
 
 A column of integers with an empty cell becomes one of floats in many programs, which then write 13 as 13.0. In text
-files whose objects are all numbers, such a label is the integer, wherever an object or an answer stands. Where labels
-are anything else they stay as they are written.
+files whose objects are all numbers, such a label is the integer. All other labels stay as they are written.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.io.answers import Answers
 from nearer.io.columns import ANSWERS, LISTS, TWO, Found
-from nearer.io.kinds import split_column
-from nearer.io.table import Column, Loaded, merged
+from nearer.io.table import Codes, Column, Loaded, RowErrors, merged
+
+LONGEST_LABEL = 2000
+
+
+_NO_INDEX, _TOO_LONG = -2, -3
+
+
+class Objects:
+    """All labels of a table, sorted; integers if every one of them is an integer, else text."""
+
+    def __init__(self, columns: list[Column], listed: Iterable[str] = (), names: list[Any] | None = None) -> None:
+        self.named = names is not None
+        values = {value for column in columns for value in column.values}
+        more = set(listed)
+        if names is not None:
+            self.labels = list(names)
+        elif all(isinstance(value, int) for value in values) and all(_is_integer(text) for text in more) and values:
+            self.labels = sorted(values | {int(text) for text in more})
+        else:
+            self.labels = sorted(text for value in values | more if len(text := str(value)) <= LONGEST_LABEL)
+            self.labels = list(dict.fromkeys(self.labels))
+        self.position = {str(label): position for position, label in enumerate(self.labels)}
+
+    def _place(self, value: Any) -> int:
+        if self.named:
+            return value if isinstance(value, int) and 0 <= value < len(self.labels) else _NO_INDEX
+        return self.position.get(str(value), _TOO_LONG)
+
+    def codes(self, column: Column, what: str, errors: RowErrors, must: bool = True) -> Codes:
+        """Return positions of the objects in a column, -1 where there is none.
+
+        Rows without an object are added to the errors if they ``must`` have one.
+        """
+        codes = np.asarray(column.mapped(self._place, -1, np.int32))
+        if must:
+            errors.add(codes == -1, "missing", what=what)
+        if self.named:
+            n_objects = len(self.labels)
+            errors.add(
+                codes == _NO_INDEX, "unknown-index", lambda row: {"value": column.value(row), "n_objects": n_objects}
+            )
+        errors.add(codes == _TOO_LONG, "long-label", what=what, most=LONGEST_LABEL)
+        return codes
+
+    def array(self, kept: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """Return the labels, or those that are kept, as an array."""
+        chosen = self.labels if kept is None else [label for label, keep in zip(self.labels, kept, strict=True) if keep]
+        return label_array(chosen)
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and len(text) < 18
+
+
+def label_array(labels: list[Any]) -> NDArray[Any]:
+    """Return labels as an array of integers or of text."""
+    if labels and all(isinstance(label, int) for label in labels):
+        try:
+            return np.array(labels, np.int64)
+        except OverflowError:
+            pass
+    return np.array([str(label) for label in labels], np.str_)
+
+
+def spread(values: list[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    """Return ``values[codes]`` as labels; long columns of long text share their strings."""
+    labels = label_array(values)
+    if labels.dtype.kind == "U" and labels.dtype.itemsize * len(codes) > 2**28:
+        labels = labels.astype(object)
+    return np.asarray(labels[codes])
+
+
+_SEPARATORS = (";", "|", ",")
+
+
+_MIN_ITEMS, _MAX_ITEMS = 3, 50  # items of a question
+
+
+def split_column(column: Column) -> list[tuple[str, ...]]:
+    """Return the list in every distinct cell of a column, all separated alike."""
+    texts = [str(value) for value in column.values]
+    unquoted = [text for text in texts if not text.startswith("[")]
+    separator = next((each for each in _SEPARATORS if any(each in text for text in unquoted)), None)
+    return [_json_list(text) or _cut(text, separator) for text in texts]
+
+
+def readings(text: str) -> Iterator[tuple[str, ...]]:
+    """Return the ways to read a cell as a list, the likeliest first; a label may hold spaces."""
+    listed = _json_list(text)
+    if listed is not None:
+        yield listed
+    yield (text,)
+    for separator in (*_SEPARATORS, None):
+        yield _cut(text, separator)
+
+
+def _cut(text: str, separator: str | None) -> tuple[str, ...]:
+    parts = text.split() if separator is None else [part.strip() for part in text.split(separator)]
+    return tuple(part for part in parts if part)
+
+
+def _json_list(text: str) -> tuple[str, ...] | None:
+    if not text.startswith("["):
+        return None
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        inner = text.strip("[]")  # Python and R print lists with single quotes, or with none
+        return tuple(part.strip(" '\"") for part in inner.split(",") if part.strip(" '\""))
+    if not isinstance(listed, list):
+        return None
+    items = (item if isinstance(item, str) else json.dumps(item) for item in listed if item is not None)
+    return tuple(item.strip() for item in items if item.strip())
+
+
+def join_columns(columns: list[Column]) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
+    """Return numbered columns as one: a code for every row, and the distinct lists; empty cells are left out."""
+    table = np.stack([column.codes for column in columns], axis=1)
+    distinct, codes = np.unique(table, axis=0, return_inverse=True)
+    lists = [
+        tuple(str(column.values[code]) for column, code in zip(columns, row, strict=True) if code >= 0)
+        for row in distinct.tolist()
+    ]
+    return codes.reshape(-1), lists
+
+
+def read_lists(columns: list[Column]) -> tuple[NDArray[np.intp], list[tuple[str, ...]]]:
+    """Return the number of the list in every row, and the lists; an empty list comes last."""
+    if len(columns) > 1:
+        codes, lists = join_columns(columns)
+        return codes.astype(np.intp), [*lists, ()]
+    return columns[0].codes.astype(np.intp), [*split_column(columns[0]), ()]
+
+
+def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
+    """Return where items are in the list of objects, -1 for those that are not."""
+    if objects.named:
+        n = len(objects.labels)
+        return tuple(int(i) if i.isascii() and i.isdigit() and len(i) < 10 and int(i) < n else -1 for i in items)
+    return tuple(objects.position.get(item, -1) for item in items)
+
+
+def read_items(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
+    """Return all objects, and which of them each place shows, (n, k), -1 where a row shows fewer.
+
+    Rows that show fewer than three items, or one twice, are added to the errors.
+    """
+    if len(columns) > _MAX_ITEMS:
+        raise ValueError(f"{len(columns)} columns of items; a question may show {_MAX_ITEMS}")
+    objects, items = _in_columns(columns, errors, names) if len(columns) > 1 else _in_lists(columns[0], errors, names)
+    errors.add((items >= 0).sum(axis=1) < _MIN_ITEMS, "few-objects")
+    ordered = np.sort(items, axis=1)
+    same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    errors.add(same.any(axis=1), "twice", lambda row: {"concerned": (objects.labels[ordered[row, 1:][same[row]][0]],)})
+    return objects, items
+
+
+def _in_columns(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
+    objects = Objects(columns, names=names)
+    return objects, np.stack([objects.codes(column, "object", errors, must=False) for column in columns], axis=1)
+
+
+def _in_lists(column: Column, errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
+    list_of, lists = read_lists([column])
+    objects = Objects([], (item for each in lists for item in each), names)
+    longest = np.array([len(each) for each in lists])
+    errors.add(longest[list_of] > _MAX_ITEMS, "many-objects", most=_MAX_ITEMS)
+    table = np.full((len(lists), min(int(longest.max()), _MAX_ITEMS)), -1, np.int32)
+    unknown = np.zeros(len(lists), bool)
+    for at, each in enumerate(lists):
+        codes = positions(each[:_MAX_ITEMS], objects)
+        unknown[at] = -1 in codes
+        table[at, : len(codes)] = codes
+    errors.add(unknown[list_of], "unknown-item", most=LONGEST_LABEL)
+    return objects, np.asarray(table[list_of])
+
 
 _ENDINGS = (
     "png jpg jpeg gif webp svg bmp tif tiff avif heic wav mp3 ogg oga opus m4a aac flac aif aiff mp4 m4v webm mov avi "
     "mkv obj glb gltf stl ply html htm txt"
 )
+
+
 _ENDING = re.compile(rf"\.({'|'.join(_ENDINGS.split())})$", re.IGNORECASE)
+
+
 _SLASH = re.compile(r"[/\\]+")
+
 
 Parts: TypeAlias = tuple[str, ...]
 
 
 def short_names(labels: Sequence[object]) -> dict[str, str]:
-    """Return what paths are to be called; nothing if one of the labels is no path.
-
-    Examples
-    --------
-    >>> short_names(["stimuli/a.png", "stimuli/b.png"]), short_names(["stimuli/a.png", "stimuli/a.jpg"])
-    ({'stimuli/a.png': 'a', 'stimuli/b.png': 'b'}, {'stimuli/a.png': 'a.png', 'stimuli/a.jpg': 'a.jpg'})
-    >>> short_names(["x/a.png", "y/a.png"]), short_names(["red/dark", "blue/dark"]), short_names(["a.png", "b.png"])
-    ({'x/a.png': 'x/a', 'y/a.png': 'y/a'}, {}, {})
-    """
+    """Return what paths are to be called; nothing if one of the labels is no path."""
     paths = [label for label in labels if isinstance(label, str)]
     if len(paths) < max(len(labels), 2) or not all(_SLASH.search(path) and _ENDING.search(path) for path in paths):
         return {}
@@ -71,13 +243,6 @@ def same_objects(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """Return which known object each label is, where both end in the same parts of a path.
 
     Endings of files count only where they tell objects apart; a label that may be two objects is none of them.
-
-    Examples
-    --------
-    >>> same_objects(["stimuli/cat.png", "dog", "owl.png"], ["cat", "tools/dog", "cow"])
-    {'stimuli/cat.png': 'cat', 'dog': 'tools/dog'}
-    >>> same_objects(["stimuli/a.png", "stimuli/b"], ["a.png", "a.jpg", "b.png", "b.jpg"])
-    {'stimuli/a.png': 'a.png'}
     """
     labels, known = list(labels), list(known)
     found: dict[str, str] = {}
@@ -110,12 +275,6 @@ def matched(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | N
 
     Text files hold the label 1 as "1", Parquet and npz files as an integer. Labels change only if all on one side are
     on the other side, too, once both are text; else the comparisons come back as they are.
-
-    Examples
-    --------
-    >>> judgments = Comparisons.from_triplets([("1", "2", "10")])
-    >>> matched(judgments, np.array([1, 2, 3, 10])).objects
-    array([ 1, 10,  2])
     """
     mine = comparisons.objects.tolist()
     theirs = objects.tolist() if isinstance(objects, np.ndarray) else list(objects)
@@ -137,19 +296,13 @@ def matched(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | N
 
 
 _SOURCE = re.compile(r"<(?:img|audio|video|source|embed)\b[^>]*?\bsrc\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
+
+
 _TAG = re.compile(r"<[^>]*>")
 
 
 def address(text: str) -> str | None:
-    """Return the address of the one picture, sound or film that HTML without words shows.
-
-    Examples
-    --------
-    >>> address('<div><img class="big" src="stimuli/cat.png"></div>')
-    'stimuli/cat.png'
-    >>> address("<p>Welcome</p>"), address("cat.png")
-    (None, None)
-    """
+    """Return the address of the one picture, sound or film that HTML without words shows."""
     if not text.startswith("<"):
         return None
     found = set(_SOURCE.findall(text))
@@ -188,6 +341,8 @@ def called_by_address(answers: Answers) -> Answers:
 
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+
+
 _WHOLE = re.compile(r"(?<![\w.])([+-]?\d+)\.0+(?![\w.])")
 
 

@@ -42,26 +42,14 @@ def sentence(finding: Finding) -> str:
 
 
 def statement(finding: Finding) -> str:
-    """Return a finding as text, without where it was found.
-
-    Examples
-    --------
-    >>> statement(Finding("missing", "error", Source("answers.csv", 2), {"what": "anchor"}))
-    'there is no anchor'
-    """
+    """Return a finding as text, without where it was found."""
     concerned = {"concerned": finding.concerned} if finding.concerned else {}
     numbers = {name: value for name, value in finding.numbers.items() if name != "files"}  # that say the same
     return TEXTS[finding.code](**numbers, **concerned)
 
 
 def place(source: Source, whole: str) -> str:
-    """Return where a row stands, for a message about ``whole``: its line, or file and line where there are several.
-
-    Examples
-    --------
-    >>> place(Source("p1.csv", 7), "p1.csv"), place(Source("p1.csv", 7), "3 files in data")
-    ('line 7', 'p1.csv:7')
-    """
+    """Return where a row stands, for a message about ``whole``: its line, or file and line where there are several."""
     return f"line {source.row}" if source.file == whole else str(source)
 
 
@@ -79,13 +67,7 @@ def listing(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Options that read a table, as they are typed and as they are written in Python, and what its first row then says.
-
-    Examples
-    --------
-    >>> print(Proposal({"first_is": "1"}, {"items": "a+b+c", "odd": "pick"}))
-    --columns items=a+b+c,odd=pick --first-is 1 (columns={'items': 'a+b+c', 'odd': 'pick'}, first_is='1')
-    """
+    """Options that read a table, as typed and as written in Python, and what its first row then says."""
 
     settings: Mapping[str, str]
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -110,58 +92,28 @@ def tries(proposals: Sequence[Proposal]) -> str:
 
 
 def without(role: str) -> str:
-    """Return how to do without a column.
-
-    Examples
-    --------
-    >>> without("trial")
-    "--columns trial= (columns={'trial': None})"
-    """
+    """Return how to do without a column."""
     return f"--columns {role}= (columns={{{role!r}: None}})"
 
 
 def with_column(role: str) -> str:
-    """Return how to say which column has a role.
-
-    Examples
-    --------
-    >>> with_column("anchor")
-    "--columns anchor=NAME,... (columns={'anchor': 'NAME', ...})"
-    """
+    """Return how to say which column has a role."""
     return f"--columns {role}=NAME,... (columns={{{role!r}: 'NAME', ...}})"
 
 
 def with_columns(roles: Iterable[str]) -> str:
-    """Return how to say which columns have some roles.
-
-    Examples
-    --------
-    >>> with_columns(["near", "far"])
-    "--columns near=NAME,far=NAME (columns={'near': 'NAME', 'far': 'NAME'})"
-    """
+    """Return how to say which columns have some roles."""
     named = dict.fromkeys(roles, "NAME")
     return f"--columns {','.join(f'{role}={name}' for role, name in named.items())} (columns={named})"
 
 
 def as_column(role: str, name: str) -> str:
-    """Return how to say that a column has a role.
-
-    Examples
-    --------
-    >>> as_column("anchor", "stimulus")
-    "--columns anchor=stimulus (columns={'anchor': 'stimulus'})"
-    """
+    """Return how to say that a column has a role."""
     return f"--columns {role}={name} (columns={{{role!r}: {name!r}}})"
 
 
 def one_of(setting: str, values: Iterable[str]) -> str:
-    """Return how to say which of some values a setting has.
-
-    Examples
-    --------
-    >>> one_of("first_is", ["0", "1"])
-    "--first-is 0 (first_is='0') or --first-is 1 (first_is='1')"
-    """
+    """Return how to say which of some values a setting has."""
     return " or ".join(f"--{setting.replace('_', '-')} {value} ({setting}={value!r})" for value in values)
 
 
@@ -203,13 +155,7 @@ def _was(number: int) -> str:
 
 
 def _passed_files(names: Sequence[str], endings: Sequence[str]) -> str:
-    """Return the names of a few files; of many, the names of those that could be answers and how many others there are.
-
-    Examples
-    --------
-    >>> _passed_files(["a.log", "a.psydat", "b.csv", "b.log", "b.psydat", "c.log"], [".csv"]).partition("over: ")[2]
-    "'b.csv'; 3 .log, 2 .psydat"
-    """
+    """Return the names of a few files; of many, those that could be answers and how many others there are."""
     n = len(names)
     what = f"{pluralize(n, 'file')} that {'is' if n == 1 else 'are'} no table, or empty, {_was(n)} passed over"
     if n <= _MAX_LISTED:

@@ -40,8 +40,8 @@ from nearer.io.columns import EXTRAS, SYNONYMS, Found, by_plain, find_columns
 from nearer.io.delimited import NoRows
 from nearer.io.formats import Opened, open_table
 from nearer.io.messages import listing, note
-from nearer.io.presets import detected, reading_of
-from nearer.io.selecting import Rule, keeps_person, rows_kept, without_headers
+from nearer.io.presets import detected, reading_of, without_headers
+from nearer.io.selecting import Rule, keeps_person, rows_kept
 from nearer.io.table import Column, Loaded, RowSources, Table
 
 PERSON = "person"  # the column that says which file a row is from
@@ -87,15 +87,7 @@ class _Part:
 
 
 def kept_apart(column: Column, sources: RowSources) -> Column:
-    """Return a column of trials, or of other numbers, that mean something within a file alone.
-
-    Examples
-    --------
-    >>> trial = Column(np.array([0, 1, 0, 1], np.int32), ["1", "2"])
-    >>> two = RowSources("2 files", np.array([2, 3, 2, 3]), ("a.csv", "b.csv"), np.array([0, 0, 1, 1]))
-    >>> kept_apart(trial, two).codes
-    array([0, 1, 2, 3], dtype=int32)
-    """
+    """Return a column of trials, or of other numbers, that mean something within a file alone."""
     if len(sources) == 0 or sources.file_of is None or sources.file_of[-1] == 0:
         return column
     codes = sources.file_of * len(column.values) + column.codes
@@ -301,23 +293,12 @@ _RESULTS = "results.json"  # of a map
 
 @dataclass(frozen=True)
 class FileList:
-    """Files of answers.
-
-    Attributes
-    ----------
-    paths : tuple of Path
-    source : str
-        What to call them: the name of the one file, or "40 files in data".
-    title : str
-        A heading for what is made of them.
-    findings : tuple of Finding
-        What was passed over.
-    """
+    """Files of answers."""
 
     paths: tuple[Path, ...]
-    source: str
-    title: str
-    findings: tuple[Finding, ...] = ()
+    source: str  # what to call them: the name of the one file, or "40 files in data"
+    title: str  # A heading for what is made of them
+    findings: tuple[Finding, ...] = ()  # what was passed over
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -352,18 +333,7 @@ def is_files(source: Any) -> bool:
 
 
 def file_list(source: Any) -> FileList:
-    """Return the files that a path, a folder, a pattern or a sequence of these means.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("p2.csv", "p1.csv", "README.md"):
-    ...         _ = (Path(folder) / name).write_text("anchor,near,far")
-    ...     found = file_list(Path(folder))
-    >>> found.names, found.people
-    (('p1.csv', 'p2.csv'), ('p1', 'p2'))
-    """
+    """Return the files that a path, a folder, a pattern or a sequence of these means."""
     said = [Path(source)] if isinstance(source, str | PathLike) else [Path(each) for each in source]
     if not said:
         raise ValueError("there is no file to read; name one, or a folder of files")
@@ -396,13 +366,7 @@ def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> Fil
 
 
 def _titled(folder: Path) -> str:
-    """Return what the answers of a folder are called: "data" says nothing, the folder around it more.
-
-    Examples
-    --------
-    >>> _titled(Path("/labs/instruments/data")), _titled(Path("/labs/instruments"))
-    ('instruments', 'instruments')
-    """
+    """Return what the answers of a folder are called: "data" says nothing, the folder around it more."""
     return printable((folder.parent.name if folder.name.lower() in _SAY_NOTHING else "") or folder.name)
 
 

@@ -1,57 +1,186 @@
-"""From a table whose columns are known to comparisons: which function of each kind gets which columns.
+"""From a table whose columns are known to comparisons: what every kind of question says.
 
-Grids (choose k of n, in order or not) and rankings: answers that are lists.
+Whole columns of positions in the list of objects become the comparisons of all rows at once. With a, b, c for objects:
 
-Lists repeat, and so do pairs of what was shown and what was chosen. Each distinct pair is worked out once.
+- odd-one-out: c is the odd one of k items: of all others, a is nearer to b than to c, for every ordered pair (a, b);
+- most-central: c is the central one of k items: of all others, a is nearer to c than to b, for every ordered pair;
+- grid: the anchor is nearer to everything chosen than to everything shown and not chosen;
+- ranking: the anchor is nearer to what stands earlier than to what stands later, for all pairs;
+- ranked-grid: both, with everything shown and not chosen behind what was chosen.
+
+The first two make (k - 1)(k - 2) comparisons: what "c is farthest from (nearest to) all the others" says about pairs
+that share an object, and nothing that does not involve c. With k = 3 these are the two comparisons that the choice of
+the closest pair, or of the farthest, says. A trial has a total weight of 1, however many items it shows. "Can't tell"
+can be split: the comparisons of every possible answer, all with the same weight. Lists repeat, and so do pairs of what
+was shown and what was chosen: each distinct pair is worked out once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.findings import Finding
-from nearer.io import kinds
+from nearer.data.rows import has_equal_pairs, has_self_comparison
 from nearer.io.answers import Kind
-from nearer.io.choice_coding import Coding, UnclearCoding, is_undecided, place_of_word, read_places, spelled
+from nearer.io.choice_coding import UNDECIDED, Coding, UnclearCoding, is_undecided, place_of_word, read_places, spelled
 from nearer.io.columns import NEAR_FAR, PAIRS, TWO, Found
-from nearer.io.kinds import LONGEST_LABEL, Expansion, Objects, join_columns, positions, read_items, read_lists, readings
+from nearer.io.labels import LONGEST_LABEL, Objects, join_columns, positions, read_items, read_lists, readings
 from nearer.io.messages import as_column, note, one_of, without
 from nearer.io.table import Codes, Column, Numbers, RowErrors
+
+Rows = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Comparisons that follow from the rows of a table."""
+
+    rows: Rows  # (m, 3) or (m, 4)
+    row_of: NDArray[np.intp]  # (m,) Row of the table; in order
+    places: NDArray[np.signedinteger[Any]] | None
+    undecided: NDArray[np.bool_]  # (n,)
+
+
+def two_options(
+    pairs: tuple[list[Codes], list[Codes]], places: NDArray[np.int8], errors: RowErrors, split: bool
+) -> Expansion:
+    """Return comparisons of near pairs with far pairs where one of two was chosen.
+
+    ``pairs`` holds the objects of each side: anchor and option, or two objects; an anchor is written once.
+    """
+    left, right = pairs
+    undecided = (places == UNDECIDED) & ~errors.bad
+    good = ~errors.bad & (undecided if split else places >= 0) | (~errors.bad & (places >= 0))
+    kept = np.flatnonzero(good)
+    copies = np.where(undecided[kept], 2, 1) if split else np.ones(len(kept), np.int64)
+    row_of = np.repeat(kept, copies)
+    turned = places[row_of] == 1
+    if split and undecided.any():
+        second = np.r_[False, row_of[1:] == row_of[:-1]]
+        turned |= second
+    near = [np.where(turned, b[row_of], a[row_of]) for a, b in zip(left, right, strict=True)]
+    far = [np.where(turned, a[row_of], b[row_of]) for a, b in zip(left, right, strict=True)]
+    same_anchor = left[0] is right[0]
+    rows = np.stack([*near, *(far[1:] if same_anchor else far)], axis=1)
+    return Expansion(rows, row_of, np.where(places >= 0, places, -1).astype(np.int8), undecided)
+
+
+def one_of_items(items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool) -> Expansion:
+    """Return comparisons where the odd or the central one of several was named.
+
+    ``items`` has a column for each place, (n, k), and -1 where a row has fewer. Rows that show and answer at the same
+    places have the same pattern, which is worked out once.
+    """
+    undecided = (places == UNDECIDED) & ~errors.bad
+    kept = np.flatnonzero(~errors.bad & ((places >= 0) | (undecided & split)))
+    shown, named = items[kept], np.where(undecided[kept], -1, places[kept])
+    n_places = items.shape[1]
+    keys = ((shown >= 0) @ (1 << np.arange(n_places))) * (n_places + 1) + named + 1
+    distinct, pattern_of = np.unique(keys, return_inverse=True)
+    patterns = [_pattern(key // (n_places + 1), key % (n_places + 1) - 1, central) for key in distinct.tolist()]
+    copies = np.array([len(pattern) for pattern in patterns] or [0])[pattern_of]
+    starts = np.cumsum(copies) - copies
+    rows = np.empty((int(copies.sum()), 3), np.int32)
+    for at, pattern in enumerate(patterns):
+        alike = np.flatnonzero(pattern_of == at)
+        rows[starts[alike, None] + np.arange(len(pattern))] = shown[alike[:, None, None], pattern]
+    return Expansion(rows, np.repeat(kept, copies), np.where(places >= 0, places, -1).astype(np.int8), undecided)
+
+
+def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
+    """Return the places, (m, 3), of anchor, near and far; ``present`` has a bit for every place that shows an item."""
+    shown = [place for place in range(present.bit_length()) if present >> place & 1]
+    rows = []
+    for one in shown if named < 0 else [named]:
+        others = [place for place in shown if place != one]
+        rows += [(a, one, b) if central else (a, b, one) for a, b in permutations(others, 2)]
+    return np.array(rows, np.intp).reshape(-1, 3)
+
+
+def near_lists(
+    anchor: Codes,
+    lists: NDArray[np.intp],
+    pairs: list[NDArray[np.int32]],
+    errors: RowErrors,
+    undecided: NDArray[np.bool_],
+    places: NDArray[np.signedinteger[Any]] | None,
+) -> Expansion:
+    """Return comparisons of an anchor with lists.
+
+    ``lists`` has a number for every row, and ``pairs`` for every such number the objects (k, 2), nearer and farther.
+    """
+    kept = np.flatnonzero(~errors.bad)
+    sizes = np.array([len(each) for each in pairs] or [0])
+    starts = np.cumsum(sizes) - sizes
+    flat = np.concatenate(pairs) if pairs else np.empty((0, 2), np.int32)
+    copies = sizes[lists[kept]]
+    row_of = np.repeat(kept, copies)
+    number = np.arange(len(row_of)) - np.repeat(np.cumsum(copies) - copies, copies)
+    taken = flat[starts[lists[row_of]] + number]
+    rows = np.column_stack([anchor[row_of], taken]).astype(np.int32)
+    return Expansion(rows, row_of, places, undecided)
+
+
+def grid_pairs(shown: list[int], chosen: list[int]) -> NDArray[np.int32]:
+    """Return every pair of something chosen and something not chosen; without a choice, all pairs both ways."""
+    if not chosen:
+        return np.array(list(permutations(shown, 2)), np.int32).reshape(-1, 2)
+    left = [each for each in shown if each not in chosen]
+    return np.array([(near, far) for near in chosen for far in left], np.int32).reshape(-1, 2)
+
+
+def ranking_pairs(ranking: list[int]) -> NDArray[np.int32]:
+    """Return every pair of something ranked earlier and something ranked later."""
+    first, second = np.triu_indices(len(ranking), 1)
+    ranked = np.array(ranking, np.int32)
+    return np.stack([ranked[first], ranked[second]], axis=1)
+
+
+def ranked_pairs(shown: list[int], chosen: list[int]) -> NDArray[np.int32]:
+    """Return every pair of something chosen and something chosen later or not at all."""
+    if not chosen:
+        return grid_pairs(shown, chosen)
+    left = [each for each in shown if each not in chosen]
+    pairs = [(near, far) for at, near in enumerate(chosen) for far in [*chosen[at + 1 :], *left]]
+    return np.array(pairs, np.int32).reshape(-1, 2)
+
+
+def mark_degenerate(columns: list[Codes], labels: list[object], errors: RowErrors) -> None:
+    """Add rows that compare an object with itself: two columns hold the same object.
+
+    ``columns`` are anchor, near and far, or two pairs; any three objects that must differ will do.
+    """
+    rows = np.stack(columns, axis=1)
+    whole = (rows >= 0).all(axis=1)
+    if len(columns) == 4:
+        errors.add(whole & has_self_comparison(rows), "itself")
+        errors.add(whole & has_equal_pairs(rows), "same-pair")
+        return
+
+    def twice(row: int) -> Numbers:
+        a, b, c = rows[row].tolist()
+        return {"concerned": (labels[a if a in (b, c) else b],)}
+
+    errors.add(whole & (has_self_comparison(rows) | has_equal_pairs(rows)), "twice", twice)
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a table asks and how it is to be read.
-
-    Attributes
-    ----------
-    found : Found
-    columns : dict of Column
-        By their names in the table.
-    errors : RowErrors
-    source : str
-    split : bool
-        Whether "can't tell" becomes comparisons both ways.
-    coding : Coding
-        What is known of answers that are numbers or truth values.
-    names : list, optional
-        Labels that integers stand for.
-    said : frozenset of str
-        Roles whose columns the caller names, which are always believed.
-    """
+    """What a table asks and how it is to be read."""
 
     found: Found
-    columns: dict[str, Column]
+    columns: dict[str, Column]  # by their names in the table
     errors: RowErrors
     source: str
-    split: bool
-    coding: Coding
-    names: list[Any] | None
-    said: frozenset[str] = frozenset()
+    split: bool  # whether "can't tell" becomes comparisons both ways
+    coding: Coding  # what is known of answers that are numbers or truth values
+    names: list[Any] | None  # labels that integers stand for
+    said: frozenset[str] = frozenset()  # roles whose columns the caller names, which are always believed
 
     def column(self, role: str) -> Column:
         """Return the column of a role."""
@@ -107,7 +236,7 @@ def read_question(question: Question) -> Asked:
     objects = Objects([question.column(role) for role in [*objects_of, *sides]], names=question.names)
     errors = question.errors
     codes = {role: objects.codes(question.column(role), role.replace("_", " "), errors) for role in objects_of}
-    kinds.mark_degenerate(list(codes.values()), objects.labels, errors)
+    mark_degenerate(list(codes.values()), objects.labels, errors)
     if "near" in roles or "near_1" in roles:
         return _named(question, objects, codes, sides)
 
@@ -126,7 +255,7 @@ def read_question(question: Question) -> Asked:
         )
         left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
         pairs = ([left_1, left_2], [right_1, right_2])
-    expansion = kinds.two_options(pairs, chosen, errors, question.split)
+    expansion = two_options(pairs, chosen, errors, question.split)
     return Asked(kind, objects, expansion, _seen(objects, list(codes.values()), errors))
 
 
@@ -146,7 +275,7 @@ def _items(question: Question) -> Asked:
         question.coding,
         wanted=role,
     )
-    expansion = kinds.one_of_items(items, places, errors, question.split, central=role == "central")
+    expansion = one_of_items(items, places, errors, question.split, central=role == "central")
     return Asked(kind, objects, expansion, _seen(objects, list(items.T), errors))
 
 
@@ -253,7 +382,10 @@ def _lists(question: Question) -> Asked:
 
 _LONGEST_LIST = 1000  # a ranking of so many makes half a million comparisons
 
+
 Columns = dict[str, list[Column]]
+
+
 Result = tuple[Kind, Objects, Expansion, list[Any]]
 
 
@@ -302,7 +434,7 @@ def read_grid(
     pairs = [
         np.empty((0, 2), np.int32)
         if choice.error or (choice.undecided and not split)
-        else (kinds.ranked_pairs if ranked else kinds.grid_pairs)(list(choice.shown), list(choice.chosen))
+        else (ranked_pairs if ranked else grid_pairs)(list(choice.shown), list(choice.chosen))
         for choice in choices
     ]
     one = [
@@ -310,7 +442,7 @@ def read_grid(
         for choice in choices
     ]
     places = np.array(one, np.int16)[pair_of]
-    expansion = kinds.near_lists(anchor, pair_of, pairs, errors, undecided, places)
+    expansion = near_lists(anchor, pair_of, pairs, errors, undecided, places)
     good = np.flatnonzero(~errors.bad)
     seen = [anchor[good], *(np.array(choices[pair].shown, int) for pair in np.unique(pair_of[good]))]
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.error)
@@ -429,11 +561,9 @@ def read_ranking(columns: Columns, errors: RowErrors, names: list[Any] | None) -
     ranking_of = ranking_of % len(rankings)
     choices = [_choice(each, "?", objects, None) for each in rankings]  # nothing is chosen from a ranking
     _mark(choices, ranking_of, anchor, objects, errors)
-    pairs = [
-        np.empty((0, 2), np.int32) if choice.error else kinds.ranking_pairs(list(choice.shown)) for choice in choices
-    ]
+    pairs = [np.empty((0, 2), np.int32) if choice.error else ranking_pairs(list(choice.shown)) for choice in choices]
     nobody = np.zeros(len(errors.bad), bool)
-    expansion = kinds.near_lists(anchor, ranking_of, pairs, errors, nobody, None)
+    expansion = near_lists(anchor, ranking_of, pairs, errors, nobody, None)
     good = np.flatnonzero(~errors.bad)
     seen = [anchor[good], *(np.array(choices[each].shown, int) for each in np.unique(ranking_of[good]))]
     return "ranking", objects, expansion, seen

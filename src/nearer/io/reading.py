@@ -22,7 +22,6 @@ from nearer.io.ambiguity import (
     twins,
 )
 from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut, ReadingReport
-from nearer.io.assembling import assembled, read_extras
 from nearer.io.attention_checks import catch_rows, labeled, twins_apart
 from nearer.io.column_checks import (
     Prompt,
@@ -51,13 +50,16 @@ from nearer.io.presets import (
     purposes_found,
     purposes_of,
     reading_of,
+    with_combinations,
     with_component,
     with_names,
+    with_rows_of_answers,
+    without_headers,
 )
 from nearer.io.questions import Asked, Question, read_question
-from nearer.io.reshape import with_combinations, with_rows_of_answers
-from nearer.io.selecting import Rule, column_of, passed_over, rules_from, selected, with_rows, without_headers
+from nearer.io.selecting import Rule, column_of, passed_over, rules_from, selected, with_rows
 from nearer.io.table import Loaded, RowErrors, Table, gather_bad, present
+from nearer.io.trials import assembled, read_extras
 from nearer.io.writing import is_native, read_native
 
 Preset = Literal["salmon", "jspsych", "cblearn"]

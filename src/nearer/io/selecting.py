@@ -30,36 +30,25 @@ from nearer._common.formatting import quote_all
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers, LeftOut
 from nearer.io.columns import ANSWERS, SYNONYMS, Found, by_plain
-from nearer.io.kinds import Objects, read_lists
+from nearer.io.labels import Objects, read_lists
 from nearer.io.messages import note, sentence
-from nearer.io.presets import Reading
+from nearer.io.presets import Reading, without_rows
 from nearer.io.table import Column, Loaded, RowSources, Table, encode, plain_numbers
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt
 }  # fmt: skip
+
+
 _RULE = re.compile(r"""\s*(?P<name>"[^"]*"|'[^']*'|[^<>=!"']+?)\s*(?P<sign><=|>=|==|!=|=|<|>)\s*(?P<value>.*?)\s*""")
+
+
 _AND = re.compile(r"\s+and\s+|\s*&&\s*")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What rows that are kept have in a column.
-
-    Parameters
-    ----------
-    column : str
-        A name, or a role such as person.
-    sign : {"==", "!=", "<", "<=", ">", ">="}
-    values : tuple of str
-        One, or several of which one (for "!=": none) is there.
-
-    Examples
-    --------
-    >>> rule, = rules_of("rt >= 0.2")
-    >>> rule.holds(Column(np.array([0, 1, -1], np.int32), ["0.1", "0.20"])).tolist()
-    [False, True, False]
-    """
+    """What rows that are kept have in a column."""
 
     column: str
     sign: str
@@ -95,14 +84,7 @@ def _same(cell: Any, value: str) -> bool:
 
 
 def rules_of(text: str) -> tuple[Rule, ...]:
-    """Return the rules that a text such as ``rt > 0.2 and block != practice`` says.
-
-    Examples
-    --------
-    >>> rules_of("rt > 0.2 and 'my block' != practice")  # doctest: +NORMALIZE_WHITESPACE
-    (Rule(column='rt', sign='>', values=('0.2',)),
-     Rule(column='my block', sign='!=', values=('practice',)))
-    """
+    """Return the rules that a text such as ``rt > 0.2 and block != practice`` says."""
     rules = []
     for part in _AND.split(text.strip()):
         found = _RULE.fullmatch(part)
@@ -123,14 +105,7 @@ def rules_of(text: str) -> tuple[Rule, ...]:
 def rules_from(
     keep: Mapping[str, Any] | None, exclude: Mapping[str, Any] | None, where: str | Iterable[str] | None
 ) -> tuple[Rule, ...]:
-    """Return the rules of all three ways to say them.
-
-    Examples
-    --------
-    >>> rules_from({"condition": "A"}, {"person": ["TEST", 7]}, None)  # doctest: +NORMALIZE_WHITESPACE
-    (Rule(column='condition', sign='==', values=('A',)),
-     Rule(column='person', sign='!=', values=('TEST', '7')))
-    """
+    """Return the rules of all three ways to say them."""
     rules = [
         Rule(column, sign, _texts(column, values))
         for sign, said in (("==", keep), ("!=", exclude))
@@ -152,15 +127,7 @@ def _texts(column: str, values: Any) -> tuple[str, ...]:
 def selected(
     table: Table, rules: Sequence[Rule], columns: Mapping[str, Any] | None
 ) -> tuple[Table, tuple[LeftOut, ...], tuple[Finding, ...]]:
-    """Return a table of the rows that all rules keep, what each left out, and values that no row has.
-
-    Parameters
-    ----------
-    table : Table
-    rules : sequence of Rule
-    columns : mapping, optional
-        What the caller says about columns: a rule about "annotator" is about the one that is named there.
-    """
+    """Return a table of the rows that all rules keep, what each left out, and values that no row has."""
     named = [column_of(rule.column, table, columns) for rule in rules]
     loaded = table.load(list(dict.fromkeys(named)))
     ragged = None if table.ragged is None or not loaded.n_bad else table.ragged(list(loaded.columns))
@@ -276,7 +243,6 @@ def _absent(rule: Rule, cells: list[Any], source: str) -> list[Finding]:
 
 
 _FIRST_ROWS = 100_000  # these nearly always tell that all objects hang together
-_IMPORT_ID = '{"ImportId"'
 
 
 def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool) -> Loaded:
@@ -288,21 +254,21 @@ def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool) -> Lo
     for role in roles:
         for name in found.roles[role]:
             empty &= loaded.columns[name].codes < 0
-    loaded = _without(loaded, empty, "no-objects" if reading.pass_over else "empty")
+    loaded = without_rows(loaded, empty, "no-objects" if reading.pass_over else "empty")
     listed = next((role for role in ("shown", "items") if role in found.layout.roles), None)
     if reading.pass_over and listed is not None:
         least, why = (2, "fewer-than-two") if listed == "shown" else (3, "fewer-than-three")
-        loaded = _without(loaded, _too_few(loaded, found.roles[listed], least), why)
+        loaded = without_rows(loaded, _too_few(loaded, found.roles[listed], least), why)
     if reading.answered_only:
         answered = np.zeros(len(loaded), bool)
         for name in found.columns_of(ANSWERS):
             answered |= loaded.columns[name].codes >= 0
-        loaded = _without(loaded, ~answered, "no-response")
+        loaded = without_rows(loaded, ~answered, "no-response")
     if own:
         return loaded
     stray, objects = stray_rows(loaded, found)
     if reading.pass_over:
-        return _without(loaded, stray, "stray", objects)
+        return without_rows(loaded, stray, "stray", objects)
     if not stray.any():
         return loaded
     n_rows = int(stray.sum())
@@ -310,26 +276,9 @@ def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool) -> Lo
     return replace(loaded, findings=(*loaded.findings, strange))
 
 
-def _without(loaded: Loaded, rows: NDArray[np.bool_], why: str, objects: Sequence[str] = ()) -> Loaded:
-    """Return the other rows, with a finding that says why."""
-    if not rows.any():
-        return loaded
-    return loaded.only(~rows, note("rows", loaded.sources.whole, objects, n_rows=int(rows.sum()), why=why))
-
-
 def _too_few(loaded: Loaded, names: tuple[str, ...], least: int) -> NDArray[np.bool_]:
     list_of, lists = read_lists([loaded.columns[name] for name in names])
     return np.array([len(each) < least for each in lists])[list_of]
-
-
-def without_headers(loaded: Loaded) -> Loaded:
-    """Return the rows without the second and the third line of headers that Qualtrics writes."""
-    headers = np.zeros(len(loaded), bool)
-    for column in loaded.columns.values():
-        if any(str(value).startswith(_IMPORT_ID) for value in column.values):
-            marked = column.mapped(lambda value: str(value).startswith(_IMPORT_ID), False, bool)
-            headers[: int(marked[:2].nonzero()[0].max(initial=-1)) + 1] = True
-    return _without(loaded, headers, "header")
 
 
 def stray_rows(loaded: Loaded, found: Found) -> tuple[NDArray[np.bool_], list[str]]:

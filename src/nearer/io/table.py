@@ -137,39 +137,17 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose columns are read when they are asked for.
+    """A table whose columns are read when they are asked for."""
 
-    Attributes
-    ----------
-    source : str
-        Name for messages.
-    names : tuple of str
-        Names of all columns, in order.
-    load : callable
-        Takes names and returns their columns.
-    delimited : bool
-        Whether this is a text file of cells, in which formulas may have been made inert.
-    peek : callable, optional
-        Takes names and returns the beginning of their columns, where that costs less than all of them.
-    positional : bool
-        Whether the columns were a matrix and have their names from their places.
-    indices : bool
-        Whether integers are indices of objects, and not labels that may be any number.
-    ragged : callable, optional
-        Takes names and returns their columns in the rows that have too few or too many cells, which `load` leaves out.
-    findings : tuple of Finding
-        What a reader should know of the file.
-    """
-
-    source: str
-    names: tuple[str, ...]
-    load: Callable[[Sequence[str]], Loaded]
-    delimited: bool = False
+    source: str  # name for messages
+    names: tuple[str, ...]  # names of all columns, in order
+    load: Callable[[Sequence[str]], Loaded]  # takes names and returns their columns
+    delimited: bool = False  # whether this is a text file of cells, in which formulas may have been made inert
     peek: Callable[[Sequence[str]], Loaded] | None = None
-    positional: bool = False
-    indices: bool = False
+    positional: bool = False  # whether the columns were a matrix and have their names from their places
+    indices: bool = False  # whether integers are indices of objects, and not labels that may be any number
     ragged: Callable[[Sequence[str]], Loaded] | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what a reader should know of the file
 
     def with_findings(self, *findings: Finding, **changes: Any) -> Table:
         """Return the table with more findings, or other changes."""
@@ -343,11 +321,6 @@ def _commas(texts: list[str]) -> tuple[str, str]:
 
     Half of Europe writes 1,5 and 1.234,5; others write 1.5 and 1,234.5. Where only numbers such as 1,234 have commas,
     these are thousands: numbers with decimals would not all have three of them and begin with 1 to 9.
-
-    Examples
-    --------
-    >>> _commas(["1,234", "950"]), _commas(["1,234", "0,95"])
-    ((',', '.'), ('', ','))
     """
     with_comma = [text for text in texts if "," in text and _NUMERIC.fullmatch(text)]
     both = next((text for text in with_comma if "." in text), None)
@@ -377,13 +350,7 @@ def _parsed(value: Any, thousands: str, decimal: str) -> float:
 
 
 def plain_numbers(column: Column) -> NDArray[np.float64]:
-    """Return the numbers of a column, (n,): NaN where there is none, infinity for what is no number.
-
-    Examples
-    --------
-    >>> plain_numbers(Column(np.array([0, 1, -1, 2], np.int32), ["0,5", "1,25", "late"]))
-    array([0.5 , 1.25,  nan,  inf])
-    """
+    """Return the numbers of a column, (n,): NaN where there is none, infinity for what is no number."""
     commas = _commas([value for value in column.values if isinstance(value, str)])
     return np.asarray(column.mapped(lambda value: _parsed(value, *commas), math.nan, np.float64))
 
@@ -435,11 +402,6 @@ def as_seconds(times: NDArray[np.float64], name: str, unit: Literal["s", "ms"] |
     """Return response times in seconds; negative ones mean that there is none.
 
     Without a unit, the name of the column or the median tells milliseconds from seconds.
-
-    Examples
-    --------
-    >>> as_seconds(np.array([1200.0, 800.0, -1.0]), "rt")
-    array([1.2, 0.8, nan])
     """
     times = np.where(times < 0, np.nan, times)
     if unit is None:

@@ -35,7 +35,7 @@ from nearer.io.answers import KINDS, Answers, Kind, ReadingReport
 from nearer.io.choice_coding import Coding
 from nearer.io.columns import LAYOUTS, NEAR_FAR, Found, Roles
 from nearer.io.delimited import restored
-from nearer.io.kinds import spread
+from nearer.io.labels import spread
 from nearer.io.multi_file import kept_apart
 from nearer.io.presets import CHOSEN, OTHER, PURPOSE
 from nearer.io.questions import Asked, Question, read_question
@@ -439,22 +439,7 @@ def _integers_back(column: Column, role: str) -> Column:
 
 
 def columns_shown(shown: Sequence[Any], kind: str) -> dict[str, str]:
-    """Return the objects of a question by the columns that are read back.
-
-    Parameters
-    ----------
-    shown : sequence of labels
-        As they stand, from left to right; first the one that others are compared with, where there is one.
-    kind : str
-        "triplet", "odd-one-out", "most-central", or a grid such as "2 of 8".
-
-    Examples
-    --------
-    >>> columns_shown(("cat", "dog", "cow"), "triplet")
-    {'anchor': 'cat', 'left': 'dog', 'right': 'cow'}
-    >>> columns_shown(("cat", "dog", "cow"), "odd-one-out")
-    {'object_1': 'cat', 'object_2': 'dog', 'object_3': 'cow'}
-    """
+    """Return the objects of a question by the columns that are read back."""
     labels = [str(label) for label in shown]
     if kind == "triplet":
         return dict(zip(("anchor", "left", "right"), labels, strict=True))

@@ -29,7 +29,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import number_by_appearance, pair_codes, sorted_unique
 from nearer.data.labels import refuse_all_zero
 from nearer.io.answers import Answers, Kind, ReadingReport, TrialExample, TrialNumbers, TrialRow
-from nearer.io.kinds import spread
+from nearer.io.labels import spread
 from nearer.io.messages import note, with_column
 from nearer.io.presets import Reading
 from nearer.io.questions import Asked, Question
@@ -189,25 +189,13 @@ IntArray = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Judged:
-    """Answers whose trials are looked for.
-
-    Attributes
-    ----------
-    kind : str
-    rows : ndarray of int, shape (m, 3) or (m, 4)
-        Comparisons with near before far.
-    answer_of : ndarray of int, shape (m,)
-    sources : RowSources
-        Of the a answers.
-    labels : list
-        Of all objects.
-    """
+    """Answers whose trials are looked for."""
 
     kind: Kind
-    rows: NDArray[Any]
-    answer_of: IntArray
-    sources: RowSources
-    labels: list[Any]
+    rows: NDArray[Any]  # (m, 3) or (m, 4) Comparisons with near before far
+    answer_of: IntArray  # (m,)
+    sources: RowSources  # of the a answers
+    labels: list[Any]  # of all objects
 
     def row(self, answer: int) -> TrialRow:
         """Return where an answer stands, and its objects."""
